@@ -1,0 +1,1 @@
+"""Documents and tables in, a linked-data knowledge graph out."""

@@ -1,0 +1,1 @@
+"""The stages of making a graph, in order, each resumable."""

@@ -1,0 +1,162 @@
+"""Evidence by construction: the default graph is the knowledge, the named graphs are what it rests on.
+
+A statement read in chunk 12 lies in the named graph that *is* chunk 12, one mapped from a table in the table's
+graph, one that a person made in ``graph/asserted``. The default graph holds the set of them once each:
+
+    default graph = union of the evidence graphs, less ``graph/rejected``
+
+`EvidenceDataset.commit` keeps that law while graphs come and go, in one transaction each; `reconcile` restores it
+after a foreign update. Graphs that describe documents (``<document IRI>``), communities, and any other graph a user
+writes are kept beside, outside the default graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
+
+from kgplatform.store import DEFAULT_GRAPH, Store
+from kgplatform.vocab import graph_iri
+
+_PROJECTED = ("ontology", "links", "inferred", "asserted")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Graphs to drop, and the triples that graphs are to gain; a graph in both is replaced."""
+
+    dropped: tuple[NamedNode, ...] = ()
+    added: Mapping[NamedNode, Iterable[Triple]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """How many statements the default graph gained and lost."""
+
+    gained: int
+    lost: int
+
+
+def quad(triple: Triple, graph: NamedNode | DefaultGraph) -> Quad:
+    """The triple in the graph."""
+    return Quad(triple.subject, triple.predicate, triple.object, graph)
+
+
+class EvidenceDataset:
+    """The dataset of a workspace; ``base`` is where its graph IRIs begin."""
+
+    def __init__(self, store: Store, base: str) -> None:
+        self.store = store
+        self.base = base
+        self.asserted = graph_iri(base, "asserted")
+        self.rejected = graph_iri(base, "rejected")
+        self.links = graph_iri(base, "links")
+        self.ontology = graph_iri(base, "ontology")
+        self._projected = frozenset(graph_iri(base, name) for name in _PROJECTED)
+
+    def is_evidence(self, graph: object) -> bool:
+        """Whether what the graph holds is part of the knowledge: a chunk, a table, or one of the platform's own."""
+        if not isinstance(graph, NamedNode):
+            return False
+        name = graph.value
+        if name.startswith(f"{self.base}document/"):
+            return "/chunk/" in name
+        return graph in self._projected or name.startswith(f"{self.base}graph/table/")
+
+    def evidence_graphs(self, triple: Triple) -> list[NamedNode]:
+        """The graphs that hold the statement, in IRI order."""
+        found = [q.graph_name for q in self.store.quads(triple.subject, triple.predicate, triple.object)]
+        return sorted((g for g in found if isinstance(g, NamedNode) and self.is_evidence(g)), key=lambda g: g.value)
+
+    def commit(self, change: Change) -> Committed:
+        """Drops and adds graphs, and brings the default graph in line, in one transaction.
+
+        A statement that stood in the default graph without evidence when a graph brings it was a person's: it is
+        noted in ``graph/asserted``, so that removing the graph again does not take it away.
+
+        Raises:
+            StoreError: the disk refuses; nothing was changed.
+        """
+        with self.store.write_lock():
+            dropped = frozenset(change.dropped)
+            gone = {item for graph in dropped for item in self.store.quads(graph=graph)}
+            new = {quad(triple, graph) for graph, triples in change.added.items() for triple in triples}
+            removed, added = gone - new, new - gone
+            gained, orphaned = self._gained(added), self._orphaned(removed, new, dropped)
+            asserted = [quad(t, self.asserted) for t in self._unsupported(q.triple for q in added)]
+            lost = [quad(triple, DEFAULT_GRAPH) for triple in orphaned]
+            won = [quad(triple, DEFAULT_GRAPH) for triple in gained]
+            self.store.apply(removed=[*removed, *lost], added=[*added, *won, *asserted])
+        return Committed(gained=len(won), lost=len(lost))
+
+    def _gained(self, added: Iterable[Quad]) -> list[Triple]:
+        """The statements new to the default graph: brought by an evidence graph, not rejected, not there yet."""
+        brought = dict.fromkeys(item.triple for item in added if self.is_evidence(item.graph_name))
+        return [t for t in brought if not self.store.has(t) and not self.store.has(t, self.rejected)]
+
+    def _orphaned(self, removed: Iterable[Quad], new: set[Quad], dropped: frozenset[NamedNode]) -> list[Triple]:
+        """The statements that no evidence graph holds any longer."""
+        brought = {item.triple for item in new if self.is_evidence(item.graph_name)}
+        candidates = dict.fromkeys(item.triple for item in removed if self.is_evidence(item.graph_name))
+        return [
+            triple
+            for triple in candidates
+            if triple not in brought
+            and self.store.has(triple)
+            and not any(graph not in dropped for graph in self.evidence_graphs(triple))
+        ]
+
+    def _unsupported(self, triples: Iterable[Triple]) -> Iterator[Triple]:
+        """Those that stand in the default graph although no evidence graph holds them."""
+        for triple in dict.fromkeys(triples):
+            if self.store.has(triple) and not self.evidence_graphs(triple):
+                yield triple
+
+    def assert_(self, triples: Iterable[Triple]) -> Committed:
+        """States the triples by hand: they hold, whatever was rejected before."""
+        with self.store.write_lock():
+            stated = list(dict.fromkeys(triples))
+            removed = [quad(t, self.rejected) for t in stated if self.store.has(t, self.rejected)]
+            new = [t for t in stated if not self.store.has(t)]
+            added = [quad(t, graph) for t in stated for graph in (self.asserted, DEFAULT_GRAPH)]
+            self.store.apply(removed=removed, added=added)
+        return Committed(gained=len(new), lost=0)
+
+    def reject(self, triples: Iterable[Triple]) -> Committed:
+        """Strikes the triples out by hand: they do not hold, whatever evidence comes."""
+        with self.store.write_lock():
+            struck = list(dict.fromkeys(triples))
+            held = [t for t in struck if self.store.has(t)]
+            removed = [quad(t, DEFAULT_GRAPH) for t in held]
+            removed += [quad(t, self.asserted) for t in struck if self.store.has(t, self.asserted)]
+            self.store.apply(removed=removed, added=[quad(t, self.rejected) for t in struck])
+        return Committed(gained=0, lost=len(held))
+
+    def reconcile(self) -> Committed:
+        """Restores the law after an update from outside: what was put into the default graph counts as asserted.
+
+        What an update took out of the default graph although evidence holds it counts as rejected.
+        """
+        with self.store.write_lock():
+            held = {item.triple for item in self.store.quads(graph=DEFAULT_GRAPH)}
+            supported = {
+                item.triple
+                for graph in self.store.graphs()
+                if self.is_evidence(graph)
+                for item in self.store.quads(graph=graph)
+            }
+            struck = {item.triple for item in self.store.quads(graph=self.rejected)}
+            stated, missing = held - supported, supported - held - struck
+            back = [quad(t, self.rejected) for t in struck & held]
+            added = [quad(t, self.asserted) for t in stated] + [quad(t, self.rejected) for t in missing]
+            self.store.apply(removed=back, added=added)
+        return Committed(gained=len(stated), lost=len(missing))
+
+    def violations(self) -> tuple[frozenset[Triple], frozenset[Triple]]:
+        """Statements held without evidence, and evidence not held; both empty when all is well."""
+        held = {item.triple for item in self.store.quads(graph=DEFAULT_GRAPH)}
+        struck = {item.triple for item in self.store.quads(graph=self.rejected)}
+        supported = {q.triple for q in self.store.quads() if self.is_evidence(q.graph_name)} - struck
+        return frozenset(held - supported), frozenset(supported - held)

@@ -1,0 +1,1 @@
+"""Documents: reading files, cutting them into chunks, and keeping the register of what was read."""

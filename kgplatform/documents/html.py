@@ -1,0 +1,274 @@
+"""HTML pages: the main content as lines, without what surrounds it.
+
+Headings come out as ``# …``, list items as ``- …``, table rows as ``cell | cell`` and definitions as
+``term: definition``, blocks apart by an empty line. Nothing here recurses, so depth is no danger; beyond the depth
+that libxml2 reads (2,048) the tags are left out and their text is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from kgplatform.documents.blocks import Blocks, inline_text
+from kgplatform.documents.decoding import decode
+from kgplatform.documents.parts import Part, clean, file_title, iso_date, one_line, with_title
+from kgplatform.errors import ReadError
+
+Element: TypeAlias = Any
+"""An lxml element; lxml has no types."""
+
+HTML_TYPE: Final = "text/html"
+_MAX_DEPTH = 200
+_DROPPED_TAGS = """
+script style noscript template nav footer aside iframe svg canvas object embed button select textarea input dialog
+map audio video head
+"""
+_DROPPED = frozenset(_DROPPED_TAGS.split())
+_DROPPED_ROLE_NAMES = """
+navigation banner contentinfo complementary search dialog menu menubar alert
+"""
+_DROPPED_ROLES = frozenset(_DROPPED_ROLE_NAMES.split())
+_COMMENTS = re.compile(
+    r"(?:^|[\s_-])(?:comments?|comment-?list|replies|disqus(?:_thread)?|respond|breadcrumbs?|cookie(?:-?(?:banner|notice|consent))?"
+    r"|sidebar|side-bar|share|sharing|social|related(?:-?(?:posts|articles))?|advert(?:isement)?s?|ads|newsletter|pagination|navbar"
+    r"|pinglun)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+_NAMED_BLOCKS = frozenset(("div", "section", "ul", "ol", "p", "table", "form"))
+_KEPT_WHATEVER_CLASS = frozenset(("html", "body", "main", "article"))
+_CONTAINERS = frozenset(("div", "section", "td", "table", "tbody", "tr", "center"))
+_MARKUP = re.compile(r"<(?:p|div|br|h[1-6]|ul|ol|table|span|img|section|article)\b[^<>]*>", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.\-]{2,40})""", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_:.\-]{2,40})""")
+_AUTHORS = ("author", "article:author", "dc.creator", "dcterms.creator", "og:article:author", "byl")
+_DATES = (
+    *("article:published_time", "og:published_time", "datepublished", "dc.date", "dcterms.created", "dcterms.date"),
+    *("dc.date.issued", "date", "pubdate", "publishdate", "publish_date", "article:modified_time", "last-modified"),
+)
+
+
+def read_html(path: Path, data: bytes) -> list[Part]:
+    """The one document of a page: its main content, title, author and date.
+
+    Raises:
+        ReadError: binary content, an encoding that cannot be told, or no text.
+    """
+    text = decode(data, path=path, declared=_declared(data))
+    root = _tree(text, path)
+    meta = _meta(root)
+    page_title, page_heading = _first_text(root, "//title"), _first_text(root, "//h1")
+    _drop_surroundings(root)
+    content = _main(root)
+    body = clean(_rendered(content))
+    if not body.strip():
+        raise ReadError("holds no text outside navigation and scripts", path=path)
+    heading = next((found for node in content for found in [_first_text(node, ".//h1")] if found), "")
+    title = clean(heading or meta.get("og:title") or page_title or page_heading)
+    text = with_title(body, title)
+    return [Part(text, title or file_title(path), HTML_TYPE, _author(root, meta), _created(content, meta))]
+
+
+def text_of(markup: str, *, path: Path) -> str:
+    """The text of a fragment of HTML, laid out as a page is; for markup inside other formats."""
+    root = _tree(clean(markup), path)
+    for element in root.xpath("//script|//style|//head"):
+        _drop(element)
+    return _rendered([root])
+
+
+def looks_like_markup(text: str) -> bool:
+    """Whether a text holds HTML tags."""
+    return _MARKUP.search(text) is not None
+
+
+def _declared(data: bytes) -> str | None:
+    match = _XML_ENCODING.search(data[:1024]) or _META_CHARSET.search(data[:4096])
+    return match[1].decode("ascii") if match else None
+
+
+def _tree(text: str, path: Path) -> Element:
+    root, complete = _parse(text)
+    if not complete:
+        flattening = _Flattening()
+        flattening.feed(text)
+        flattening.close()
+        root, complete = _parse("".join(flattening.pieces))
+    if root is None or not complete:
+        raise ReadError("holds no text" if root is None else "is too deeply nested to read", path=path)
+    return root
+
+
+def _parse(text: str) -> tuple[Element | None, bool]:
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        root = etree.fromstring(text.encode(), parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return None, not text.strip("\x00 \t\n")
+    return root, all(error.level < etree.ErrorLevels.FATAL for error in parser.error_log)
+
+
+class _Flattening(HTMLParser):
+    """Writes a page again without the tags that are nested too deeply; their text stays."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pieces: list[str] = []
+        self._open: list[str] = []
+        self._silent = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("script", "style"):
+            self._silent = tag
+        elif len(self._open) < _MAX_DEPTH and re.fullmatch(r"[a-z][a-z0-9]*", tag):
+            plain = [(name, value or "") for name, value in attrs if re.fullmatch(r"[\w:.-]+", name)]
+            written = "".join(f' {name}="{escape(value)}"' for name, value in plain)
+            self.pieces.append(f"<{tag}{written}>")
+            if tag not in ("br", "img", "hr", "meta", "link", "input"):
+                self._open.append(tag)
+        else:
+            self.pieces.append(" ")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._silent = "" if tag == self._silent else self._silent
+        if tag in self._open:
+            while self._open.pop() != tag:
+                pass
+            self.pieces.append(f"</{tag}>")
+        else:
+            self.pieces.append(" ")
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.pieces.append(escape(data))
+
+
+def _meta(root: Element) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for element in root.iter("meta"):
+        name = element.get("property") or element.get("name") or element.get("itemprop") or ""
+        content = one_line(element.get("content") or "")
+        if name and content:
+            found.setdefault(name.strip().lower(), content)
+    return found
+
+
+def _first_text(root: Element, path: str) -> str:
+    return next((text for element in root.xpath(path) if (text := inline_text(element))), "")
+
+
+def _author(root: Element, meta: dict[str, str]) -> str | None:
+    named = next((meta[name] for name in _AUTHORS if name in meta and "://" not in meta[name]), "")
+    return clean(named or _first_text(root, '//*[@rel="author" or @itemprop="author"]')) or None
+
+
+def _created(content: list[Element], meta: dict[str, str]) -> str | None:
+    named = [meta[name] for name in _DATES if name in meta]
+    times = [element for node in content for element in node.iter("time")]
+    written = [element.get("datetime") or inline_text(element) for element in times[:5]]
+    return next((found for text in (*named, *written) if (found := iso_date(text))), None)
+
+
+def _drop_surroundings(root: Element) -> None:
+    for element in [element for element in root.iter() if isinstance(element.tag, str) and _is_surrounding(element)]:
+        _drop(element)
+
+
+def _is_surrounding(element: Element) -> bool:
+    tag = element.tag
+    if tag in _KEPT_WHATEVER_CLASS or element.getparent() is None:
+        return False
+    if tag in _DROPPED or element.get("hidden") is not None or element.get("role") in _DROPPED_ROLES:
+        return True
+    if tag == "header":
+        return next(element.iterancestors("article", "main"), None) is None
+    if "display:none" in (element.get("style") or "").replace(" ", "").lower():
+        return True
+    named = f"{element.get('class') or ''} {element.get('id') or ''}"
+    return named != " " and tag in _NAMED_BLOCKS and _COMMENTS.search(named) is not None
+
+
+def _drop(element: Element) -> None:
+    """Takes an element out of the tree; the text after it stays."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    if element.tail:
+        before = element.getprevious()
+        if before is None:
+            parent.text = (parent.text or "") + " " + element.tail
+        else:
+            before.tail = (before.tail or "") + " " + element.tail
+    parent.remove(element)
+
+
+def _main(root: Element) -> list[Element]:
+    """What the page is about: ``main``, else its articles, else the innermost block with most of the text."""
+    bodies = root.xpath("//body") or [root]
+    whole = _weight(root)
+    for path in ('//main|//*[@role="main"]', "//article[not(ancestor::article)]"):
+        found = root.xpath(path)
+        if found and sum(_weight(element) for element in found) * 4 >= whole:
+            chosen = set(found)
+            return [element for element in found if chosen.isdisjoint(element.iterancestors())]
+    return [_densest(bodies[0])] if len(bodies) == 1 else list(bodies)
+
+
+def _weight(element: Element) -> int:
+    """How many letters an element holds outside links."""
+    return len("".join(element.itertext())) - sum(len("".join(link.itertext())) for link in element.iter("a"))
+
+
+def _densest(body: Element) -> Element:
+    """The innermost element with at least nine tenths of the body's text; smaller ones would lose content."""
+    weights = _weights(body)
+    enough = 0.9 * weights[body]
+    current = body
+    while True:
+        heavier = [child for child in current if child.tag in _CONTAINERS]
+        heaviest = max(heavier, key=lambda child: weights.get(child, 0), default=None)
+        if heaviest is None or weights.get(heaviest, 0) < max(enough, 1):
+            return current if current.tag not in ("table", "tbody", "tr") else _table_around(current)
+        current = heaviest
+
+
+def _table_around(element: Element) -> Element:
+    return element if element.tag == "table" else next(element.iterancestors("table"), element)
+
+
+def _weights(body: Element) -> dict[Element, int]:
+    """The weight of every element below, in one pass."""
+    weights: dict[Element, int] = {}
+    links = 0
+    for event, element in etree.iterwalk(body, events=("start", "end")):
+        links += (1 if event == "start" else -1) if element.tag == "a" else 0
+        if event == "end":
+            own = len((element.text or "").strip()) if not links and element.tag != "a" else 0
+            tails = 0 if links else sum(len((child.tail or "").strip()) for child in element)
+            weights[element] = own + tails + sum(weights[child] for child in element)
+    return weights
+
+
+def _rendered(nodes: list[Element]) -> str:
+    blocks = Blocks()
+    for node in nodes:
+        for event, element in _walk(node):
+            if event == "start":
+                blocks.start(element)
+            else:
+                blocks.end(element, is_root=element is node)
+    return blocks.text()
+
+
+def _walk(node: Element) -> Iterator[tuple[str, Element]]:
+    walker = etree.iterwalk(node, events=("start", "end"))
+    for event, element in walker:
+        if event == "start" and Blocks.is_leaf(element):
+            walker.skip_subtree()
+        yield event, element

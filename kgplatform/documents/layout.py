@@ -1,0 +1,322 @@
+"""From pieces of text with places on a page to headings and paragraphs in reading order.
+
+Coordinates are a page's own: points from its lower left corner, so what is above has the larger ``y``. Producers
+write a column from top to bottom, so lines that follow each other downwards form a block; blocks are put in reading
+order by cutting the page where no block lies: at vertical gutters first (columns), else across.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Final
+
+from kgplatform.text import has_han
+
+_WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]")
+_NARROW: Final = frozenset(" iljtfIr.,;:'!|()[]-/\"")
+_BROAD: Final = frozenset("mwMWABCDEGHKNOQRSUVXYZ%@&—…")
+_PAGE_NUMBER = re.compile(
+    r"^\W*(?:page|p\.|seite|sida|第)?\s*(?:\d{1,4}|[ivxlc]{1,6})\s*页?\s*"
+    r"(?:(?:/|of|av|von|共|[|–—-])\s*\d{1,4}\s*页?)?\W*$",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"^(?:[•●▪◦‣·∙\-–*]\s|\(?\d{1,2}[.)、]\s*\D|[一二三四五六七八九十]+、)")
+_BULLET = re.compile(r"^[•●▪◦‣·∙]\s*")
+_SENTENCE_END = tuple("。！？.!?:：;；”\"’)）")
+_MARGIN = 0.1
+_HYPHENATED = re.compile(r"\w+-\w+(?:-\w+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A piece of text written in one go; ``x``, ``y`` are where its baseline begins."""
+
+    text: str
+    x: float
+    y: float
+    size: float
+    bold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of text from ``x`` to ``right`` on the baseline ``y``."""
+
+    text: str
+    x: float
+    right: float
+    y: float
+    size: float
+    bold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The lines of a page in the order they were written."""
+
+    lines: tuple[Line, ...]
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph or heading; ``level`` is 0 for running text, 1 for the largest headings."""
+
+    text: str
+    size: float
+    bold: bool
+    page: int
+    lines: int = 1
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    lines: tuple[Line, ...]
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+
+def width_of(text: str, size: float) -> float:
+    """About how wide a text is set: usual widths of a proportional font, a full em for Han characters."""
+    wide = len(_WIDE.findall(text))
+    narrow = sum(letter in _NARROW for letter in text)
+    broad = sum(letter in _BROAD for letter in text)
+    return size * (wide + 0.29 * narrow + 0.72 * broad + 0.53 * (len(text) - wide - narrow - broad))
+
+
+def lines_of(runs: Iterable[Run]) -> list[Line]:
+    """The runs joined to lines, as long as each goes on to the right of the one before."""
+    lines: list[Line] = []
+    origin = letters = 0.0
+    for run in runs:
+        last = lines[-1] if lines else None
+        if last is not None and abs(run.y - last.y) < 0.45 * max(run.size, last.size) and run.x >= origin - 0.5:
+            lines[-1], letters = _extended(last, run, origin, letters)
+        else:
+            lines.append(Line(run.text, run.x, run.x + width_of(run.text, run.size), run.y, run.size, run.bold))
+            letters = len(run.text.strip()) if run.bold else 0
+        origin = run.x
+    tidy = [replace(line, text=" ".join(line.text.split())) for line in lines]
+    return [line for line in tidy if line.text]
+
+
+def _extended(line: Line, run: Run, origin: float, bold_letters: float) -> tuple[Line, float]:
+    width = width_of(run.text, run.size)
+    if run.x - origin < 0.5:  # the same origin: written on from where the last run ended
+        text, right = line.text + run.text, line.right + width
+    else:
+        gap = run.x - line.right
+        cell = gap > 1.5 * run.size + 0.06 * (line.right - origin)
+        blank = gap > 0.12 * run.size
+        text, right = line.text + (" | " if cell else " " if blank else "") + run.text, run.x + width
+    bold_letters += len(run.text.strip()) if run.bold else 0
+    bold = bold_letters >= 0.8 * len(text.strip())
+    main = line if len(line.text.strip()) >= len(run.text.strip()) else run
+    return Line(text, line.x, right, main.y, main.size, bold), bold_letters
+
+
+def paragraphs_of(pages: list[Page]) -> list[Paragraph]:
+    """The paragraphs and headings of the pages in reading order, without page numbers and running heads."""
+    running = _running_lines(pages)
+    hyphenated = {word for page in pages for line in page.lines for word in _HYPHENATED.findall(line.text)}
+    found: list[Paragraph] = []
+    for number, page in enumerate(pages):
+        kept = [line for line in page.lines if not _is_marginal(line, page, running)]
+        for block in _in_reading_order(_blocks(kept)):
+            for lines in _paragraph_lines(block):
+                found.append(_paragraph(lines, number, hyphenated))
+    return _levelled(_continued(found, hyphenated))
+
+
+def title_of(paragraphs: list[Paragraph]) -> str:
+    """The largest bold paragraph of the first two pages, else the largest heading; nothing where there is none."""
+    early = [paragraph for paragraph in paragraphs if paragraph.page < 2 and len(paragraph.text) <= 300]
+    headings = [paragraph for paragraph in early if paragraph.level]
+    if not headings:
+        return ""
+    bold = [paragraph for paragraph in headings if paragraph.bold] or headings
+    return max(bold, key=lambda paragraph: paragraph.size).text
+
+
+def _edge_lines(page: Page) -> list[Line]:
+    return [line for line in page.lines if not _MARGIN < line.y / page.height < 1 - _MARGIN] if page.height else []
+
+
+def _shape(line: Line) -> tuple[str, int]:
+    return re.sub(r"\d+", "#", line.text), round(line.y / 4)
+
+
+def _running_lines(pages: list[Page]) -> set[tuple[str, int]]:
+    """What stands at the same place in the margin of at least three pages and half of all, but for its numbers."""
+    counts = Counter(shape for page in pages for shape in {_shape(line) for line in _edge_lines(page)})
+    return {shape for shape, count in counts.items() if count >= 3 and count * 2 >= len(pages)}
+
+
+def _is_marginal(line: Line, page: Page, running: set[tuple[str, int]]) -> bool:
+    if not page.height or _MARGIN < line.y / page.height < 1 - _MARGIN:
+        return False
+    if _shape(line) in running:
+        return True
+    outermost = all(other.y >= line.y for other in page.lines) or all(other.y <= line.y for other in page.lines)
+    return outermost and _PAGE_NUMBER.match(line.text) is not None
+
+
+def _blocks(lines: list[Line]) -> list[_Block]:
+    groups: list[list[Line]] = []
+    for line in lines:
+        last = groups[-1][-1] if groups else None
+        if last is not None and _goes_on(last, line):
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    return [_block(group) for group in groups]
+
+
+def _goes_on(last: Line, line: Line) -> bool:
+    down = last.y - line.y
+    return 0 < down <= 2.2 * max(last.size, line.size) and line.x < last.right and last.x < line.right
+
+
+def _block(lines: list[Line]) -> _Block:
+    return _Block(
+        tuple(lines),
+        left=min(line.x for line in lines),
+        # the width is an estimate; a gutter must not close because of it
+        right=max(line.x + 0.94 * (line.right - line.x) for line in lines),
+        top=max(line.y + 0.8 * line.size for line in lines),
+        bottom=min(line.y - 0.2 * line.size for line in lines),
+    )
+
+
+def _in_reading_order(blocks: list[_Block]) -> list[_Block]:
+    ordered: list[_Block] = []
+    for band in _bands(blocks):
+        for column in _columns(band):
+            ordered += sorted(column, key=lambda block: (-block.top, block.left))
+    return ordered
+
+
+def _bands(blocks: list[_Block]) -> list[list[_Block]]:
+    """The blocks from top to bottom, cut where none lies; bands that share a gutter are one."""
+    bands: list[list[_Block]] = []
+    floor = 0.0
+    for block in sorted(blocks, key=lambda block: -block.top):
+        if bands and (block.top > floor or len(_columns([*bands[-1], block])) > 1):
+            bands[-1].append(block)
+            floor = min(floor, block.bottom)
+        else:
+            bands.append([block])
+            floor = block.bottom
+    return bands
+
+
+def _columns(band: list[_Block]) -> list[list[_Block]]:
+    """The blocks from left to right, cut at every vertical line that crosses none of them."""
+    columns: list[list[_Block]] = []
+    edge = 0.0
+    for block in sorted(band, key=lambda block: block.left):
+        if columns and block.left < edge:
+            columns[-1].append(block)
+            edge = max(edge, block.right)
+        else:
+            columns.append([block])
+            edge = block.right
+    return columns
+
+
+def _paragraph_lines(block: _Block) -> Iterator[list[Line]]:
+    steps = [upper.y - lower.y for upper, lower in zip(block.lines, block.lines[1:], strict=False)]
+    usual = median(steps) if steps else 0.0
+    current = [block.lines[0]]
+    for line, step in zip(block.lines[1:], steps, strict=True):
+        if _begins_paragraph(current[-1], line, block, step > 1.3 * max(min(usual, 1.5 * line.size), 0.9 * line.size)):
+            yield current
+            current = []
+        current.append(line)
+    yield current
+
+
+def _begins_paragraph(last: Line, line: Line, block: _Block, is_apart: bool) -> bool:  # noqa: FBT001
+    if is_apart or abs(line.size - last.size) > 0.08 * last.size or line.bold != last.bold:
+        return True
+    if _ITEM.match(line.text) or " | " in line.text or " | " in last.text:
+        return True
+    indented = line.x > block.left + 0.9 * line.size and last.x < block.left + 0.5 * line.size
+    width = block.right - block.left
+    ended = last.right < block.left + 0.8 * width and last.text.endswith(_SENTENCE_END)
+    return indented or ended
+
+
+def _paragraph(lines: list[Line], page: int, hyphenated: set[str]) -> Paragraph:
+    text = lines[0].text
+    for line in lines[1:]:
+        text = _joined(text, line.text, hyphenated)
+    text = _BULLET.sub("- ", text)
+    return Paragraph(text, lines[0].size, all(line.bold for line in lines), page, len(lines))
+
+
+def _joined(text: str, more: str, hyphenated: set[str]) -> str:
+    """Two lines of a paragraph as one: Han without a blank, a word divided at the line end in one piece."""
+    if text.endswith("\u00ad"):
+        return text[:-1] + more
+    if re.search(r"[^\W\d_]-$", text) and more[:1].islower():
+        before, after = re.findall(r"[\w-]+$", text)[0], re.findall(r"^[\w-]*", more)[0]
+        keep = before + after in hyphenated or "-" in before[:-1]
+        return text + more if keep else text[:-1] + more
+    wide = _WIDE.match(text[-1]) or _WIDE.match(more[0])
+    return text + more if wide and (has_han(text[-2:]) or has_han(more[:2])) else f"{text} {more}"
+
+
+def _continued(paragraphs: list[Paragraph], hyphenated: set[str]) -> list[Paragraph]:
+    """The paragraphs, those that a column or page break cut in two made whole."""
+    whole: list[Paragraph] = []
+    for paragraph in paragraphs:
+        last = whole[-1] if whole else None
+        if last is not None and _is_continuation(last, paragraph):
+            text = _joined(last.text, paragraph.text, hyphenated)
+            whole[-1] = replace(last, text=text, lines=last.lines + paragraph.lines)
+        else:
+            whole.append(paragraph)
+    return whole
+
+
+def _is_continuation(last: Paragraph, paragraph: Paragraph) -> bool:
+    alike = abs(last.size - paragraph.size) < 0.05 * last.size and last.bold == paragraph.bold
+    if not alike or last.text.endswith(_SENTENCE_END) or " | " in last.text + paragraph.text:
+        return False
+    return paragraph.text[0].islower() or (last.lines > 1 and has_han(last.text[-1]) and has_han(paragraph.text[0]))
+
+
+def _levelled(paragraphs: list[Paragraph]) -> list[Paragraph]:
+    """The paragraphs with the levels of those that are headings: by size, and below these the bold ones."""
+    letters: Counter[float] = Counter()
+    for paragraph in paragraphs:
+        letters[round(paragraph.size, 1)] += len(paragraph.text)
+    body = letters.most_common(1)[0][0] if letters else 0.0
+    large = {round(paragraph.size, 1) for paragraph in paragraphs if _is_large(paragraph, body)}
+    sizes = sorted(large, reverse=True)
+    levelled: list[Paragraph] = []
+    for paragraph in paragraphs:
+        level = 0
+        if _is_large(paragraph, body):
+            level = min(sizes.index(round(paragraph.size, 1)) + 1, 6)
+        elif _is_bold_heading(paragraph, body):
+            level = min(len(sizes) + 1, 6)
+        levelled.append(replace(paragraph, level=level))
+    return levelled
+
+
+def _is_large(paragraph: Paragraph, body: float) -> bool:
+    return paragraph.size >= 1.15 * body and len(paragraph.text) <= 200 and paragraph.lines <= 3
+
+
+def _is_bold_heading(paragraph: Paragraph, body: float) -> bool:
+    short = len(paragraph.text) <= 120 and paragraph.lines <= 2 and paragraph.size >= 0.95 * body
+    return short and paragraph.bold and " | " not in paragraph.text and not paragraph.text.endswith(tuple(".。,，;；"))

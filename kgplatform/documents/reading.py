@@ -1,0 +1,223 @@
+"""Reading files into documents: which reader fits a file, and which files of a folder there are to read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from kgplatform.documents.html import read_html
+from kgplatform.documents.parts import Part
+from kgplatform.documents.pdf import read_pdf
+from kgplatform.documents.plain import read_markdown, read_text
+from kgplatform.documents.structured import read_json
+from kgplatform.documents.table import read_csv
+from kgplatform.errors import ReadError
+from kgplatform.text import language_of
+from kgplatform.types import Document
+from kgplatform.vocab import document_iri
+
+_PartReader: TypeAlias = Callable[[Path, bytes], list[Part]]
+
+_READERS: Final[dict[str, _PartReader]] = {
+    ".txt": read_text,
+    ".text": read_text,
+    ".md": read_markdown,
+    ".markdown": read_markdown,
+    ".html": read_html,
+    ".htm": read_html,
+    ".xhtml": read_html,
+    ".json": read_json,
+    ".jsonl": read_json,
+    ".ndjson": read_json,
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".pdf": read_pdf,
+}
+SUFFIXES: Final = tuple(_READERS)
+"""The suffixes of the files that can be read."""
+
+MAX_BYTES: Final = 100 * 1024 * 1024
+_HTML_START = re.compile(
+    rb"^(?:\xef\xbb\xbf)?\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A path that is not read, and why in a few words."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What there is to read under some paths, in order, and what was left out."""
+
+    files: tuple[Path, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+
+def supported(path: Path) -> bool:
+    """Whether there is a reader for files of that suffix."""
+    return path.suffix.lower() in _READERS
+
+
+def read(path: Path, *, base: str, max_bytes: int = MAX_BYTES) -> list[Document]:
+    """The documents in a file, by its suffix and by what its content turns out to be.
+
+    Args:
+        path: the file; kept as given in ``source``.
+        base: the workspace's IRI base.
+        max_bytes: larger files are refused before they are read.
+
+    Raises:
+        ReadError: the file is missing, too large, empty, of an unsupported kind, broken, encrypted or without text.
+    """
+    data = _content(path, max_bytes)
+    sha256 = hashlib.sha256(data).hexdigest()
+    source = os.fsencode(path.as_posix()).decode("utf-8", "replace")
+    documents = [_document(part, base, sha256, source) for part in _reader(path, data)(path, data) if part.text.strip()]
+    if not documents:
+        raise ReadError("holds no text", path=path)
+    return documents
+
+
+def discover(paths: Iterable[Path]) -> Discovery:
+    """The readable files among the paths and in the folders among them, in sorted order, each once.
+
+    In folders, hidden files, ``README*``, Python sources and unsupported suffixes are skipped; links that lead
+    back up are followed once.
+
+    Raises:
+        ReadError: a path does not exist, or nothing of it all can be read.
+    """
+    given = list(paths)
+    found: list[Path] = []
+    skipped: list[Skipped] = []
+    seen: set[str] = set()
+    for path in given:
+        if not path.exists():
+            reason = "is a broken link" if path.is_symlink() else "does not exist"
+            raise ReadError(f"{reason}; give a file ({_suffixes()}) or a folder of them", path=path)
+        if path.is_dir():
+            _walk(path, found, skipped, seen)
+        else:
+            _take(path, _why_not(path), found, skipped, seen)
+    if not found and not any(entry.reason == _DUPLICATE for entry in skipped):
+        raise ReadError(f"nothing to read here; supported are {_suffixes()}", path=given[0] if given else Path())
+    return Discovery(tuple(found), tuple(skipped))
+
+
+_DUPLICATE = "already in the list under another name"
+
+
+def _suffixes() -> str:
+    return ", ".join(SUFFIXES)
+
+
+def _walk(folder: Path, found: list[Path], skipped: list[Skipped], seen: set[str]) -> None:
+    waiting = [folder]
+    while waiting:
+        path = waiting.pop()
+        if not path.is_dir():
+            _take(path, _why_not_in_folder(path), found, skipped, seen)
+            continue
+        real = os.path.realpath(path)
+        if real in seen:
+            skipped.append(Skipped(path, "already visited under another name"))
+        elif path is not folder and path.name.startswith("."):
+            skipped.append(Skipped(path, "hidden"))
+        else:
+            seen.add(real)
+            try:
+                waiting += sorted(path.iterdir(), reverse=True)
+            except OSError as error:
+                skipped.append(Skipped(path, f"cannot be listed: {error.strerror}"))
+
+
+def _take(path: Path, reason: str, found: list[Path], skipped: list[Skipped], seen: set[str]) -> None:
+    real = os.path.realpath(path)
+    if not reason and real in seen:
+        reason = _DUPLICATE
+    if reason:
+        skipped.append(Skipped(path, reason))
+    else:
+        seen.add(real)
+        found.append(path)
+
+
+def _why_not_in_folder(path: Path) -> str:
+    if path.name.startswith("."):
+        return "hidden"
+    if path.name.upper().startswith("README"):
+        return "a README"
+    return _why_not(path)
+
+
+def _why_not(path: Path) -> str:
+    if not path.exists():
+        return "a broken link"
+    if not path.is_file():
+        return "not a regular file"
+    return "" if supported(path) else f"unsupported suffix {path.suffix or '(none)'}"
+
+
+def _content(path: Path, max_bytes: int) -> bytes:
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise ReadError("is a folder, not a file", path=path)
+        if not stat.S_ISREG(status.st_mode):
+            raise ReadError("is not a regular file", path=path)
+        if status.st_size > max_bytes:
+            limit = f"the limit is {_size(max_bytes)}, see documents.max_bytes"
+            raise ReadError(f"is {_size(status.st_size)}; {limit}", path=path)
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise ReadError(f"does not exist; give a file ({_suffixes()})", path=path) from error
+    except (OSError, ValueError) as error:
+        raise ReadError(f"cannot be opened ({getattr(error, 'strerror', None) or error})", path=path) from error
+    if not data.strip(b" \t\r\n\x00\xef\xbb\xbf"):
+        raise ReadError("is empty", path=path)
+    return data
+
+
+def _size(count: int) -> str:
+    return f"{count / (1024 * 1024):.0f} MB" if count >= 1024 * 1024 else f"{count:,} bytes"
+
+
+def _reader(path: Path, data: bytes) -> _PartReader:
+    """The reader for the file; content that says clearly what it is counts more than the suffix."""
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise ReadError(f"has the unsupported suffix {path.suffix or '(none)'}; supported are {_suffixes()}", path=path)
+    if data[:1024].lstrip().startswith(b"%PDF-"):
+        return read_pdf
+    is_page = _HTML_START.match(data[:2048]) is not None
+    if reader is read_pdf:
+        if is_page:
+            return read_html
+        if b"%PDF-" not in data[:1024]:
+            raise ReadError("is named .pdf but is not a PDF", path=path)
+    return read_html if is_page and reader is read_text else reader
+
+
+def _document(part: Part, base: str, sha256: str, source: str) -> Document:
+    return Document(
+        iri=document_iri(base, sha256, part.number),
+        text=part.text,
+        title=part.title,
+        media_type=part.media_type,
+        source=source,
+        sha256=sha256,
+        language=language_of(part.text),
+        author=part.author,
+        created=part.created,
+    )

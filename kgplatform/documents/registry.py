@@ -1,0 +1,439 @@
+"""What has been read: documents, their chunks and extractions as read, and how far each has come. SQLite.
+
+States: PENDING → PROCESSING → PROCESSED | FAILED. A document is entered whole (text, chunks, extractions) before
+its graphs are committed, and marked PROCESSED after; what a crash left between the two is settled on opening by
+asking whether the dataset has the document's graph. Mentions and claims are kept as read: statements are their
+projection and can be made again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeAlias
+
+from pyoxigraph import NamedNode
+
+from kgplatform.documents.records import decode, encode
+from kgplatform.errors import NotFoundError, WorkspaceError
+from kgplatform.ontology import Word
+from kgplatform.text import normalise
+from kgplatform.types import Chunk, Document, Extraction, Mention
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS documents (
+  iri TEXT PRIMARY KEY, sha256 TEXT NOT NULL, title TEXT NOT NULL, media_type TEXT NOT NULL, source TEXT NOT NULL,
+  language TEXT NOT NULL, author TEXT, created TEXT, text TEXT NOT NULL, state TEXT NOT NULL, error TEXT,
+  updated TEXT NOT NULL, statements INTEGER NOT NULL DEFAULT 0, refused INTEGER NOT NULL DEFAULT 0,
+  graph TEXT, seconds REAL NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS sources (source TEXT, document TEXT, PRIMARY KEY (source, document));
+CREATE TABLE IF NOT EXISTS chunks (
+  iri TEXT PRIMARY KEY, document TEXT NOT NULL, position INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
+  extraction TEXT);
+CREATE INDEX IF NOT EXISTS chunks_of ON chunks (document, position);
+CREATE TABLE IF NOT EXISTS table_rows (
+  document TEXT NOT NULL, subject TEXT NOT NULL, line INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
+  PRIMARY KEY (document, subject, start));
+CREATE INDEX IF NOT EXISTS rows_about ON table_rows (subject);
+CREATE TABLE IF NOT EXISTS names (
+  type TEXT NOT NULL, name TEXT NOT NULL, entity TEXT NOT NULL, score REAL NOT NULL, method TEXT NOT NULL,
+  PRIMARY KEY (type, name));
+CREATE TABLE IF NOT EXISTS entities (entity TEXT PRIMARY KEY, type TEXT NOT NULL, labels TEXT NOT NULL);
+"""
+
+
+class State(StrEnum):
+    """How far a document has come."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    PROCESSED = "processed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """A document's entry; ``graph`` is the table graph of a table, ``seconds`` the time it took."""
+
+    document: Document
+    state: State
+    error: str | None
+    updated: str
+    statements: int
+    refused: int
+    graph: NamedNode | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """Where the row that describes ``subject`` stands in the document's text."""
+
+    document: NamedNode
+    subject: NamedNode
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class NameLink:
+    """Which entity a name of a class stands for, how sure (0..1) and by which method."""
+
+    type: NamedNode
+    name: str
+    entity: NamedNode
+    score: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedEntity:
+    """An entity that names were linked to: its class and its label in each language that has one."""
+
+    iri: NamedNode
+    type: NamedNode
+    labels: tuple[Word, ...]
+
+
+NameKey: TypeAlias = tuple[NamedNode, str]
+"""A class and a normalised name."""
+
+
+@dataclass(frozen=True)
+class Linking:
+    """The map from names to entities, and what is known of these."""
+
+    names: Mapping[NameKey, NameLink] = field(default_factory=dict)
+    entities: Mapping[NamedNode, LinkedEntity] = field(default_factory=dict)
+
+
+class Registry:
+    """The registry of a workspace; safe for several threads."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._lock = threading.RLock()
+        try:
+            self._db = sqlite3.connect(str(path) if path else ":memory:", check_same_thread=False, isolation_level=None)
+            self._db.row_factory = sqlite3.Row
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.executescript(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            raise WorkspaceError(
+                f"{path}: the document registry cannot be opened: {error}", path=Path(path or ".")
+            ) from error
+
+    def close(self) -> None:
+        """Lets the file go."""
+        self._db.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def _all(self, sql: str, *values: object) -> list[sqlite3.Row]:
+        with self._lock:
+            return self._db.execute(sql, values).fetchall()
+
+    # the life of a document
+
+    def enter(
+        self,
+        document: Document,
+        chunks: Iterable[Chunk] = (),
+        extractions: Iterable[Extraction] = (),
+        *,
+        rows: Iterable[TableRow] = (),
+        graph: NamedNode | None = None,
+    ) -> None:
+        """Enters a document whole, as PROCESSING; an earlier entry of the same IRI is replaced."""
+        read = {extraction.chunk.value: encode(extraction) for extraction in extractions}
+        with self._transaction() as db:
+            _forget(db, document.iri.value)
+            db.execute(
+                "INSERT INTO documents (iri, sha256, title, media_type, source, language, author, created, text, state,"
+                " updated, graph) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+                (
+                    *(document.iri.value, document.sha256, document.title, document.media_type, document.source),
+                    *(document.language, document.author, document.created, document.text, State.PROCESSING.value),
+                    *(_now(), graph.value if graph else None),
+                ),
+            )
+            db.executemany(
+                "INSERT INTO chunks VALUES (?,?,?,?,?,?)",
+                [(c.iri.value, c.document.value, c.index, c.start, c.end, read.get(c.iri.value)) for c in chunks],
+            )
+            db.executemany(
+                "INSERT OR IGNORE INTO table_rows VALUES (?,?,?,?,?)",
+                [(r.document.value, r.subject.value, r.line, r.start, r.end) for r in rows],
+            )
+
+    def finish(
+        self, document: Document, *, statements: int, refused: int, seconds: float, replaced: Iterable[NamedNode] = ()
+    ) -> None:
+        """Marks a document PROCESSED and forgets those that it replaces."""
+        with self._transaction() as db:
+            for old in replaced:
+                _forget(db, old.value)
+                db.execute("DELETE FROM sources WHERE document = ?", (old.value,))
+            db.execute("INSERT OR IGNORE INTO sources VALUES (?,?)", (document.source, document.iri.value))
+            db.execute(
+                "UPDATE documents SET state=?, error=NULL, statements=?, refused=?, seconds=?, updated=? WHERE iri=?",
+                (State.PROCESSED.value, statements, refused, seconds, _now(), document.iri.value),
+            )
+
+    def fail(self, document: Document, error: str) -> None:
+        """Marks a document FAILED with the reason."""
+        with self._transaction() as db:
+            db.execute(
+                "INSERT INTO documents (iri, sha256, title, media_type, source, language, author, created, text, state,"
+                " error, updated) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
+                " ON CONFLICT (iri) DO UPDATE SET state=excluded.state, error=excluded.error, updated=excluded.updated",
+                (
+                    *(document.iri.value, document.sha256, document.title, document.media_type, document.source),
+                    *(document.language, document.author, document.created, document.text, State.FAILED.value),
+                    *(error, _now()),
+                ),
+            )
+
+    def mark(self, iri: NamedNode, state: State) -> None:
+        """Sets the state of a document, as on opening after a crash."""
+        with self._transaction() as db:
+            db.execute("UPDATE documents SET state=?, updated=? WHERE iri=?", (state.value, _now(), iri.value))
+
+    def remove(self, iri: NamedNode) -> None:
+        """Forgets a document and all that was read in it."""
+        with self._transaction() as db:
+            _forget(db, iri.value)
+            db.execute("DELETE FROM sources WHERE document = ?", (iri.value,))
+
+    def add_source(self, source: str, iri: NamedNode) -> None:
+        """Notes that the document also lies at ``source``."""
+        with self._transaction() as db:
+            db.execute("INSERT OR IGNORE INTO sources VALUES (?,?)", (source, iri.value))
+
+    def drop_source(self, source: str, keep: Iterable[NamedNode]) -> list[NamedNode]:
+        """The documents that lay at ``source`` and lie nowhere any more; the caller removes them."""
+        kept = {iri.value for iri in keep}
+        stale = [
+            row["document"]
+            for row in self._all("SELECT document FROM sources WHERE source=?", source)
+            if row["document"] not in kept
+        ]
+        gone = []
+        for iri in stale:
+            others = self._all("SELECT 1 FROM sources WHERE document=? AND source<>?", iri, source)
+            if others:
+                with self._transaction() as db:
+                    db.execute("DELETE FROM sources WHERE document=? AND source=?", (iri, source))
+            else:
+                gone.append(NamedNode(iri))
+        return gone
+
+    # looking up
+
+    def documents(self, state: State | None = None) -> list[DocumentRecord]:
+        """The entries, by source; those of a state if one is given."""
+        rows = self._all("SELECT * FROM documents ORDER BY source, iri")
+        return [_record(row) for row in rows if state is None or row["state"] == state.value]
+
+    def document(self, iri: NamedNode) -> DocumentRecord:
+        """The entry of a document.
+
+        Raises:
+            NotFoundError: no document has that IRI.
+        """
+        rows = self._all("SELECT * FROM documents WHERE iri=?", iri.value)
+        if not rows:
+            raise NotFoundError(f"no document {iri.value}; `kgplatform documents` lists them", name=iri.value)
+        return _record(rows[0])
+
+    def state(self, iri: NamedNode) -> State | None:
+        """The state of a document; None if it was never seen."""
+        rows = self._all("SELECT state FROM documents WHERE iri=?", iri.value)
+        return State(rows[0]["state"]) if rows else None
+
+    def with_hash(self, sha256: str) -> list[DocumentRecord]:
+        """The entries of the documents in a file of that content."""
+        rows = self._all("SELECT * FROM documents WHERE sha256=? ORDER BY iri", sha256)
+        return [_record(row) for row in rows]
+
+    def find(self, name: str) -> DocumentRecord:
+        """The entry with that IRI, source, file name, title, or beginning of the hash.
+
+        Raises:
+            NotFoundError: none or several fit.
+        """
+        rows = self._all(
+            "SELECT * FROM documents WHERE iri=?1 OR source=?1 OR title=?1 OR sha256 LIKE ?1 || '%' AND length(?1) >= 6"
+            " OR source LIKE '%/' || ?1 OR iri LIKE '%/document/' || ?1",
+            name,
+        )
+        if len(rows) != 1:
+            found = "no document" if not rows else f"{len(rows)} documents"
+            raise NotFoundError(f"{found} fit {name!r}; `kgplatform documents` lists them", name=name)
+        return _record(rows[0])
+
+    def chunks(self, document: NamedNode) -> list[Chunk]:
+        """The chunks of a document, in order."""
+        text = self.document(document).document.text
+        rows = self._all("SELECT * FROM chunks WHERE document=? ORDER BY position", document.value)
+        return [_chunk(row, text) for row in rows]
+
+    def chunk(self, iri: NamedNode) -> tuple[Chunk, Document]:
+        """The chunk of that IRI with its document.
+
+        Raises:
+            NotFoundError: no chunk has that IRI.
+        """
+        rows = self._all("SELECT * FROM chunks WHERE iri=?", iri.value)
+        if not rows:
+            raise NotFoundError(f"no chunk {iri.value}", name=iri.value)
+        document = self.document(NamedNode(rows[0]["document"])).document
+        return _chunk(rows[0], document.text), document
+
+    def extraction(self, chunk: NamedNode) -> Extraction | None:
+        """What was read in a chunk; None if nothing was."""
+        rows = self._all("SELECT extraction FROM chunks WHERE iri=? AND extraction IS NOT NULL", chunk.value)
+        return decode(rows[0]["extraction"]) if rows else None
+
+    def rows_about(self, subject: NamedNode) -> list[TableRow]:
+        """The table rows that describe an entity."""
+        rows = self._all("SELECT * FROM table_rows WHERE subject=? ORDER BY document, start", subject.value)
+        return [_table_row(row) for row in rows]
+
+    def rows_of(self, document: NamedNode) -> list[TableRow]:
+        """The rows of a table document, in order."""
+        rows = self._all("SELECT * FROM table_rows WHERE document=? ORDER BY start", document.value)
+        return [_table_row(row) for row in rows]
+
+    def extractions(self, document: NamedNode | None = None) -> Iterator[Extraction]:
+        """What was read, chunk by chunk: in one document or in all that are PROCESSED, in a stable order."""
+        if document is not None:
+            rows = self._all(
+                "SELECT extraction FROM chunks WHERE document=? AND extraction IS NOT NULL ORDER BY position",
+                document.value,
+            )
+        else:
+            rows = self._all(
+                "SELECT c.extraction FROM chunks c JOIN documents d ON d.iri = c.document"
+                " WHERE d.state='processed' AND c.extraction IS NOT NULL ORDER BY c.document, c.position"
+            )
+        for row in rows:
+            yield decode(row["extraction"])
+
+    def table_graphs(self) -> dict[str, NamedNode]:
+        """The table graphs in use, with the document each belongs to."""
+        return {
+            row["graph"]: NamedNode(row["iri"])
+            for row in self._all("SELECT iri, graph FROM documents WHERE graph IS NOT NULL")
+        }
+
+    # names and entities
+
+    def linking(self) -> Linking:
+        """Which entity each (class, normalised name) stands for."""
+        names = {
+            (NamedNode(row["type"]), row["name"]): NameLink(
+                NamedNode(row["type"]), row["name"], NamedNode(row["entity"]), row["score"], row["method"]
+            )
+            for row in self._all("SELECT * FROM names")
+        }
+        entities = {
+            NamedNode(row["entity"]): LinkedEntity(
+                NamedNode(row["entity"]),
+                NamedNode(row["type"]),
+                tuple(Word(*pair) for pair in json.loads(row["labels"])),
+            )
+            for row in self._all("SELECT * FROM entities")
+        }
+        return Linking(names, entities)
+
+    def set_linking(self, linking: Linking) -> None:
+        """Replaces the map from names to entities."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM names")
+            db.execute("DELETE FROM entities")
+            db.executemany(
+                "INSERT INTO names VALUES (?,?,?,?,?)",
+                [(k[0].value, k[1], link.entity.value, link.score, link.method) for k, link in linking.names.items()],
+            )
+            db.executemany(
+                "INSERT INTO entities VALUES (?,?,?)",
+                [
+                    (
+                        e.iri.value,
+                        e.type.value,
+                        json.dumps([[w.text, w.language] for w in e.labels], ensure_ascii=False),
+                    )
+                    for e in linking.entities.values()
+                ],
+            )
+
+
+def name_keys(extraction: Extraction) -> Iterator[NameKey]:
+    """The names that occur in an extraction."""
+    for mention in extraction.mentions:
+        yield mention.type, normalise(mention.name)
+    for claim in extraction.claims:
+        yield claim.subject.type, normalise(claim.subject.name)
+        if isinstance(claim.object, Mention):
+            yield claim.object.type, normalise(claim.object.name)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _forget(db: sqlite3.Connection, iri: str) -> None:
+    db.execute("DELETE FROM documents WHERE iri = ?", (iri,))
+    db.execute("DELETE FROM chunks WHERE document = ?", (iri,))
+    db.execute("DELETE FROM table_rows WHERE document = ?", (iri,))
+
+
+def _record(row: sqlite3.Row) -> DocumentRecord:
+    document = Document(
+        iri=NamedNode(row["iri"]),
+        text=row["text"],
+        title=row["title"],
+        media_type=row["media_type"],
+        source=row["source"],
+        sha256=row["sha256"],
+        language=row["language"],
+        author=row["author"],
+        created=row["created"],
+    )
+    return DocumentRecord(
+        document=document,
+        state=State(row["state"]),
+        error=row["error"],
+        updated=row["updated"],
+        statements=row["statements"],
+        refused=row["refused"],
+        graph=NamedNode(row["graph"]) if row["graph"] else None,
+        seconds=row["seconds"],
+    )
+
+
+def _chunk(row: sqlite3.Row, text: str) -> Chunk:
+    start, end = row["start"], row["end"]
+    return Chunk(NamedNode(row["iri"]), NamedNode(row["document"]), row["position"], start, end, text[start:end])
+
+
+def _table_row(row: sqlite3.Row) -> TableRow:
+    return TableRow(NamedNode(row["document"]), NamedNode(row["subject"]), row["line"], row["start"], row["end"])

@@ -1,0 +1,187 @@
+"""JSON and JSON Lines: objects with a title, an author, a time and a content, one document each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from kgplatform.documents.decoding import decode
+from kgplatform.documents.html import looks_like_markup, text_of
+from kgplatform.documents.parts import Part, clean, date_of_timestamp, file_title, iso_date, one_line, with_title
+from kgplatform.errors import ReadError
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+
+JSON_TYPE: Final = "application/json"
+_MAX_DEPTH = 60
+_ROLES: Final[dict[str, tuple[str, ...]]] = {
+    "title": ("title", "headline", "subject", "标题", "题目"),
+    "author": ("author", "authors", "creator", "nickname", "username", "user", "作者", "用户"),
+    "created": (
+        *("time", "date", "created", "created_at", "createdat", "published", "published_at", "datepublished"),
+        *("timestamp", "publish_time", "pubdate", "发布时间", "发表时间", "时间", "日期"),
+    ),
+    "content": ("content", "text", "body", "article", "articlebody", "正文", "内容"),
+}
+
+
+def read_json(path: Path, data: bytes) -> list[Part]:
+    """The documents of a JSON or JSON Lines file: one for an object, several for a list of them.
+
+    What is not title, author, time or content follows the content as lines ``name: value``, so that nothing is lost.
+    A list wrapped in an object, as interfaces reply (``{"code": 0, "data": […]}``), counts as that list.
+
+    Raises:
+        ReadError: not JSON (with line and column), nested too deeply, or without any text.
+    """
+    text = decode(data, path=path)
+    parts = [_part(item, number, path) for number, item in enumerate(_items(text, path))]
+    kept = [part for part in parts if part.text.strip()]
+    if not kept:
+        raise ReadError("holds no text: expected an object with a content, or a list of them", path=path)
+    return kept
+
+
+def _items(text: str, path: Path) -> list[Json]:
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        return _json_lines(text, path)
+    try:
+        value = _parsed(text, path)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and _first_line_is_json(text, path):
+            return _json_lines(text, path)
+        raise ReadError(f"line {error.lineno}, column {error.colno}: {error.msg}", path=path) from error
+    listed = _unwrapped(value)
+    return listed if isinstance(listed, list) else [listed]
+
+
+def _first_line_is_json(text: str, path: Path) -> bool:
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    try:
+        _parsed(first, path)
+    except json.JSONDecodeError:
+        return False
+    return True
+
+
+def _json_lines(text: str, path: Path) -> list[Json]:
+    items: list[Json] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            items.append(_parsed(line, path))
+        except json.JSONDecodeError as error:
+            raise ReadError(f"line {number}, column {error.colno}: {error.msg}", path=path) from error
+    return items
+
+
+def _parsed(text: str, path: Path) -> Json:
+    try:
+        value: Json = json.loads(text)
+    except RecursionError as error:
+        raise ReadError("is nested too deeply", path=path) from error
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise ReadError(f"holds a number that is too long ({error})", path=path) from error
+    return value
+
+
+def _unwrapped(value: Json) -> Json:
+    """The list inside an object that holds nothing else but numbers and flags."""
+    if not isinstance(value, dict):
+        return value
+    lists = [inner for inner in value.values() if isinstance(inner, list) and inner]
+    others = [inner for inner in value.values() if not isinstance(inner, (list, bool, int, float)) and inner]
+    alone = len(lists) == 1 and not others and all(isinstance(item, dict) for item in lists[0])
+    return lists[0] if alone else value
+
+
+def _part(item: Json, number: int, path: Path) -> Part:
+    if not isinstance(item, dict):
+        text = item if isinstance(item, str) else "\n".join(_lines("", item, path))
+        return Part(clean(text), file_title(path), JSON_TYPE, number=number)
+    keys = {role: key for role in _ROLES if (key := _key(item, role)) is not None}
+    title = one_line(_as_text(item[keys["title"]])) if "title" in keys else ""
+    created = _date(item[keys["created"]]) if "created" in keys else None
+    content = _content(item[keys["content"]], path) if "content" in keys else ""
+    used = {keys[role] for role in ("title", "author", "content") if role in keys}
+    if created is not None:
+        used.add(keys["created"])
+    rest = [line for key, value in item.items() if key not in used for line in _lines(key, value, path)]
+    body = "\n\n".join(block for block in (content, "\n".join(rest)) if block)
+    author = one_line(_as_text(item[keys["author"]])) if "author" in keys else ""
+    text = with_title(clean(body), clean(title))
+    title = clean(title) or _first_line(text) or file_title(path)
+    return Part(text, title, JSON_TYPE, clean(author) or None, created, number)
+
+
+def _key(item: dict[str, Json], role: str) -> str | None:
+    """The key of the object that plays the role, by the order of preference; its value must be of a fit form."""
+    by_name = {key.strip().lower(): key for key in item}
+    for name in _ROLES[role]:
+        key = by_name.get(name)
+        if key is not None and _fits(item[key], role):
+            return key
+    return None
+
+
+def _fits(value: Json, role: str) -> bool:
+    if role == "created":
+        return isinstance(value, (str, int, float)) and not isinstance(value, bool)
+    if isinstance(value, list):
+        return role in ("author", "content") and bool(value) and all(isinstance(entry, str) for entry in value)
+    return isinstance(value, str)
+
+
+def _as_text(value: Json) -> str:
+    return ", ".join(str(entry) for entry in value) if isinstance(value, list) else str(value)
+
+
+def _content(value: Json, path: Path) -> str:
+    text = "\n\n".join(str(entry) for entry in value) if isinstance(value, list) else str(value)
+    return text_of(text, path=path) if looks_like_markup(text) else text
+
+
+def _date(value: Json) -> str | None:
+    if isinstance(value, str) and not value.strip().isdigit():
+        return iso_date(value)
+    if isinstance(value, str) and len(value.strip()) <= 8:
+        return iso_date(value.strip())
+    if isinstance(value, (str, int, float)):
+        text = str(value).strip()
+        return date_of_timestamp(float(text)) if len(text) <= 20 else None
+    return None
+
+
+def _lines(name: str, value: Json, path: Path, depth: int = 0) -> Iterator[str]:
+    """The value as lines ``name: value``, the names of inner values joined by dots."""
+    if depth > _MAX_DEPTH:
+        raise ReadError("is nested too deeply", path=path)
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _lines(f"{name}.{key}" if name else key, inner, path, depth + 1)
+    elif isinstance(value, list) and all(not isinstance(entry, (dict, list)) for entry in value):
+        if value:
+            yield _line(name, ", ".join(_scalar(entry) for entry in value))
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _lines(name, entry, path, depth + 1)
+    elif value is not None and value != "":
+        yield _line(name, _scalar(value))
+
+
+def _line(name: str, value: str) -> str:
+    return f"{name}: {value}" if name else value
+
+
+def _scalar(value: Json) -> str:
+    return json.dumps(value) if isinstance(value, bool) or value is None else str(value)
+
+
+def _first_line(text: str) -> str:
+    line = one_line(next((line for line in text.split("\n") if line.strip()), ""))
+    return line if len(line) <= 100 else ""

@@ -1,0 +1,132 @@
+"""Every error that kgplatform raises on purpose.
+
+    KgPlatformError
+    ├── ConfigError              .setting            unknown or mistyped; the message offers the nearest name
+    ├── WorkspaceError           .path               missing, of another version, or open in another process
+    ├── ReadError                .path               a file that is not a readable document
+    ├── OntologyError            .source
+    ├── ModelError               .model
+    │   ├── ModelUnavailableError  .retry_after      network, key, rate limit
+    │   └── ModelReplyError        .reply            a reply that does not parse
+    ├── QueryError               .query
+    │   ├── QuerySyntaxError       .line .column .reason
+    │   ├── QueryRejectedError     .issues           an update or SERVICE on a read-only path, nesting, length …
+    │   └── QueryTimeoutError      .seconds
+    ├── StoreError
+    └── NotFoundError            .name
+
+Foreign exceptions are translated once, where they come in, with ``raise … from``.
+The message of each is one line that names the place and the way out.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class KgPlatformError(Exception):
+    """The base of all errors a caller may want to catch."""
+
+
+class ConfigError(KgPlatformError):
+    """A setting that does not exist or has a value of the wrong type."""
+
+    def __init__(self, message: str, *, setting: str = "") -> None:
+        super().__init__(message)
+        self.setting = setting
+
+
+class WorkspaceError(KgPlatformError):
+    """A workspace folder that cannot be opened or created."""
+
+    def __init__(self, message: str, *, path: Path) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class ReadError(KgPlatformError):
+    """A file that is not a readable document."""
+
+    def __init__(self, message: str, *, path: Path) -> None:
+        super().__init__(f"{path}: {message}")
+        self.path = path
+        self.reason = message
+
+
+class OntologyError(KgPlatformError):
+    """An ontology that cannot be read or used."""
+
+    def __init__(self, message: str, *, source: str) -> None:
+        super().__init__(f"{source}: {message}")
+        self.source = source
+
+
+class ModelError(KgPlatformError):
+    """A language model that did not do what was asked."""
+
+    def __init__(self, message: str, *, model: str) -> None:
+        super().__init__(message)
+        self.model = model
+
+
+class ModelUnavailableError(ModelError):
+    """A model that cannot be reached: network, key or rate limit; ``retry_after`` in seconds where known."""
+
+    def __init__(self, message: str, *, model: str, retry_after: float | None = None) -> None:
+        super().__init__(message, model=model)
+        self.retry_after = retry_after
+
+
+class ModelReplyError(ModelError):
+    """A reply that is not what the prompt asked for; ``reply`` is its text."""
+
+    def __init__(self, message: str, *, model: str, reply: str) -> None:
+        super().__init__(message, model=model)
+        self.reply = reply
+
+
+class QueryError(KgPlatformError):
+    """A SPARQL query or update that was not carried out."""
+
+    def __init__(self, message: str, *, query: str) -> None:
+        super().__init__(message)
+        self.query = query
+
+
+class QuerySyntaxError(QueryError):
+    """SPARQL text that does not parse; ``line`` and ``column`` count from 1 (0: not known)."""
+
+    def __init__(self, reason: str, *, query: str, line: int = 0, column: int = 0) -> None:
+        place = f"line {line}, column {column}: " if line else ""
+        super().__init__(f"{place}{reason}", query=query)
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+
+class QueryRejectedError(QueryError):
+    """SPARQL text that is not run for a reason of safety; ``issues`` are sentences."""
+
+    def __init__(self, issues: tuple[str, ...], *, query: str) -> None:
+        super().__init__("; ".join(issues), query=query)
+        self.issues = issues
+
+
+class QueryTimeoutError(QueryError):
+    """A query that was stopped after ``seconds``."""
+
+    def __init__(self, *, query: str, seconds: float) -> None:
+        super().__init__(f"stopped after {seconds:g} s; make a pattern more selective or add a LIMIT", query=query)
+        self.seconds = seconds
+
+
+class StoreError(KgPlatformError):
+    """The dataset could not be read or written."""
+
+
+class NotFoundError(KgPlatformError):
+    """Nothing by that name or IRI."""
+
+    def __init__(self, message: str, *, name: str) -> None:
+        super().__init__(message)
+        self.name = name

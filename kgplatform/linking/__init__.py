@@ -1,0 +1,1 @@
+"""From names to entities, and from what was read to statements."""

@@ -1,0 +1,80 @@
+"""From a statement and the graph that holds it to the passage that says it."""
+
+from __future__ import annotations
+
+from pyoxigraph import NamedNode, Triple
+
+from kgplatform.documents.registry import Registry
+from kgplatform.errors import NotFoundError
+from kgplatform.linking.projection import Projection
+from kgplatform.types import Chunk, Document, Evidence, Extraction, Mention
+from kgplatform.vocab import ALT_LABEL, LABEL, TYPE
+
+
+class EvidenceFinder:
+    """Finds passages by statement and evidence graph; quotes are cut from the document at their offsets."""
+
+    def __init__(self, registry: Registry, projection: Projection) -> None:
+        self._registry = registry
+        self._projection = projection
+
+    def find(self, triple: Triple, graph: NamedNode) -> Evidence | None:
+        """The passage in the graph's chunk or table row; None where the graph has no text (asserted, inferred)."""
+        try:
+            if "/chunk/" in graph.value:
+                return self._in_chunk(triple, graph)
+            return self._in_table(triple, graph)
+        except NotFoundError:
+            return None
+
+    def _in_chunk(self, triple: Triple, graph: NamedNode) -> Evidence | None:
+        chunk, document = self._registry.chunk(graph)
+        extraction = self._registry.extraction(graph)
+        if extraction is None:
+            return None
+        start, end, score = self._passage(triple, extraction, chunk)
+        return _evidence(chunk.iri, document, start, end, score)
+
+    def _passage(self, triple: Triple, extraction: Extraction, chunk: Chunk) -> tuple[int, int, float]:
+        for claim in extraction.claims:
+            if self._projection.triple(claim) == triple:
+                return claim.start, claim.end, claim.confidence
+        if triple.predicate in (TYPE, LABEL, ALT_LABEL):
+            for mention in extraction.mentions:
+                if self._projection.entity(mention) == triple.subject:
+                    return self._around(mention, extraction)
+        return chunk.start, chunk.end, 0.5
+
+    def _around(self, mention: Mention, extraction: Extraction) -> tuple[int, int, float]:
+        """The sentence of a claim about the mention, else the mention itself."""
+        for claim in extraction.claims:
+            if claim.start <= mention.start and mention.end <= claim.end:
+                return claim.start, claim.end, 0.8
+        return mention.start, mention.end, 0.8
+
+    def _in_table(self, triple: Triple, graph: NamedNode) -> Evidence | None:
+        iri = self._registry.table_graphs().get(graph.value)
+        if iri is None:
+            return None
+        record = self._registry.document(iri)
+        about = [triple.subject, triple.object]
+        for node in about:
+            if not isinstance(node, NamedNode):
+                continue
+            for row in self._registry.rows_about(node):
+                if row.document == iri:
+                    return _evidence(graph, record.document, row.start, row.end, 1.0)
+        return None
+
+
+def _evidence(chunk: NamedNode, document: Document, start: int, end: int, score: float) -> Evidence:
+    return Evidence(
+        chunk=chunk,
+        document=document.iri,
+        title=document.title,
+        source=document.source,
+        quote=document.text[start:end],
+        start=start,
+        end=end,
+        score=score,
+    )
