@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -131,6 +132,17 @@ def from_environment(settings: Settings, environment: Mapping[str, str] | None =
 def model_key(settings: ModelSettings, environment: Mapping[str, str] | None = None) -> str:
     """The key for the model's server, from the variable ``key_from`` names; ``none`` where unset (local servers)."""
     return (os.environ if environment is None else environment).get(settings.key_from, "") or "none"
+
+
+def checked_base(base: str) -> str:
+    """The base as given, if IRIs can begin with it.
+
+    Raises:
+        ConfigError: it is not an absolute http IRI that ends in ``/`` or ``#``.
+    """
+    if not re.fullmatch(r"https?://[^\s<>\"{}|\\^`]+[/#]", base):
+        raise ConfigError(f"base {base!r} must be an http(s) IRI that ends in / or #", setting="base")
+    return base
 
 
 def write(workspace: Path, *, base: str, ontology: tuple[str, ...]) -> None:

@@ -114,7 +114,7 @@ class EvidenceDataset:
             if self.store.has(triple) and not self.evidence_graphs(triple):
                 yield triple
 
-    def assert_(self, triples: Iterable[Triple]) -> Committed:
+    def state(self, triples: Iterable[Triple]) -> Committed:
         """States the triples by hand: they hold, whatever was rejected before."""
         with self.store.write_lock():
             stated = list(dict.fromkeys(triples))

@@ -6,9 +6,8 @@ are wrappers that are themselves a `ChatModel`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -84,18 +83,6 @@ class Retriever(Protocol):
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
         """At most ``k`` hits, best first."""
-        ...
-
-
-class Reader(Protocol):
-    """Reads a file into documents."""
-
-    def __call__(self, path: Path, data: bytes) -> Iterable[Document]:
-        """The documents in the file.
-
-        Raises:
-            ReadError: the file is not what its name says, or holds no text.
-        """
         ...
 
 

@@ -27,6 +27,12 @@ from kgplatform.types import Solutions, Term
 from kgplatform.vocab import PREFIXES
 
 DEFAULT_GRAPH = DefaultGraph()
+_RESULTS = {
+    "json": ox.QueryResultsFormat.JSON,
+    "xml": ox.QueryResultsFormat.XML,
+    "csv": ox.QueryResultsFormat.CSV,
+    "tsv": ox.QueryResultsFormat.TSV,
+}
 _BULK = 20_000
 """From how many quads on the bulk loader is used: 2.6 times faster and a fifth of the disk, all or nothing too."""
 
@@ -121,6 +127,22 @@ class Store:
                 ("SELECT and ASK give rows, not a graph; use CONSTRUCT or DESCRIBE here",), query=text
             )
         return list(result)
+
+    def results(self, text: str, format_: str) -> bytes:
+        """The result of a SELECT or ASK in a SPARQL results format: ``json``, ``xml``, ``csv`` or ``tsv``.
+
+        Raises:
+            QueryRejectedError: as `query`; also an ASK in a format that only knows rows.
+        """
+        result = self._run(text, None)
+        if isinstance(result, ox.QueryTriples):
+            raise QueryRejectedError(("CONSTRUCT and DESCRIBE give a graph, not rows",), query=text)
+        try:
+            return result.serialize(format=_RESULTS[format_]) or b""
+        except (OSError, ValueError) as error:
+            raise QueryRejectedError(
+                (f"this result has no {format_} form: {_first_line(error)}",), query=text
+            ) from error
 
     def _run(self, text: str, bindings: Mapping[str, Term] | None) -> Any:
         issues = read_only_issues(text)
@@ -236,7 +258,7 @@ class Store:
 def _open_error(error: OSError, path: Path) -> WorkspaceError:
     if _LOCKED.search(str(error)):
         return WorkspaceError(
-            f"{path.parent}: the workspace is open in another process; stop that one, or ask the server that runs there",
+            f"{path.parent}: the workspace is open in another process; stop that one, or ask the server there",
             path=path,
         )
     return WorkspaceError(f"{path}: no dataset can be opened here: {_first_line(error)}", path=path)

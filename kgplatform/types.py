@@ -19,7 +19,7 @@ Term: TypeAlias = NamedNode | BlankNode | Literal | Triple
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text with its origin; the IRI is derived from ``sha256`` of the file's bytes and, in a file of several, the part."""
+    """A text with its origin; the IRI comes from ``sha256`` of the file's bytes and, in a file of several, the part."""
 
     iri: NamedNode
     text: str

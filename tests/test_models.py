@@ -53,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         with self.server.lock:
             self.server.bodies.append(body)
-            self.server.headers.append(dict(self.headers))
+            self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
             replies = self.server.replies
             reply = replies.pop(0) if len(replies) > 1 else replies[0]
         reply(self)
@@ -132,7 +132,7 @@ def test_complete_returns_the_reply_and_the_tokens_the_server_counted(server: Se
             "max_tokens": 50,
         }
     ]
-    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
 def test_complete_estimates_tokens_where_the_server_counts_none(server: Server) -> None:
@@ -222,7 +222,7 @@ def test_connection_that_is_always_cut_is_unavailable(server: Server) -> None:
 
 def test_body_that_is_not_json_is_a_reply_error_that_asks_about_the_address(server: Server) -> None:
     server.replies = [lambda handler: handler.send(200, b"<html>Sign in</html>", {"Content-Type": "text/html"})]
-    with pytest.raises(ModelReplyError, match="not JSON.*Sign in.*address") as caught:
+    with pytest.raises(ModelReplyError, match=r"not JSON.*Sign in.*address") as caught:
         model_of(server).complete(ASK)
     assert caught.value.reply == "<html>Sign in</html>"
 
@@ -284,7 +284,9 @@ def test_server_that_is_not_there_is_named_with_the_way_out() -> None:
     assert len(waits) == 1, "a server that never answered is tried only once more"
 
 
-@pytest.mark.parametrize("url", ["", "localhost:8000/v1", "ftp://host/v1", "http://", "http://a b/v1", "http://[::x/v1"])
+@pytest.mark.parametrize(
+    "url", ["", "localhost:8000/v1", "ftp://host/v1", "http://", "http://a b/v1", "http://[::x/v1"]
+)
 def test_address_that_is_none_is_told_at_once(url: str) -> None:
     with pytest.raises(ModelUnavailableError, match="must look like http"):
         OpenAIModel("qwen3", url=url).complete(ASK)
@@ -710,7 +712,7 @@ def test_complete_all_raises_what_is_not_the_models_fault(tmp_path: Path) -> Non
 def test_scripted_model_keeps_what_it_was_sent_and_runs_out() -> None:
     model = ScriptedModel("a")
     model.enqueue("not JSON")
-    assert model.complete(ASK) == Completion("a", Usage(1, 13, 1))
+    assert model.complete(ASK) == Completion("a", Usage(1, 16, 1))
     with pytest.raises(ModelReplyError):
         model.complete(ASK, schema=SCHEMA)
     with pytest.raises(ModelUnavailableError, match="乌镇在哪里"):

@@ -9,23 +9,31 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from pyoxigraph import NamedNode, Triple
 
 from kgplatform.building.tables import TableStatements, table_statements
 from kgplatform.dataset import Change, Committed, EvidenceDataset
-from kgplatform.documents.reading import discover, is_table, read
+from kgplatform.documents.reading import discover, read
 from kgplatform.documents.registry import Linking, NameKey, Registry, State, name_keys
+from kgplatform.documents.table import CSV_TYPE, TSV_TYPE
 from kgplatform.errors import KgPlatformError, ModelUnavailableError, ReadError
 from kgplatform.linking.projection import Projection, document_triples
 from kgplatform.ontology import Ontology
 from kgplatform.protocols import Chunker, Extractor
 from kgplatform.types import Chunk, Document, Extraction, Refusal
 from kgplatform.vocab import document_iri
+
+_TABLE_SUFFIXES = (".csv", ".tsv")
+_TABLE_TYPES = (CSV_TYPE, TSV_TYPE)
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+"""Called with the number of the item in hand (from 1), how many there are, and its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +89,10 @@ class Ingest:
         self._workers = workers
         self._model_away: ModelUnavailableError | None = None
 
-    def add(self, paths: Sequence[Path], linking: Linking) -> Iterator[Added]:
+    def add(self, paths: Sequence[Path], linking: Linking, *, progress: Progress | None = None) -> Iterator[Added]:
         """Adds the files and folders; yields what became of each document, failures included, and goes on.
+
+        Tables come first, so that the names in them are known when texts are read.
 
         Raises:
             ReadError: a path is missing, or nothing under the paths can be read.
@@ -90,12 +100,22 @@ class Ingest:
         found = discover(paths)
         projection = Projection(self._base, linking)
         self._model_away = None
-        tables_first = sorted(found.files, key=lambda path: not is_table(path))
         for skipped in found.skipped:
             if skipped.path in paths:
-                raise ReadError(skipped.reason, path=skipped.path)
-        for path in tables_first:
+                yield self._failed(_unread(self._base, skipped.path), skipped.reason)
+        files = sorted(found.files, key=lambda path: path.suffix.lower() not in _TABLE_SUFFIXES)
+        self._announce(files)
+        for number, path in enumerate(files, start=1):
+            if progress is not None:
+                progress(number, len(files), path.name)
             yield from self._add_file(path, projection)
+
+    def _announce(self, files: Iterable[Path]) -> None:
+        """Enters the files not seen before as PENDING, so that an interrupted run can be taken up again."""
+        known = {record.document.source for record in self._registry.documents()}
+        for path in files:
+            if path.as_posix() not in known:
+                self._registry.announce(_unread(self._base, path))
 
     def _add_file(self, path: Path, projection: Projection) -> Iterator[Added]:
         source = path.as_posix()
@@ -103,12 +123,14 @@ class Ingest:
             digest = _digest(path, self._max_bytes)
             known = self._known(source, digest)
             if known:
+                self._registry.remove(_unread(self._base, path).iri)
                 yield from (Added(document, "unchanged") for document in known)
                 return
             documents = read(path, base=self._base, max_bytes=self._max_bytes)
         except ReadError as error:
             yield self._failed(_unread(self._base, path), error.reason)
             return
+        self._registry.remove(_unread(self._base, path).iri)
         stale = self._registry.drop_source(source, keep=[document.iri for document in documents])
         for document in documents:
             yield self._add_document(document, projection, replaced=tuple(stale))
@@ -156,7 +178,7 @@ class Ingest:
         return Added(document, "failed", error=reason)
 
     def _read(self, document: Document) -> _Read:
-        if is_table(Path(document.source)):
+        if document.media_type in _TABLE_TYPES:
             table = table_statements(document, self._ontology, self._base, self._registry.table_graphs())
             return _Read(document, table=table)
         chunks = tuple(self._chunker(document))
@@ -265,7 +287,7 @@ def _digest(path: Path, max_bytes: int) -> str:
 
 
 def _unread(base: str, path: Path) -> Document:
-    """An entry for a file that could not be read, known by its path."""
+    """An entry for a file that was not read (yet), known by its path."""
     digest = hashlib.sha256(path.as_posix().encode("utf-8", "surrogateescape")).hexdigest()
     return Document(
         iri=document_iri(base, digest),
@@ -276,11 +298,3 @@ def _unread(base: str, path: Path) -> Document:
         sha256=digest,
         language="en",
     )
-
-
-def forget_failure(registry: Registry, base: str, paths: Iterable[Path]) -> None:
-    """Removes the failure entries of files that have been read since."""
-    for path in paths:
-        iri = _unread(base, path).iri
-        if registry.state(iri) is State.FAILED:
-            registry.remove(iri)

@@ -84,9 +84,8 @@ class Blocks:
             self._flush()
         if tag in _LISTS:
             self._lists -= 1
-        if tag == "dl" and self._terms:
-            self._add(" / ".join(self._terms), together=True)
-            self._terms = []
+        if tag == "dl":
+            self._end_terms()
         if tag == "li" or tag in _HEADINGS:
             self._prefix = ""
         if not is_root:
@@ -95,6 +94,7 @@ class Blocks:
     def text(self) -> str:
         """The blocks so far, apart by an empty line; items, rows and definitions that belong together by a line end."""
         self._flush()
+        self._end_terms()
         pieces: list[str] = []
         before = 0
         for group, block in self._done:
@@ -117,6 +117,11 @@ class Blocks:
             self._add(f"{term}: {definition}" if term and definition else term or definition, together=True)
             if next(element.itersiblings(), None) is None or next(element.itersiblings()).tag != "dd":
                 self._terms = []
+
+    def _end_terms(self) -> None:
+        if self._terms:  # without a definition
+            self._add(" / ".join(self._terms), together=True)
+            self._terms = []
 
     def _flush(self) -> None:
         lines = [" ".join(line.split()) for line in "".join(self._inline).split("\n")]

@@ -156,6 +156,9 @@ def _double_byte(data: bytes, encoding: str, common: bytes) -> tuple[str | None,
         if lead < 0x80:
             position += 1
             continue
+        if encoding == "gb18030" and 0x30 <= trail <= 0x39:  # four bytes: emoji and rare characters say nothing
+            position += 4
+            continue
         pairs += 1
         high = trail >= 0xA1
         if encoding == "gb18030":

@@ -31,14 +31,13 @@ script style noscript template nav footer aside iframe svg canvas object embed b
 map audio video head
 """
 _DROPPED = frozenset(_DROPPED_TAGS.split())
-_DROPPED_ROLE_NAMES = """
-navigation banner contentinfo complementary search dialog menu menubar alert
-"""
-_DROPPED_ROLES = frozenset(_DROPPED_ROLE_NAMES.split())
-_COMMENTS = re.compile(
-    r"(?:^|[\s_-])(?:comments?|comment-?list|replies|disqus(?:_thread)?|respond|breadcrumbs?|cookie(?:-?(?:banner|notice|consent))?"
-    r"|sidebar|side-bar|share|sharing|social|related(?:-?(?:posts|articles))?|advert(?:isement)?s?|ads|newsletter|pagination|navbar"
-    r"|pinglun)(?:$|[\s_-])",
+_DROPPED_ROLES = frozenset(
+    ("navigation", "banner", "contentinfo", "complementary", "search", "dialog", "menu", "alert")
+)
+_SURROUNDING_NAME = re.compile(
+    r"(?:comments?|replies)(?:[-_]?(?:list|section|area|wrap|wrapper|box|container|form|thread))?|disqus(?:[-_]thread)?"
+    r"|pinglun|breadcrumbs?|cookie[-_]?(?:bar|banner|notice|consent)|side[-_]?bar|nav[-_]?bar|share[-_]?(?:bar|buttons|links)"
+    r"|social[-_]?(?:bar|buttons|links|share)|related[-_]?(?:posts|articles|links)|advert(?:isement)?s?|newsletter|pagination",
     re.IGNORECASE,
 )
 _NAMED_BLOCKS = frozenset(("div", "section", "ul", "ol", "p", "table", "form"))
@@ -190,8 +189,8 @@ def _is_surrounding(element: Element) -> bool:
         return next(element.iterancestors("article", "main"), None) is None
     if "display:none" in (element.get("style") or "").replace(" ", "").lower():
         return True
-    named = f"{element.get('class') or ''} {element.get('id') or ''}"
-    return named != " " and tag in _NAMED_BLOCKS and _COMMENTS.search(named) is not None
+    names = f"{element.get('class') or ''} {element.get('id') or ''}".split()
+    return tag in _NAMED_BLOCKS and any(_SURROUNDING_NAME.fullmatch(name) for name in names)
 
 
 def _drop(element: Element) -> None:

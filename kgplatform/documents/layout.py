@@ -24,11 +24,12 @@ _PAGE_NUMBER = re.compile(
     r"(?:(?:/|of|av|von|共|[|–—-])\s*\d{1,4}\s*页?)?\W*$",
     re.IGNORECASE,
 )
-_ITEM = re.compile(r"^(?:[•●▪◦‣·∙\-–*]\s|\(?\d{1,2}[.)、]\s*\D|[一二三四五六七八九十]+、)")
+_ITEM = re.compile(r"^(?:[•●▪◦‣·∙\-–*]\s|\(?\d{1,2}[.)、]\s*\D|\[\d{1,3}\]\s|[一二三四五六七八九十]+、)")
 _BULLET = re.compile(r"^[•●▪◦‣·∙]\s*")
 _SENTENCE_END = tuple("。！？.!?:：;；”\"’)）")
+_OPENING, _CLOSING = "([{\"'“‘", ".,;:!?)]}\"'”’"
 _MARGIN = 0.1
-_HYPHENATED = re.compile(r"\w+-\w+(?:-\w+)*")
+_HYPHENATED = re.compile(r"(?<!\w)\w++-\w++(?:-\w++)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph or heading; ``level`` is 0 for running text, 1 for the largest headings."""
+    """A paragraph or heading; ``level`` is 0 for running text, 1 for the largest headings.
+
+    ``begins`` and ``ends`` tell that it does so at the edge of a block, where a column break may have cut it; ``ends``
+    only if its last line is full.
+    """
 
     text: str
     size: float
@@ -72,6 +77,8 @@ class Paragraph:
     page: int
     lines: int = 1
     level: int = 0
+    begins: bool = False
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +137,11 @@ def paragraphs_of(pages: list[Page]) -> list[Paragraph]:
     for number, page in enumerate(pages):
         kept = [line for line in page.lines if not _is_marginal(line, page, running)]
         for block in _in_reading_order(_blocks(kept)):
-            for lines in _paragraph_lines(block):
-                found.append(_paragraph(lines, number, hyphenated))
+            inner = [_paragraph(lines, number, hyphenated) for lines in _paragraph_lines(block)]
+            inner[0] = replace(inner[0], begins=True)
+            is_full = block.lines[-1].right >= block.left + 0.8 * (block.right - block.left)
+            inner[-1] = replace(inner[-1], ends=is_full)
+            found += inner
     return _levelled(_continued(found, hyphenated))
 
 
@@ -154,9 +164,9 @@ def _shape(line: Line) -> tuple[str, int]:
 
 
 def _running_lines(pages: list[Page]) -> set[tuple[str, int]]:
-    """What stands at the same place in the margin of at least three pages and half of all, but for its numbers."""
+    """What stands at the same place in the margin of at least two pages and half of all, but for its numbers."""
     counts = Counter(shape for page in pages for shape in {_shape(line) for line in _edge_lines(page)})
-    return {shape for shape, count in counts.items() if count >= 3 and count * 2 >= len(pages)}
+    return {shape for shape, count in counts.items() if count >= 2 and count * 2 >= len(pages)}
 
 
 def _is_marginal(line: Line, page: Page, running: set[tuple[str, int]]) -> bool:
@@ -236,22 +246,26 @@ def _paragraph_lines(block: _Block) -> Iterator[list[Line]]:
     usual = median(steps) if steps else 0.0
     current = [block.lines[0]]
     for line, step in zip(block.lines[1:], steps, strict=True):
-        if _begins_paragraph(current[-1], line, block, step > 1.3 * max(min(usual, 1.5 * line.size), 0.9 * line.size)):
+        is_apart = step > 1.3 * max(min(usual, 1.5 * line.size), 0.9 * line.size)
+        if is_apart or _begins_paragraph(current, line, block):
             yield current
             current = []
         current.append(line)
     yield current
 
 
-def _begins_paragraph(last: Line, line: Line, block: _Block, is_apart: bool) -> bool:  # noqa: FBT001
-    if is_apart or abs(line.size - last.size) > 0.08 * last.size or line.bold != last.bold:
+def _begins_paragraph(current: list[Line], line: Line, block: _Block) -> bool:
+    first, last = current[0], current[-1]
+    if abs(line.size - last.size) > 0.08 * last.size or line.bold != last.bold:
         return True
     if _ITEM.match(line.text) or " | " in line.text or " | " in last.text:
         return True
+    if not last.text.endswith(_SENTENCE_END):
+        return False
+    if _ITEM.match(first.text) and line.x > first.x + 0.5 * line.size:
+        return False  # the lines of an item or reference hang under its number
     indented = line.x > block.left + 0.9 * line.size and last.x < block.left + 0.5 * line.size
-    width = block.right - block.left
-    ended = last.right < block.left + 0.8 * width and last.text.endswith(_SENTENCE_END)
-    return indented or ended
+    return indented or last.right < block.left + 0.8 * (block.right - block.left)
 
 
 def _paragraph(lines: list[Line], page: int, hyphenated: set[str]) -> Paragraph:
@@ -266,8 +280,8 @@ def _joined(text: str, more: str, hyphenated: set[str]) -> str:
     """Two lines of a paragraph as one: Han without a blank, a word divided at the line end in one piece."""
     if text.endswith("\u00ad"):
         return text[:-1] + more
-    if re.search(r"[^\W\d_]-$", text) and more[:1].islower():
-        before, after = re.findall(r"[\w-]+$", text)[0], re.findall(r"^[\w-]*", more)[0]
+    if text.endswith("-") and text[-2:-1].isalpha() and more[:1].islower():
+        before, after = text.rsplit(None, 1)[-1].lstrip(_OPENING), more.split(None, 1)[0].rstrip(_CLOSING)
         keep = before + after in hyphenated or "-" in before[:-1]
         return text + more if keep else text[:-1] + more
     wide = _WIDE.match(text[-1]) or _WIDE.match(more[0])
@@ -281,7 +295,7 @@ def _continued(paragraphs: list[Paragraph], hyphenated: set[str]) -> list[Paragr
         last = whole[-1] if whole else None
         if last is not None and _is_continuation(last, paragraph):
             text = _joined(last.text, paragraph.text, hyphenated)
-            whole[-1] = replace(last, text=text, lines=last.lines + paragraph.lines)
+            whole[-1] = replace(last, text=text, lines=last.lines + paragraph.lines, ends=paragraph.ends)
         else:
             whole.append(paragraph)
     return whole
@@ -291,7 +305,9 @@ def _is_continuation(last: Paragraph, paragraph: Paragraph) -> bool:
     alike = abs(last.size - paragraph.size) < 0.05 * last.size and last.bold == paragraph.bold
     if not alike or last.text.endswith(_SENTENCE_END) or " | " in last.text + paragraph.text:
         return False
-    return paragraph.text[0].islower() or (last.lines > 1 and has_han(last.text[-1]) and has_han(paragraph.text[0]))
+    if not (last.ends and paragraph.begins) or _ITEM.match(paragraph.text):
+        return False
+    return paragraph.text[0].islower() or (last.lines > 1 and not last.bold)
 
 
 def _levelled(paragraphs: list[Paragraph]) -> list[Paragraph]:
@@ -314,7 +330,8 @@ def _levelled(paragraphs: list[Paragraph]) -> list[Paragraph]:
 
 
 def _is_large(paragraph: Paragraph, body: float) -> bool:
-    return paragraph.size >= 1.15 * body and len(paragraph.text) <= 200 and paragraph.lines <= 3
+    short = len(paragraph.text) <= 200 and paragraph.lines <= 3
+    return short and paragraph.size >= 1.15 * body and " | " not in paragraph.text
 
 
 def _is_bold_heading(paragraph: Paragraph, body: float) -> bool:

@@ -19,7 +19,7 @@ _HEAD_LINE = re.compile(
     re.IGNORECASE,
 )
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?P<head>.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(?P<title>\S.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(?P<title>[^\s#].*)$", re.MULTILINE)
 _UNDERLINED = re.compile(r"^(?P<title>[^\s>*+\-#|][^\n]*)\n=+[ \t]*$", re.MULTILINE)
 _MARKS = re.compile(r"[*_`]{1,3}|!?\[([^\]]*)\]\([^)]*\)")
 _DECORATION = " \t#*=-_~【】[]"
@@ -72,10 +72,12 @@ def _first_heading(text: str) -> str:
     if not matches:
         return ""
     first = min(matches, key=lambda match: match.start())
-    return one_line(_MARKS.sub(lambda match: match[1] or "", first["title"]))
+    title = first["title"][: _TITLE_LENGTH * 10].rstrip("# \t")
+    return one_line(_MARKS.sub(lambda match: match[1] or "", title))
 
 
 def _first_line(text: str) -> str:
-    line = next((line for line in text.split("\n", 200) if line.strip()), "")
+    lines = (line for line in text.split("\n", 200) if line.strip())
+    line = next((line for line in lines if not _HEAD_LINE.match(line[:300])), "")
     title = one_line(line[: _TITLE_LENGTH * 4]).strip(_DECORATION)
     return title if len(title) <= _TITLE_LENGTH else ""

@@ -165,15 +165,8 @@ class Registry:
         read = {extraction.chunk.value: encode(extraction) for extraction in extractions}
         with self._transaction() as db:
             _forget(db, document.iri.value)
-            db.execute(
-                "INSERT INTO documents (iri, sha256, title, media_type, source, language, author, created, text, state,"
-                " updated, graph) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-                (
-                    *(document.iri.value, document.sha256, document.title, document.media_type, document.source),
-                    *(document.language, document.author, document.created, document.text, State.PROCESSING.value),
-                    *(_now(), graph.value if graph else None),
-                ),
-            )
+            _insert(db, "INSERT", document, State.PROCESSING, None)
+            db.execute("UPDATE documents SET graph=? WHERE iri=?", (graph.value if graph else None, document.iri.value))
             db.executemany(
                 "INSERT INTO chunks VALUES (?,?,?,?,?,?)",
                 [(c.iri.value, c.document.value, c.index, c.start, c.end, read.get(c.iri.value)) for c in chunks],
@@ -197,18 +190,18 @@ class Registry:
                 (State.PROCESSED.value, statements, refused, seconds, _now(), document.iri.value),
             )
 
+    def announce(self, document: Document) -> None:
+        """Enters a document that is going to be read as PENDING, unless it is entered already."""
+        with self._transaction() as db:
+            _insert(db, "INSERT OR IGNORE", document, State.PENDING, None)
+
     def fail(self, document: Document, error: str) -> None:
         """Marks a document FAILED with the reason."""
         with self._transaction() as db:
+            _insert(db, "INSERT OR IGNORE", document, State.FAILED, error)
             db.execute(
-                "INSERT INTO documents (iri, sha256, title, media_type, source, language, author, created, text, state,"
-                " error, updated) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
-                " ON CONFLICT (iri) DO UPDATE SET state=excluded.state, error=excluded.error, updated=excluded.updated",
-                (
-                    *(document.iri.value, document.sha256, document.title, document.media_type, document.source),
-                    *(document.language, document.author, document.created, document.text, State.FAILED.value),
-                    *(error, _now()),
-                ),
+                "UPDATE documents SET state=?, error=?, updated=? WHERE iri=?",
+                (State.FAILED.value, error, _now(), document.iri.value),
             )
 
     def mark(self, iri: NamedNode, state: State) -> None:
@@ -398,6 +391,17 @@ def name_keys(extraction: Extraction) -> Iterator[NameKey]:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _insert(db: sqlite3.Connection, verb: str, document: Document, state: State, error: str | None) -> None:
+    db.execute(
+        f"{verb} INTO documents (iri, sha256, title, media_type, source, language, author, created, text, state,"
+        " error, updated) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            *(document.iri.value, document.sha256, document.title, document.media_type, document.source),
+            *(document.language, document.author, document.created, document.text, state.value, error, _now()),
+        ),
+    )
 
 
 def _forget(db: sqlite3.Connection, iri: str) -> None:

@@ -73,7 +73,7 @@ _CLOCK = (
     r"(?:[01]?\d|2[0-4])(?:\s*[:：]\s*[0-5]\d(?:\s*[ap]\.?m\b\.?)?|\s*[ap]\.?m\b\.?|\s*点(?:半|[0-5]?\d分)?)"
 )
 _DASH = r"\s*(?:[-–—~〜～至到]+|to|until|till|and|through)\s*(?:about\s+|around\s+|次日)?"
-_SPAN_TEXT = rf"(?P<opens>{_CLOCK}|(?:[01]?\d|2[0-4])(?={_DASH}(?:[01]?\d)\s*[ap]m)){_DASH}(?P<closes>{_CLOCK})"
+_SPAN_TEXT = rf"(?P<opens>{_CLOCK}|(?:[01]?\d|2[0-4])(?={_DASH}[01]?\d(?::[0-5]\d)?\s*[ap]\.?m)){_DASH}(?P<closes>{_CLOCK})"
 _SPAN = re.compile(rf"(?<![\d:.])(?:{_SPAN_TEXT})(?![\d:])", re.IGNORECASE)
 _OPEN_CLOSE = re.compile(
     rf"(?<![\d:.])(?P<opens>{_CLOCK})[^\d\n。.;]{{0,30}}?"

@@ -92,7 +92,7 @@ def _tagged(name: str) -> Literal:
 def document_triples(
     document: Document, chunks: Iterable[Chunk], extractions: Mapping[NamedNode, Extraction], projection: Projection
 ) -> list[Triple]:
-    """The description of a document: its source and hash, chunks, mentions with offsets and quotes, and how it was read.
+    """The description of a document: source and hash, chunks, mentions with offsets and quotes, how it was read.
 
     Vocabulary: DCTERMS for the document, PROV-O for the activity, Web Annotation's position and quote for mentions.
     """

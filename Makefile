@@ -1,0 +1,77 @@
+# Each target does its own set-up; the first one to run in a fresh clone takes some minutes, later ones none.
+# Needed: Python 3.11 or later and GNU make. Everything else comes into .venv, at the versions of constraints.txt.
+
+PYTHON ?= python3
+DEMO_ARGS ?=
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip
+# Twice quiet: pip would warn of every place that does not carry every package.
+INSTALL := $(PIP) install --quiet --quiet --constraint constraints.txt
+STAMP := .venv/.stamp
+
+# A slow or stuttering package index should not end a set-up of many files.
+export PIP_RETRIES ?= 8
+export PIP_DEFAULT_TIMEOUT ?= 120
+export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test check lint types floors bench freeze clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1 \t/p' Makefile | expand -t 18
+
+setup: $(STAMP) ## the virtual environment in .venv (the other targets do this by themselves)
+
+demo: $(STAMP) ## builds the sample workspaces, asks them questions and serves them (DEMO_ARGS=…)
+	@$(BIN)/kgplatform demo $(DEMO_ARGS)
+
+test: check ## everything a change must pass: style, types, floors, tests, doctests, coverage (PYTEST_ARGS=…)
+	@$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --doctest-modules kgplatform tests \
+		--cov=kgplatform --cov-report= --cov-fail-under=90 $(PYTEST_ARGS)
+
+check: lint types floors ## style, types and floors, without the tests
+
+lint: $(STAMP) ## ruff: rules and format
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet || \
+		{ echo "some files are not formatted; '$(BIN)/ruff format --diff' shows what, '$(BIN)/ruff format' does it" >&2; exit 1; }
+
+types: $(STAMP) ## mypy, strict
+	@$(BIN)/mypy --no-error-summary
+
+floors: $(STAMP) ## import-linter: a module imports only from the floors below its own
+	@report=$$($(BIN)/lint-imports 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
+
+bench: $(STAMP) ## the times that are promised, measured here (BENCH_ARGS=startup|ask|ingest)
+	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+freeze: $(STAMP) ## writes constraints.txt anew from .venv
+	@{ sed '/^#/!d' constraints.txt; \
+		$(PIP) freeze --all --exclude-editable | grep -viE '^(#|-e |nvidia|triton|cuda)' | sed 's/+cpu$$//' | LC_ALL=C sort -f; \
+	} > constraints.txt.new && mv constraints.txt.new constraints.txt
+
+clean: ## takes away what the other targets made, .venv included
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* build dist demo
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp is touched last: a set-up that was interrupted is taken up again by the next run. PyTorch is named in the
+# first command because, left to a dependency, pip takes the newest build, which brings several GB for graphics cards;
+# at the pinned version it prefers the CPU build wherever pip is offered one. The package itself comes last, so that the
+# pinned hatchling builds it.
+$(STAMP): pyproject.toml constraints.txt
+	@command -v "$(PYTHON)" >/dev/null || \
+		{ echo "kgplatform needs Python 3.11 or later; there is no $(PYTHON). Name one: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.version_info >= (3, 11) or sys.exit("kgplatform needs Python 3.11 or later; $(PYTHON) is " + sys.version.split()[0] + ". Name one: make PYTHON=/path/to/python3.12")'
+	@$(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || "$(PYTHON)" -m venv --clear .venv || \
+		{ echo "$(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@echo "Setting up .venv: about 1.5 GB, some minutes, only this once." >&2
+	@$(INSTALL) --upgrade pip
+	@echo "  1/2 PyTorch and the tools for development" >&2
+	@$(INSTALL) torch==$$(sed -n 's/^torch==//p' constraints.txt) --group dev
+	@echo "  2/2 kgplatform with its other dependencies" >&2
+	@$(INSTALL) --no-build-isolation --editable .
+	@touch $@

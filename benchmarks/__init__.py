@@ -1,0 +1,1 @@
+"""Times that are promised, measured on this machine and beside a peer."""

@@ -1,0 +1,31 @@
+"""Runs the benchmarks named on the command line, or all of them, and prints one table."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from benchmarks import ask, ingest, startup
+from benchmarks.common import as_table
+
+BENCHMARKS = {"startup": startup.measure, "ask": ask.measure, "ingest": ingest.measure}
+
+
+def main() -> int:
+    """Prints the table; 1 if a promise is not kept."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
+    names = parser.parse_args().names or list(BENCHMARKS)
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"no benchmark is called {unknown[0]}; there are {', '.join(BENCHMARKS)}")
+    results = []
+    for name in names:
+        print(f"measuring {name} …", file=sys.stderr)
+        results += BENCHMARKS[name]()
+    print(as_table(results))
+    return 0 if all(result.kept for result in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

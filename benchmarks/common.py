@@ -1,0 +1,115 @@
+"""What the benchmarks share: taking the time of processes and calls, and the table.
+
+A time is the median over several runs, after one that does not count. Beside it stands the time of a peer: the least
+that any program of the kind would have to do, so that the ratio says what kgplatform itself costs and stays meaningful
+on a slower machine.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from kgplatform.graph import KnowledgeGraph
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples"
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """What a measurement is compared with."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One measurement: what, how much, what is promised of it, and the peer's value in the same unit.
+
+    ``promise`` is a limit from above, or from below where ``more_is_better``.
+    """
+
+    name: str
+    value: float
+    unit: str = "s"
+    promise: float | None = None
+    more_is_better: bool = False
+    peer: Peer | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether the promise is kept; true where none is made."""
+        if self.promise is None:
+            return True
+        return self.value >= self.promise if self.more_is_better else self.value <= self.promise
+
+
+def kgplatform(*arguments: str | Path) -> list[str]:
+    """The command line that runs kgplatform in a process of its own."""
+    return [sys.executable, "-m", "kgplatform", *map(str, arguments)]
+
+
+def process_seconds(command: Sequence[str], *, runs: int = 7) -> float:
+    """The median wall time of a process from start to end.
+
+    Raises:
+        RuntimeError: it did not succeed; the message holds what it said.
+    """
+    return call_seconds(lambda: _run(command), runs=runs)
+
+
+def call_seconds(call: Callable[[], object], *, runs: int = 7) -> float:
+    """The median wall time of a call, after one that does not count."""
+    call()
+    return median(_seconds(call) for _ in range(runs))
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def _run(command: Sequence[str]) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("KGPLATFORM_")}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
+
+
+@contextmanager
+def new_workspace(pack: str) -> Iterator[KnowledgeGraph]:
+    """An empty workspace in a temporary folder, without a language model."""
+    with TemporaryDirectory(prefix="kgplatform-") as folder, KnowledgeGraph.create(Path(folder) / pack, ontology=pack) as kg:
+        yield kg
+
+
+def sample_questions(pack: str) -> list[str]:
+    """The questions that the demo asks of that pack."""
+    lines = (EXAMPLES / "questions" / f"{pack}.txt").read_text(encoding="utf-8").splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def as_table(results: Sequence[Result]) -> str:
+    """The results in columns, a promise that is not kept marked as such."""
+    rows = [("what", "measured", "promised", "kept", "peer", "ratio")]
+    for result in results:
+        sign = "≥" if result.more_is_better else "≤"
+        promised = "" if result.promise is None else f"{sign} {result.promise:g} {result.unit}"
+        kept = "" if result.promise is None else ("yes" if result.kept else "NO")
+        peer = f"{result.peer.value:.3f} {result.unit}, {result.peer.name}" if result.peer else ""
+        ratio = f"{result.value / result.peer.value:.1f}" if result.peer and result.peer.value else ""
+        rows.append((result.name, f"{result.value:.3f} {result.unit}", promised, kept, peer, ratio))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    rows.insert(1, tuple("-" * width for width in widths))
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)

@@ -1,0 +1,207 @@
+"""Arguments and the way in; the verbs themselves are imported when one is called, so that ``--help`` is quick."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
+
+from kgplatform.errors import ConfigError, KgPlatformError, QuerySyntaxError, WorkspaceError
+
+if TYPE_CHECKING:
+    _Verbs: TypeAlias = "argparse._SubParsersAction[_Parser]"
+
+DONE, SHORT, MISUSED = 0, 1, 2
+_MISUSES = (ConfigError, WorkspaceError)
+
+
+_RDF_FORMATS = "turtle, ntriples, nquads, trig, rdfxml or jsonld (default: by suffix)"
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser that offers the nearest name for a mistyped verb, option or value."""
+
+    def error(self, message: str) -> NoReturn:
+        """Prints one line and exits with 2."""
+        sys.stderr.write(f"kgplatform: {_with_hint(message, _known_words(self))}\n")
+        raise SystemExit(MISUSED)
+
+
+def _known_words(parser: argparse.ArgumentParser) -> list[str]:
+    known: list[str] = []
+    for action in parser._actions:
+        known.extend(action.option_strings)
+        if action.choices:
+            known.extend(str(choice) for choice in action.choices)
+            for sub in action.choices.values() if isinstance(action.choices, dict) else ():
+                known.extend(option for item in sub._actions for option in item.option_strings)
+    return known
+
+
+def _with_hint(message: str, known: Sequence[str]) -> str:
+    if "invalid choice:" in message:
+        wrong = message.partition("invalid choice: ")[2].split("'")[1]
+        message = f"{wrong!r} is not one of the choices"
+    elif "unrecognized arguments:" in message:
+        wrong = message.partition("unrecognized arguments: ")[2].split()[0]
+        message = f"there is no option {wrong}" if wrong.startswith("-") else f"{wrong!r} is one argument too many"
+    else:
+        return f"{message}; see --help"
+    near = difflib.get_close_matches(wrong, known, n=1, cutoff=0.5)
+    return f"{message}; did you mean {near[0]}?" if near else f"{message}; see --help"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    from kgplatform import __version__
+
+    parser = _Parser(
+        prog="kgplatform",
+        description="Documents and tables in, a linked-data knowledge graph out: ask it, query it, serve it.",
+        epilog="exit status: 0 done, 1 the data or the answer falls short, 2 used wrongly",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"kgplatform {__version__}")
+    verbs: _Verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
+    for declare in (_making, _reading, _asking, _running):
+        declare(verbs)
+    return parser
+
+
+def _verb(verbs: _Verbs, name: str, text: str, *, workspace: bool = True) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text, allow_abbrev=False)
+    if workspace:
+        default = Path()
+        parser.add_argument(
+            "-w", "--workspace", type=Path, default=default, metavar="DIR", help="the workspace (default: here)"
+        )
+    return parser
+
+
+def _making(verbs: _Verbs) -> None:
+    create = _verb(verbs, "create", "make a new workspace", workspace=False)
+    create.add_argument("folder", type=Path, metavar="DIR")
+    create.add_argument(
+        "--ontology",
+        action="append",
+        default=[],
+        metavar="NAME|FILE",
+        help="travel, academic, airport, or a file; repeat for more",
+    )
+    create.add_argument(
+        "--base", default="https://example.org/kg/", metavar="IRI", help="where the workspace's IRIs begin"
+    )
+
+    add = _verb(verbs, "add", "read documents and tables, extract, link and index them")
+    add.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+    add.add_argument("--no-build", action="store_true", help="leave linking and indexing to a later `build`")
+    _formatted(add, "text", "json")
+
+    documents = _verb(verbs, "documents", "list, show, retry or remove documents")
+    documents.add_argument("action", nargs="?", default="list", choices=("list", "show", "retry", "remove"))
+    documents.add_argument("name", nargs="?", help="path, title, hash or IRI of a document")
+    _formatted(documents, "text", "json")
+
+    build = _verb(verbs, "build", "link names and index passages from what was read")
+    build.add_argument("--only", choices=("link", "index"), metavar="STAGE", help="link or index")
+
+
+def _reading(verbs: _Verbs) -> None:
+    load = _verb(verbs, "load", "load RDF files")
+    load.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    load.add_argument("--graph", metavar="IRI", help="put the statements into this graph instead of the knowledge")
+    load.add_argument(
+        "--format", metavar="NAME", help="turtle, ntriples, nquads, trig, rdfxml or jsonld (default: by suffix)"
+    )
+
+    dump = _verb(verbs, "dump", "write the graph as RDF")
+    dump.add_argument("file", nargs="?", type=Path, metavar="FILE", help="default: stdout, as nquads")
+    dump.add_argument("--graph", metavar="IRI", help="only this graph")
+    dump.add_argument(
+        "--format", metavar="NAME", help="turtle, ntriples, nquads, trig, rdfxml or jsonld (default: by suffix)"
+    )
+
+
+def _asking(verbs: _Verbs) -> None:
+    ask = _verb(verbs, "ask", "answer a question in English or Chinese")
+    ask.add_argument("question", metavar="QUESTION")
+    _formatted(ask, "text", "json")
+
+    query = _verb(verbs, "query", "run a SPARQL query")
+    _sparql(query)
+    formats = ("table", "json", "xml", "csv", "tsv", "turtle", "ntriples", "rdfxml", "jsonld")
+    query.add_argument("--format", choices=formats, metavar="NAME", help=", ".join(formats))
+    _sparql(_verb(verbs, "update", "run a SPARQL update"))
+
+    search = _verb(verbs, "search", "find passages")
+    search.add_argument("text", metavar="TEXT")
+    search.add_argument("-k", type=int, default=10, metavar="N", help="how many (default: 10)")
+    _formatted(search, "text", "json")
+
+    show = _verb(verbs, "show", "what the graph says about one thing")
+    show.add_argument("name", metavar="IRI|NAME")
+    _formatted(show, "text", "json", "turtle")
+
+
+def _running(verbs: _Verbs) -> None:
+    serve = _verb(verbs, "serve", "serve the pages and the SPARQL endpoint")
+    serve.add_argument("--host", default="127.0.0.1")
+    serve.add_argument("--port", type=int, default=8000)
+
+    demo = _verb(verbs, "demo", "build the sample workspaces, ask them, and serve one", workspace=False)
+    demo.add_argument("pack", nargs="?", choices=("travel", "academic", "airport"), help="only this one")
+    demo.add_argument(
+        "--folder", type=Path, default=Path("demo"), metavar="DIR", help="where the workspaces go (default: demo)"
+    )
+    demo.add_argument("--port", type=int, default=8000)
+    demo.add_argument("--no-serve", action="store_true", help="stop after the questions")
+
+    _verb(verbs, "doctor", "what is installed, configured and missing")
+
+
+def _formatted(parser: argparse.ArgumentParser, *formats: str) -> None:
+    parser.add_argument("--format", choices=formats, default=formats[0], metavar="NAME", help=" or ".join(formats))
+
+
+def _sparql(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", metavar="FILE|-", help="a file, or - for stdin")
+    parser.add_argument("-e", "--text", metavar="TEXT", help="the SPARQL itself")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; the exit status. Errors are one line on stderr."""
+    _utf8()
+    given = build_parser().parse_args(arguments)
+    verb: Callable[[argparse.Namespace], int] = getattr(importlib.import_module("kgplatform.cli.verbs"), given.verb)
+    try:
+        return verb(given)
+    except KgPlatformError as error:
+        _complain(error)
+        return MISUSED if isinstance(error, _MISUSES) else SHORT
+    except KeyboardInterrupt:
+        sys.stderr.write("\nkgplatform: stopped; what was finished is kept\n")
+        return SHORT
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return SHORT
+
+
+def _complain(error: KgPlatformError) -> None:
+    sys.stderr.write(f"kgplatform: {' '.join(str(error).split())}\n")
+    if isinstance(error, QuerySyntaxError) and error.line:
+        lines = error.query.splitlines()
+        if error.line <= len(lines):
+            sys.stderr.write(f"  {error.line} | {lines[error.line - 1]}\n")
+
+
+def _utf8() -> None:
+    """Chinese text must come out whatever the terminal's locale says."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):
+            stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]

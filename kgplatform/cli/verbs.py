@@ -1,0 +1,305 @@
+"""The verbs: each opens the workspace, calls the door, and prints what came back."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from kgplatform.building.ingest import Added
+from kgplatform.building.rdf import FORMATS
+from kgplatform.cli import output
+from kgplatform.documents.registry import DocumentRecord, State
+from kgplatform.errors import ConfigError, KgPlatformError
+from kgplatform.graph import KnowledgeGraph
+
+_DONE, _SHORT = 0, 1
+
+
+def create(given: argparse.Namespace) -> int:
+    """Makes a workspace."""
+    with KnowledgeGraph.create(given.folder, ontology=given.ontology, base=given.base) as kg:
+        found = kg.ontology
+        output.say(f"{given.folder}: {len(found.classes)} classes, {len(found.properties)} properties")
+        for iri in kg.loaded.unresolved:
+            output.note(f"import not found among the files at hand, left out: {iri}")
+    return _DONE
+
+
+def add(given: argparse.Namespace) -> int:
+    """Adds documents and tables."""
+    with KnowledgeGraph.open(given.workspace) as kg:
+        bar = output.Bar()
+        return _report(kg.add(*given.paths, build=not given.no_build, progress=bar), bar, given.format)
+
+
+def _report(added: Iterable[Added], bar: output.Bar, format_: str) -> int:
+    """Prints what became of each document as it comes; 1 if one failed or there was none."""
+    seen: list[Added] = []
+    for item in added:
+        seen.append(item)
+        if format_ == "text":
+            bar.end()
+            _say_added(item)
+    bar.end()
+    if format_ == "json":
+        output.as_json([_added_json(item) for item in seen])
+    else:
+        kinds = ("added", "replaced", "unchanged", "failed")
+        counts = {kind: sum(item.outcome == kind for item in seen) for kind in kinds}
+        output.note(", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "nothing to do")
+    return _SHORT if any(item.outcome == "failed" for item in seen) else _DONE
+
+
+def _say_added(item: Added) -> None:
+    document = item.document
+    if item.outcome == "failed":
+        output.say(f"failed     {document.source}: {item.error}")
+    elif item.outcome == "unchanged":
+        output.say(f"unchanged  {document.source}")
+    else:
+        refused = f", {len(item.rejected)} refused" if item.rejected else ""
+        output.say(
+            f"{item.outcome:<9}  {document.source}: {document.title!r}, {len(item.accepted)} statements{refused}"
+        )
+
+
+def _added_json(item: Added) -> dict[str, object]:
+    return {
+        "source": item.document.source,
+        "document": item.document.iri.value,
+        "title": item.document.title,
+        "outcome": item.outcome,
+        "statements": len(item.accepted),
+        "refused": [{"text": refusal.text, "reason": refusal.reason} for refusal in item.rejected],
+        "error": item.error,
+        "seconds": round(item.seconds, 3),
+    }
+
+
+def documents(given: argparse.Namespace) -> int:
+    """Lists, shows, retries or removes documents."""
+    if given.action in ("show", "remove") and not given.name:
+        raise ConfigError(f"documents {given.action} needs the path, title, hash or IRI of a document", setting="name")
+    with KnowledgeGraph.open(given.workspace) as kg:
+        if given.action == "remove":
+            record = kg.remove(given.name)
+            output.say(f"removed  {record.document.source}")
+            return _DONE
+        if given.action == "retry":
+            bar = output.Bar()
+            return _report(kg.retry(progress=bar), bar, given.format)
+        if given.action == "show":
+            _show_document(kg, kg.registry.find(given.name), given.format)
+            return _DONE
+        _list_documents(kg.documents(), given.format)
+    return _DONE
+
+
+def _list_documents(records: list[DocumentRecord], format_: str) -> None:
+    if format_ == "json":
+        output.as_json([_record_json(record) for record in records])
+        return
+    rows = [
+        (r.state.value, str(r.statements), str(r.refused), r.document.source, r.error or r.document.title)
+        for r in records
+    ]
+    output.table(("state", "statements", "refused", "source", "title"), rows)
+    output.note(f"{len(records)} documents, {sum(r.state is State.FAILED for r in records)} failed")
+
+
+def _record_json(record: DocumentRecord) -> dict[str, object]:
+    document = record.document
+    return {
+        "iri": document.iri.value,
+        "source": document.source,
+        "title": document.title,
+        "media_type": document.media_type,
+        "language": document.language,
+        "sha256": document.sha256,
+        "state": record.state.value,
+        "error": record.error,
+        "statements": record.statements,
+        "refused": record.refused,
+        "updated": record.updated,
+    }
+
+
+def _show_document(kg: KnowledgeGraph, record: DocumentRecord, format_: str) -> None:
+    extractions = list(kg.registry.extractions(record.document.iri))
+    refused = [refusal for extraction in extractions for refusal in extraction.refused]
+    claims = [claim for extraction in extractions for claim in extraction.claims]
+    text = record.document.text
+    if format_ == "json":
+        passages = [{"start": c.start, "end": c.end, "quote": text[c.start : c.end]} for c in claims]
+        refusals = [{"text": r.text, "reason": r.reason} for r in refused]
+        output.as_json({**_record_json(record), "passages": passages, "refusals": refusals})
+        return
+    for name, value in _record_json(record).items():
+        if value is not None:
+            output.say(f"{name:<11} {value}")
+    projection = kg.projection
+    for claim in claims:
+        triple = projection.triple(claim)
+        if triple is not None:
+            parts = (triple.subject, triple.predicate, triple.object)
+            output.say("  " + " ".join(output.short(part, kg.store.prefixes) for part in parts))
+            output.say(f"      “{output.cut(text[claim.start : claim.end], 100)}”")
+    for refusal in refused:
+        output.say(f"  refused: {output.cut(refusal.text, 80)} — {refusal.reason}")
+
+
+def build(given: argparse.Namespace) -> int:
+    """Links and indexes."""
+    with KnowledgeGraph.open(given.workspace) as kg:
+        report = kg.build(given.only)
+        if report.linked is not None:
+            linked = report.linked
+            output.say(
+                f"{linked.names} names of {linked.entities} entities, {linked.reprojected} documents brought in line"
+            )
+        if report.indexed is not None:
+            output.say(f"{report.indexed} passages indexed")
+    return _DONE
+
+
+def load(given: argparse.Namespace) -> int:
+    """Loads RDF files; one that fails does not stop the rest."""
+    status = _DONE
+    with KnowledgeGraph.open(given.workspace) as kg:
+        for path in given.files:
+            try:
+                report = kg.load(path, graph=given.graph, format_=given.format)
+            except KgPlatformError as error:
+                output.note(f"kgplatform: {error}")
+                status = _SHORT
+                continue
+            output.say(f"{report.source}: {report.read} statements read, {report.new} quads new")
+            for before, after in report.rewritten[:10]:
+                output.note(f"  the store writes {before} as {after}")
+    return status
+
+
+def dump(given: argparse.Namespace) -> int:
+    """Writes the graph as RDF."""
+    with KnowledgeGraph.open(given.workspace) as kg:
+        data = kg.dump(given.file, graph=given.graph, format_=given.format)
+    if given.file is None:
+        sys.stdout.buffer.write(data)
+    else:
+        output.note(f"{given.file}: {len(data):,} bytes")
+    return _DONE
+
+
+def ask(given: argparse.Namespace) -> int:
+    """Answers a question."""
+    from kgplatform.questions import rendering
+
+    with KnowledgeGraph.open(given.workspace) as kg:
+        answer = kg.ask(given.question)
+        if given.format == "json":
+            output.as_json(rendering.as_json(answer))
+        else:
+            output.say(rendering.as_text(answer))
+    return _DONE if answer.verdict.value == "answered" else _SHORT
+
+
+def query(given: argparse.Namespace) -> int:
+    """Runs a SPARQL query and prints rows or a graph."""
+    from kgplatform.lexing import scan
+
+    text = _sparql(given)
+    is_graph = scan(text).form in ("CONSTRUCT", "DESCRIBE")
+    wanted = given.format or ("turtle" if is_graph else "table")
+    with KnowledgeGraph.open(given.workspace) as kg:
+        if is_graph != (wanted in FORMATS):
+            kinds = "turtle, ntriples, rdfxml or jsonld" if is_graph else "table, json, xml, csv or tsv"
+            raise ConfigError(
+                f"this query gives {'a graph' if is_graph else 'rows'}; --format can be {kinds}", setting="format"
+            )
+        if is_graph:
+            sys.stdout.buffer.write(kg.store.serialise(kg.construct(text), FORMATS[wanted]))
+        elif wanted == "table":
+            output.solutions(kg.query(text), kg.store.prefixes)
+        else:
+            sys.stdout.buffer.write(kg.store.results(text, wanted))
+    return _DONE
+
+
+def update(given: argparse.Namespace) -> int:
+    """Runs a SPARQL update."""
+    text = _sparql(given)
+    with KnowledgeGraph.open(given.workspace) as kg:
+        committed = kg.update(text)
+        output.say(f"{committed.gained} statements asserted, {committed.lost} struck out")
+    return _DONE
+
+
+def _sparql(given: argparse.Namespace) -> str:
+    if (given.text is None) == (given.file is None):
+        raise ConfigError("give SPARQL by -e TEXT, as a FILE, or - for stdin", setting="query")
+    if given.text is not None:
+        return str(given.text)
+    if given.file == "-":
+        return sys.stdin.read()
+    try:
+        return Path(given.file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{given.file}: cannot be read: {error}", setting="query") from error
+
+
+def search(given: argparse.Namespace) -> int:
+    """Finds passages."""
+    with KnowledgeGraph.open(given.workspace) as kg:
+        found = kg.search(given.text, given.k)
+    if given.format == "json":
+        names = ("chunk", "document", "title", "source", "quote", "start", "end", "score")
+        output.as_json([{n: getattr(getattr(e, n), "value", getattr(e, n)) for n in names} for e in found])
+    else:
+        for rank, passage in enumerate(found, start=1):
+            output.say(f"{rank:>2}. {passage.title} ({passage.source}, {passage.start}–{passage.end})")
+            output.say(f"    {output.cut(passage.quote, 160)}")
+    return _DONE if found else _SHORT
+
+
+def show(given: argparse.Namespace) -> int:
+    """Shows what the graph says about one thing."""
+    from kgplatform.cli.entities import print_view, view_json
+
+    with KnowledgeGraph.open(given.workspace) as kg:
+        view = kg.show(given.name)
+        if given.format == "json":
+            output.as_json(view_json(view))
+        elif given.format == "turtle":
+            quads = (quad.triple for quad in kg.store.quads(view.iri))
+            sys.stdout.buffer.write(kg.store.serialise(sorted(set(quads), key=str), FORMATS["turtle"]))
+        else:
+            print_view(view)
+    return _DONE
+
+
+def serve(given: argparse.Namespace) -> int:
+    """Serves pages and endpoint until stopped."""
+    from kgplatform.web.serving import serve as run
+
+    with KnowledgeGraph.open(given.workspace) as kg:
+        run(kg, host=given.host, port=given.port, announce=output.say)
+    return _DONE
+
+
+def demo(given: argparse.Namespace) -> int:
+    """Builds the sample workspaces, asks them, serves the first."""
+    from kgplatform.demo import run
+
+    packs = (given.pack,) if given.pack else ("travel", "academic", "airport")
+    return run(packs, folder=given.folder, port=None if given.no_serve else given.port)
+
+
+def doctor(given: argparse.Namespace) -> int:
+    """Says what is installed, configured and missing."""
+    from kgplatform.cli.doctor import examine
+
+    findings = examine(given.workspace)
+    output.table(("", "what", "finding"), [(f.mark, f.what, f.finding) for f in findings], widest=100)
+    return _SHORT if any(f.is_fault for f in findings) else _DONE

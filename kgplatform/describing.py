@@ -1,0 +1,261 @@
+"""What the graph says about one thing, ready to be shown: names, classes, facts with passages, and who refers to it.
+
+Facts come from the default graph, in the order that the ontology gives its properties (``core:displayOrder``).
+Each value carries the passages that say it; what was stated by hand, inferred or mapped says so instead.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeAlias
+
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
+
+from kgplatform.dataset import EvidenceDataset
+from kgplatform.errors import NotFoundError
+from kgplatform.ontology import Ontology, Word, label_of
+from kgplatform.store import DEFAULT_GRAPH
+from kgplatform.types import Evidence, Term
+from kgplatform.vocab import ALT_LABEL, COMMENT, DCTERMS, FOAF, LABEL, SCHEMA, SKOS, TYPE, words_of_iri
+
+FindEvidence: TypeAlias = Callable[[Triple, NamedNode], Evidence | None]
+
+NAMING = tuple(
+    NamedNode(iri) for iri in (LABEL.value, f"{SKOS}prefLabel", f"{SCHEMA}name", f"{FOAF}name", f"{DCTERMS}title")
+)
+"""The properties whose values name a thing, the most telling first."""
+
+_DESCRIBING = (COMMENT, NamedNode(f"{SKOS}definition"), NamedNode(f"{DCTERMS}description"))
+_REPLACED_BY = NamedNode(f"{DCTERMS}isReplacedBy")
+_APART = frozenset((*NAMING, *_DESCRIBING, ALT_LABEL, TYPE, _REPLACED_BY))
+_MOST_COUNTED = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A term with the words to show for it; ``iri`` is None for literals and blank nodes."""
+
+    term: Term
+    label: str
+    language: str = ""
+    iri: NamedNode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The value of a fact: the passages that say it, and the names of its graphs that have no text (``asserted`` …)."""
+
+    value: Reference
+    evidence: tuple[Evidence, ...] = ()
+    origins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A property with its values; ``total`` counts those that are not shown too."""
+
+    predicate: Reference
+    values: tuple[Value, ...]
+    total: int
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """The things that refer to this one by a property; ``total`` counts those that are not shown too."""
+
+    predicate: Reference
+    subjects: tuple[Reference, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityView:
+    """What is known about one thing. ``label`` is in the language asked for, ``labels`` and ``aliases`` in all."""
+
+    iri: NamedNode
+    label: str
+    labels: tuple[Word, ...]
+    aliases: tuple[Word, ...]
+    types: tuple[Reference, ...]
+    description: str
+    facts: tuple[Fact, ...]
+    incoming: tuple[Incoming, ...]
+    replaced_by: Reference | None = None
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The passages of all facts, each once, in the order of the facts."""
+        return tuple(dict.fromkeys(e for fact in self.facts for value in fact.values for e in value.evidence))
+
+
+class Labels:
+    """The words for terms in a language: by the ontology, else by what the graph calls them, else by their IRI.
+
+    Looks a term up once; make a new one for each request.
+    """
+
+    def __init__(self, dataset: EvidenceDataset, ontology: Ontology, language: str) -> None:
+        self._dataset = dataset
+        self._ontology = ontology
+        self._language = language
+        self._known: dict[NamedNode, Word] = {}
+
+    def words(self, iri: NamedNode, predicates: Iterable[NamedNode] = NAMING) -> tuple[Word, ...]:
+        """The values of the first of the properties that the thing has, those in documents' descriptions included."""
+        for predicate in predicates:
+            found = {
+                Word(quad.object.value, quad.object.language or "")
+                for quad in self._dataset.store.quads(iri, predicate)
+                if isinstance(quad.object, Literal) and quad.graph_name != self._dataset.rejected
+            }
+            if found:
+                return tuple(sorted(found, key=lambda word: (word.language, len(word.text), word.text)))
+        return ()
+
+    def of(self, iri: NamedNode) -> Word:
+        """The words for an IRI, with their language (empty: the words of the IRI itself)."""
+        if iri not in self._known:
+            self._known[iri] = self._found(iri)
+        return self._known[iri]
+
+    def _found(self, iri: NamedNode) -> Word:
+        term = self._ontology.classes.get(iri) or self._ontology.properties.get(iri)
+        words = term.words if term and term.words else self.words(iri)
+        text = label_of(words, self._language, "")
+        language = next((word.language for word in words if word.text == text), "")
+        return Word(text, language) if text else Word(words_of_iri(iri.value) or iri.value, "")
+
+    def reference(self, term: Term) -> Reference:
+        """The term with its words: a label for an IRI, the text of a literal."""
+        if isinstance(term, NamedNode):
+            word = self.of(term)
+            return Reference(term, word.text, word.language, term)
+        if isinstance(term, Literal):
+            return Reference(term, term.value, term.language or "")
+        if isinstance(term, Triple):
+            parts = (self.reference(part).label for part in (term.subject, term.predicate, term.object))
+            return Reference(term, "« " + " · ".join(parts) + " »")
+        return Reference(term, str(term))
+
+
+def describe(
+    iri: NamedNode,
+    *,
+    dataset: EvidenceDataset,
+    ontology: Ontology,
+    find_evidence: FindEvidence,
+    language: str = "en",
+    max_values: int = 40,
+    max_subjects: int = 25,
+) -> EntityView:
+    """What the graph says about the thing, labelled in the language.
+
+    Raises:
+        NotFoundError: the graph does not mention it.
+    """
+    labels = Labels(dataset, ontology, language)
+    stated: dict[NamedNode, list[Term]] = defaultdict(list)
+    for quad in dataset.store.quads(iri, None, None, DEFAULT_GRAPH):
+        stated[quad.predicate].append(quad.object)
+    incoming = _incoming(iri, dataset, ontology, labels, max_subjects)
+    words = labels.words(iri)
+    if not stated and not incoming and not words:
+        raise NotFoundError(f"the graph says nothing about {iri.value}", name=iri.value)
+    replaced = [term for term in stated.get(_REPLACED_BY, []) if isinstance(term, NamedNode)]
+    aliases = tuple(word for word in labels.words(iri, (ALT_LABEL,)) if word not in words)
+    return EntityView(
+        iri=iri,
+        label=labels.of(iri).text,
+        labels=words,
+        aliases=aliases,
+        types=tuple(labels.reference(item) for item in _types(stated.get(TYPE, []), ontology)),
+        description=_description(iri, labels, language),
+        facts=_facts(iri, stated, dataset, ontology, labels, find_evidence, max_values),
+        incoming=incoming,
+        replaced_by=labels.reference(replaced[0]) if replaced else None,
+    )
+
+
+def _description(iri: NamedNode, labels: Labels, language: str) -> str:
+    return label_of(labels.words(iri, _DESCRIBING), language, "")
+
+
+def _types(found: Iterable[Term], ontology: Ontology) -> list[NamedNode]:
+    """The classes, without those that another of them implies."""
+    types = [item for item in found if isinstance(item, NamedNode)]
+    told = [one for one in types if not any(one != other and one in ontology.superclasses(other) for other in types)]
+    return sorted(told, key=lambda item: item.value)
+
+
+def _order(predicate: NamedNode, ontology: Ontology) -> tuple[int, str]:
+    term = ontology.properties.get(predicate)
+    return (term.order if term else 10_000, predicate.value)
+
+
+def _facts(
+    iri: NamedNode,
+    stated: Mapping[NamedNode, list[Term]],
+    dataset: EvidenceDataset,
+    ontology: Ontology,
+    labels: Labels,
+    find_evidence: FindEvidence,
+    max_values: int,
+) -> tuple[Fact, ...]:
+    facts = []
+    for predicate in sorted(stated.keys() - _APART, key=lambda item: _order(item, ontology)):
+        terms = stated[predicate]
+        named = sorted((labels.reference(term) for term in terms), key=_by_language_and_label)
+        term = ontology.properties.get(predicate)
+        facts.append(
+            Fact(
+                predicate=labels.reference(predicate),
+                values=tuple(
+                    _value(Triple(iri, predicate, item.term), item, dataset, find_evidence)
+                    for item in named[:max_values]
+                ),
+                total=len(terms),
+                unit=(term.unit or "") if term else "",
+            )
+        )
+    return tuple(facts)
+
+
+def _by_language_and_label(item: Reference) -> tuple[str, str, str]:
+    return (item.language if isinstance(item.term, Literal) else "", item.label.casefold(), str(item.term))
+
+
+def _value(triple: Triple, shown: Reference, dataset: EvidenceDataset, find_evidence: FindEvidence) -> Value:
+    evidence: list[Evidence] = []
+    origins: list[str] = []
+    for graph in dataset.evidence_graphs(triple):
+        passage = find_evidence(triple, graph)
+        if passage is not None:
+            evidence.append(passage)
+        else:
+            origins.append(graph.value.removeprefix(f"{dataset.base}graph/"))
+    return Value(shown, tuple(evidence), tuple(origins))
+
+
+def _incoming(
+    iri: NamedNode, dataset: EvidenceDataset, ontology: Ontology, labels: Labels, max_subjects: int
+) -> tuple[Incoming, ...]:
+    by_predicate: dict[NamedNode, list[NamedNode]] = defaultdict(list)
+    totals: dict[NamedNode, int] = defaultdict(int)
+    for quad in islice(dataset.store.quads(None, None, iri, DEFAULT_GRAPH), _MOST_COUNTED):
+        totals[quad.predicate] += 1
+        if isinstance(quad.subject, NamedNode) and totals[quad.predicate] <= 4 * max_subjects:
+            by_predicate[quad.predicate].append(quad.subject)
+    found = []
+    for predicate in sorted(totals, key=lambda item: _order(item, ontology)):
+        subjects = sorted((labels.reference(item) for item in by_predicate[predicate]), key=_by_language_and_label)
+        found.append(Incoming(labels.reference(predicate), tuple(subjects[:max_subjects]), totals[predicate]))
+    return tuple(found)
+
+
+def is_node(term: Term) -> bool:
+    """Whether the term stands for a thing, not for a value."""
+    return isinstance(term, NamedNode | BlankNode)

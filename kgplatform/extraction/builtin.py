@@ -1,0 +1,100 @@
+"""Extraction without a model: names and statements by the ontology's own words, in English and Chinese.
+
+The document is read as a whole, once, and each chunk gets what was said in it: a heading or title far above may
+be what a sentence is about. Deterministic; what the same text says is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from pyoxigraph import NamedNode
+
+from kgplatform.extraction.facts import read_facts
+from kgplatform.extraction.gazetteer import Gazetteer
+from kgplatform.extraction.keywords import keywords
+from kgplatform.extraction.labelled import read_labelled
+from kgplatform.extraction.lexicon import compile_lexicon
+from kgplatform.extraction.names import NameFinder
+from kgplatform.extraction.reading import Reading, read_names
+from kgplatform.extraction.references import Referents
+from kgplatform.extraction.relations import read_relations, type_strangers
+from kgplatform.extraction.structure import flowing
+from kgplatform.ontology import Ontology
+from kgplatform.types import Chunk, Claim, Document, Extraction, Mention
+
+Known = Mapping[str, NamedNode] | Callable[[], Mapping[str, NamedNode]]
+"""Names of entities that are known already, each with its class; or what gives them when asked."""
+
+_KEPT_READINGS: Final = 8
+
+
+class BuiltinExtractor:
+    """Reads chunks with rules that take all their words from the ontology.
+
+    ``known`` are the names of entities that the graph already has, with their classes. It is asked once for
+    each document, so that names found in earlier documents help with later ones.
+    """
+
+    method = "built-in"
+
+    def __init__(self, ontology: Ontology, *, known: Known | None = None) -> None:
+        self._ontology = ontology
+        self._lexicon = compile_lexicon(ontology)
+        self._known = known if known is not None else {}
+        self._readings: OrderedDict[tuple[str, int], Reading] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def extract(self, chunk: Chunk, document: Document) -> Extraction:
+        """What the chunk says in the terms of the ontology; offsets are the document's."""
+        reading = self._reading(document)
+        claims = tuple(claim for claim in reading.claims.values() if chunk.start <= claim.start < chunk.end)
+        mentions = dict.fromkeys(mention for mention in reading.mentions if chunk.start <= mention.start < chunk.end)
+        for claim in claims:
+            mentions.update(dict.fromkeys(_mentions_of(claim)))
+        tokens = [token for token in reading.finder.names.tokens if chunk.start <= token.start < chunk.end]
+        names = [mention.name for mention in mentions]
+        return Extraction(
+            chunk=chunk.iri,
+            mentions=tuple(sorted(mentions, key=lambda mention: (mention.start, mention.end, mention.name))),
+            claims=claims,
+            refused=tuple(item for item, start in reading.refused.items() if chunk.start <= start < chunk.end),
+            keywords=keywords(chunk.text, names, tokens),
+            method=self.method,
+        )
+
+    def _reading(self, document: Document) -> Reading:
+        key = (document.iri.value, hash(document.text))
+        with self._lock:
+            found = self._readings.get(key)
+            if found is None:
+                found = self._readings[key] = self._read(document)
+                while len(self._readings) > _KEPT_READINGS:
+                    self._readings.popitem(last=False)
+            return found
+
+    def _read(self, document: Document) -> Reading:
+        text = flowing(document.text)
+        reading = read_names(document, text, self._lexicon, NameFinder(text, self._lexicon, self._gazetteer()))
+        while type_strangers(reading):
+            continue
+        read_labelled(reading)
+        referents = Referents(reading)
+        read_relations(reading, referents)
+        read_facts(reading, referents)
+        return reading
+
+    def _gazetteer(self) -> Gazetteer:
+        gazetteer = Gazetteer(self._lexicon.names)
+        known = self._known() if callable(self._known) else self._known
+        for name, type_ in known.items():
+            if type_ in self._ontology.classes:
+                gazetteer.add(name, type_)
+        return gazetteer
+
+
+def _mentions_of(claim: Claim) -> list[Mention]:
+    return [claim.subject, claim.object] if isinstance(claim.object, Mention) else [claim.subject]

@@ -1,0 +1,240 @@
+"""Facts written as labels and headings: ``Credits: 7.5``, ``学分 | 7.5``, a list under "Skills developed".
+
+What they are about is the document's main entity; which property a label names is looked up among the
+property's words, else the label is the name of the class that one property leads to ("Venue: ICLR 2022").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pyoxigraph import NamedNode
+
+from kgplatform.extraction.lexicon import Cue, label_key
+from kgplatform.extraction.names import clean_name
+from kgplatform.extraction.reading import Reading
+from kgplatform.extraction.structure import Line, Section
+from kgplatform.extraction.values import accepts, literal_of, values_in
+from kgplatform.ontology import OntologyProperty
+from kgplatform.text import has_han, singular
+from kgplatform.types import Claim, Mention
+
+_NONE = re.compile(r"^(?:none|no|not|n/a|—|-|无|没有|不要求|暂无)(?:\b|(?<=[\u4e00-\u9fff]))", re.IGNORECASE)
+_SPLIT = re.compile(r"\s*(?:[;；、]|,(?!\d)|，|\band\b|\bor\b|以及|(?<=[\u4e00-\u9fff])[和与及](?=[\u4e00-\u9fff]))\s*")
+_PERSON = re.compile(r"(?:[A-ZÀ-Þ][\w'’.-]*|[A-Z]\.)(?:[ ](?:[A-ZÀ-Þ][\w'’.-]*|de|van|von|der|da|di)){1,3}$")
+_MAX_WORDS, _MAX_HAN, _MAX_STRING = 8, 18, 400
+
+
+def read_labelled(reading: Reading) -> None:
+    """Adds what labels, headings with lists, the byline and the reference list say of the main entity."""
+    if reading.main is None:
+        return
+    for section in reading.sections:
+        for line in section.lines:
+            if line.kind == "label" and (cue := _cue(reading, line.label)):
+                _value(reading, cue, line)
+        if section.heading is not None and (cue := _cue(reading, section.heading.text)):
+            _section(reading, cue, section)
+    _byline(reading)
+
+
+def _cue(reading: Reading, label: str) -> Cue | None:
+    main = reading.main
+    if main is None:
+        return None
+    cue = reading.lexicon.best(reading.label_cues(label), main.type)
+    return cue or _by_class_word(reading, label, main.type)
+
+
+def _by_class_word(reading: Reading, label: str, class_: NamedNode) -> Cue | None:
+    """The only object property from the class to the class that the label names."""
+    lexicon = reading.lexicon
+    key = label_key(label)
+    target = lexicon.han_suffixes.get(key) if has_han(key) else lexicon.class_words.get(key)
+    if target is None:
+        return None
+    terms = [
+        term
+        for term in lexicon.ontology.properties_of(class_)
+        if term.is_object and term.ranges and lexicon.ontology.is_a(target, term.ranges)
+        and not lexicon.ontology.is_a(class_, term.ranges)
+    ]
+    return Cue(terms[0], label, rank=1) if len(terms) == 1 else None
+
+
+def _value(reading: Reading, cue: Cue, line: Line) -> None:
+    if _NONE.match(line.text):
+        return
+    if not cue.term.is_object:
+        _literal(reading, cue.term, line.start, line.end)
+    elif not _objects(reading, cue.term, line.start, line.end):
+        reading.refuse(line.start, line.end, f"names nothing that {reading.lexicon.ontology.label(cue.term.iri)!r} may lead to")
+
+
+def _section(reading: Reading, cue: Cue, section: Section) -> None:
+    items = [line for line in section.lines if line.kind == "item"]
+    plain = [line for line in section.lines if line.kind in ("text", "label")]
+    if items:
+        for item in items:
+            _value(reading, cue, item)
+        return
+    for line in plain[:1]:
+        start = line.start if line.kind == "text" else reading.text.rfind("\n", 0, line.start) + 1
+        text = reading.text[start : line.end]
+        if cue.term.is_object:
+            _objects(reading, cue.term, start, line.end)
+        elif len(text) <= 160:
+            _literal(reading, cue.term, start, line.end)
+
+
+def _literal(reading: Reading, term: OntologyProperty, start: int, end: int) -> None:
+    main = reading.main
+    text = reading.text[start:end].strip(" *_。;；")
+    if main is None or len(text) > _MAX_STRING:
+        return
+    try:
+        literal = literal_of(text, term, language=reading.document.language)
+    except ValueError as error:
+        fitting = [value for value in values_in(reading.text, start, end) if accepts(term, value)]
+        if not fitting or (len({value.lexical for value in fitting}) > 1 and fitting[0].start > start + 2):
+            reading.refuse(start, end, str(error))
+            return
+        try:
+            literal = literal_of(reading.text[fitting[0].start : fitting[0].end], term)
+        except ValueError as second:
+            reading.refuse(start, end, str(second))
+            return
+    reading.claim(Claim(main, term.iri, literal, start, end, 0.95))
+
+
+def _objects(reading: Reading, term: OntologyProperty, start: int, end: int) -> bool:
+    """Claims each object that the stretch names; whether there was one."""
+    main = reading.main
+    if main is None:
+        return False
+    found = _typed(reading, term, start, end) or list(_values(reading, term, start, end))
+    if not found and len(term.ranges) == 1:
+        found = list(_new(reading, term, term.ranges[0], start, end))
+    for mention in found:
+        reading.claim(Claim(main, term.iri, mention, start, end, 0.9))
+    return bool(found)
+
+
+def _typed(reading: Reading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
+    ontology = reading.lexicon.ontology
+    return [mention for mention in reading.within(start, end) if ontology.is_a(mention.type, term.ranges)]
+
+
+def _values(reading: Reading, term: OntologyProperty, start: int, end: int) -> Iterator[Mention]:
+    """The named values of closed lists, such as a level of study."""
+    for value in individuals_in(reading, term, start, end):
+        yield value
+
+
+def individuals_in(reading: Reading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
+    """The named values in the stretch that the property may lead to, longest words first, none inside another."""
+    ontology, text = reading.lexicon.ontology, reading.text[start:end].casefold()
+    found: list[Mention] = []
+    for word, iri in sorted(reading.lexicon.values.items(), key=lambda item: -len(item[0])):
+        individual = ontology.individuals[iri]
+        if word not in text or not any(ontology.is_a(type_, term.ranges) for type_ in individual.types):
+            continue
+        pattern = re.escape(word) if has_han(word) else rf"\b{re.escape(word)}\b"
+        for match in re.finditer(pattern, text):
+            first, last = start + match.start(), start + match.end()
+            if all(last <= other.start or other.end <= first for other in found):
+                written = reading.document.text[first:last]
+                name = ontology.label(iri, reading.document.language)
+                found.append(Mention(written, first, last, individual.types[0], name))
+    return sorted(found, key=lambda mention: mention.start)
+
+
+def _new(reading: Reading, term: OntologyProperty, class_: NamedNode, start: int, end: int) -> Iterator[Mention]:
+    """Names that are in the list and nowhere else: each becomes a mention of the range class."""
+    ontology = reading.lexicon.ontology
+    if any(key.iri for key in _keys(reading, class_)) and class_ != reading.lexicon.titled:
+        return
+    if any(class_ in individual.types for individual in ontology.individuals.values()):
+        return
+    if class_ == reading.lexicon.titled or _is_citation(reading.text[start:end]):
+        yield from _cited(reading, class_, start, end)
+        return
+    for first, last in _pieces(reading.text, start, end):
+        name = _plain_name(reading.text[first:last])
+        if name:
+            yield Mention(reading.document.text[first:last], first, last, class_, name)
+
+
+def _keys(reading: Reading, class_: NamedNode) -> list[OntologyProperty]:
+    term = reading.lexicon.ontology.classes.get(class_)
+    found = [reading.lexicon.ontology.properties.get(iri) for iri in (term.key if term else ())]
+    return [item for item in found if item is not None and item.pattern]
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The parts of an enumeration; the whole where it is a scale of letters rather than a list of names."""
+    parts: list[tuple[int, int]] = []
+    position = start
+    for match in _SPLIT.finditer(text, start, end):
+        parts.append((position, match.start()))
+        position = match.end()
+    parts.append((position, end))
+    parts = [(first, last) for first, last in parts if text[first:last].strip(" .。")]
+    if len(parts) > 2 and sum(last - first <= 2 for first, last in parts) * 2 > len(parts) and not has_han(text[start:end]):
+        yield start, end
+        return
+    for first, last in parts:
+        while last > first and text[last - 1] in " .。;；*_":
+            last -= 1
+        yield first, last
+
+
+def _plain_name(text: str) -> str:
+    """The piece as a name: without parenthesis and marks; empty where it is a sentence."""
+    name = clean_name(re.sub(r"\s*[（(][^()（）]*[)）]\s*", " ", text))
+    too_long = len(name) > _MAX_HAN if has_han(name) else len(name.split()) > _MAX_WORDS
+    if too_long or re.search(r"[.!?。！？:：]\s|\b(?:is|are|was|were|et al)\b|\d{4}", name):
+        return ""
+    return name if len(name) > 1 else ""
+
+
+def _is_citation(text: str) -> bool:
+    head = re.split(r"[:.]\s", text, maxsplit=1)[0]
+    return ":" in text[:120] and bool(_PERSON.match(head.split(",")[0].strip()))
+
+
+def _cited(reading: Reading, class_: NamedNode, start: int, end: int) -> Iterator[Mention]:
+    """The title in a reference: what follows the authors and their full stop or colon."""
+    text = reading.text[start:end]
+    match = re.search(r"\*([^*]{8,200})\*", text) or re.search(r"(?:et al\.|[^\W\d_]{3,})[.:]\s+([^\n]+?)(?:[.。](?:\s|$)|$)", text)
+    if match is None:
+        return
+    name = clean_name(match[1])
+    if len(name) >= 4 and (" " in name or has_han(name)):
+        first, last = start + match.start(1), start + match.end(1)
+        yield Mention(reading.document.text[first:last], first, last, class_, name)
+
+
+def _byline(reading: Reading) -> None:
+    """The people named in a line of their own below the title."""
+    main = reading.main
+    cue = _cue(reading, "Authors") if main else None
+    if main is None or cue is None or not cue.term.is_object or len(cue.term.ranges) != 1:
+        return
+    if any(claim.predicate == cue.term.iri and claim.subject is main for claim in reading.claims.values()):
+        return
+    lines = [line for section in reading.sections[:4] for line in section.lines][:6]
+    for line in lines:
+        people = list(_pieces(reading.text, line.start, line.end))
+        names = [reading.text[first:last] for first, last in people]
+        if line.kind == "text" and len(names) >= 2 and all(_is_person(name, reading) for name in names):
+            for (first, last), name in zip(people, names, strict=True):
+                mention = Mention(reading.document.text[first:last], first, last, cue.term.ranges[0], clean_name(name))
+                reading.claim(Claim(main, cue.term.iri, mention, line.start, line.end, 0.85))
+            return
+
+
+def _is_person(name: str, reading: Reading) -> bool:
+    words = name.split()
+    return bool(_PERSON.match(name)) and not any(singular(word.casefold()) in reading.lexicon.class_words for word in words)

@@ -1,0 +1,393 @@
+"""Names in a document: where they are, of which class, and by what other names the same thing goes.
+
+Every rule asks the ontology's own words. A name gets a class because the entity is known, because a class word
+ends or begins it ("Lingyin Temple", "灵隐寺", "Lake Tai"), because an apposition says so ("Xitang, a water
+town"), because it has the form of a key ("SF1625"), or because one of its other names has a class.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pyoxigraph import NamedNode
+
+from kgplatform.extraction.chinese import PROPER_TAGS, Token, names_with_suffix, tag
+from kgplatform.extraction.gazetteer import Gazetteer, Known
+from kgplatform.extraction.lexicon import FUNCTION_WORDS, Lexicon, tokens
+from kgplatform.text import has_han, singular
+from kgplatform.types import Mention
+
+_WORD = r"(?:[A-Z][\w'’]*(?:[-–&.][\w'’]+)*|[A-Z]\.)"
+_NUMBER = r"\d[\w.]*(?=[ ,.;:)]|$)"
+_JOIN = r"(?:of[ ]the|of|the|and[ ]the|de|du|des|von|van|&|within[ ]a)"
+_CAPITALS = re.compile(rf"(?<![\w#@/.]){_WORD}(?:(?:[ ]{_JOIN})?[ ]{_WORD}|[ ]{_NUMBER})*")
+_TITLE = re.compile(rf"{_WORD}(?:(?:[ ](?:{_JOIN}|in|for|and|with|to|a|an|by|on)){{0,2}}[ ]{_WORD}|[ ]{_NUMBER})*")
+_PARENTHESIS = re.compile(r"\s?[（(]([^()（）\n]{1,80})[)）]")
+_ALSO = re.compile(
+    r",?\s?(?:\(?(?:a\.?k\.?a\.?|also (?:known as|called)|or simply)\s|[，,]?(?:又|也|俗)[名称叫作]{1,2}|[，,]?简称)"
+    r"[“\"「]?([A-Z][\w'’-]*(?:[ ][A-Z][\w'’-]*){0,5}|[\u4e00-\u9fff]{2,8}?(?=[，。,.、；;”」)）]))"
+)
+_TITLE_MARKS = re.compile(r"《([^《》\n]{2,160})》")
+_APPOSITION = re.compile(
+    r"\s?(?:,|\s(?:is|was|are))\s(?:(?:also|now|still)\s)?(?:an?|the|one of the)\s([a-z][\w'’ -]{2,60})", re.IGNORECASE
+)
+_HAN_APPOSITION = re.compile(r"\s?(?:[，,]\s?(?:是|为)?|\s?是|\s?为)(?:[一这]?[种座家个款条片所项套]|中国|全国)([^，。,.;；\n]{0,30})")
+_NOUN_PHRASE_END = re.compile(
+    r"[\s,.;:)]*(?:$|[,.;:)]|(?:in|at|on|of|near|that|which|who|where|with|by|for|from|and|between|about|\w+ed|beside)\b|\d)"
+)
+_BREAK = re.compile(r"[。！？!?;；]|\n|\. ")
+_DIGIT_AND_LETTER = re.compile(r"(?=.*\d)(?=.*[A-Za-z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch that is or may be a name; ``type`` None: a name of unknown class. ``name`` empty: the text itself."""
+
+    start: int
+    end: int
+    type: NamedNode | None = None
+    name: str = ""
+    strength: int = 0
+
+
+@dataclass(slots=True)
+class Names:
+    """What was found: names by class, names without, and the other names of each."""
+
+    spans: list[Span] = field(default_factory=list)
+    strangers: list[Span] = field(default_factory=list)
+    aliases: dict[str, dict[str, None]] = field(default_factory=dict)
+    tokens: list[Token] = field(default_factory=list)
+
+
+class NameFinder:
+    """Finds the names of one document; ``text`` has single line breaks inside paragraphs made blanks."""
+
+    def __init__(self, text: str, lexicon: Lexicon, known: Gazetteer) -> None:
+        self.text = text
+        self.lexicon = lexicon
+        self.known = known
+        self.local = Gazetteer()
+        self.names = Names(tokens=tag(text) if has_han(text) else [])
+
+    def find(self) -> Names:
+        """The names, none inside another; typed ones first, longer ones before shorter."""
+        typed = [*self._known(self.known), *self._codes(), *self._suffixed(), *self._titles()]
+        candidates = list(self._capitalised())
+        typed += [span for item in candidates if (span := self._headed(item))]
+        free = [item for item in candidates if not _overlaps_any(item, typed)]
+        typed += [span for item in free if (span := self._apposed(item))]
+        free += self._proper_nouns()
+        self.names.spans = _longest(typed)
+        self._take_aliases(free)
+        for span in self.names.spans:
+            self._learn(span)
+        self.settle(free)
+        return self.names
+
+    def settle(self, strangers: list[Span]) -> None:
+        """Gives every name in the document the class that it has anywhere in it; the rest stay strangers."""
+        again = [*self.names.spans, *self._known(self.local)]
+        self.names.spans = _longest(again)
+        self.names.strangers = [
+            span
+            for span in _longest(strangers)
+            if not _overlaps_any(span, self.names.spans)
+        ]
+
+    def learn(self, span: Span, type_: NamedNode) -> None:
+        """Notes the class of a stranger, for all its occurrences; `settle` applies it."""
+        self.local.add(self.text[span.start : span.end], type_)
+
+    def mentions(self) -> list[Mention]:
+        """The typed names as mentions, in the order of the text."""
+        return [self._mention(span) for span in sorted(self.names.spans, key=lambda span: span.start) if span.type]
+
+    def _mention(self, span: Span) -> Mention:
+        text = self.text[span.start : span.end]
+        name = span.name or clean_name(text)
+        assert span.type is not None
+        aliases = [alias for alias in self.names.aliases.get(name, ()) if alias != name]
+        return Mention(text, span.start, span.end, span.type, name, tuple(aliases))
+
+    # where names are
+
+    def _known(self, gazetteer: Gazetteer) -> Iterator[Span]:
+        for start, end, known in gazetteer.find(self.text):
+            if end - start == 2 and has_han(self.text[start:end]) and self._inside_token(start, end):
+                continue
+            yield Span(start, end, known.type, self._canonical(known, start, end), 3)
+
+    def _canonical(self, known: Known, start: int, end: int) -> str:
+        written = clean_name(self.text[start:end])
+        return known.name if known.name.casefold() != written.casefold() else written
+
+    def _inside_token(self, start: int, end: int) -> bool:
+        return any(item.start <= start and end <= item.end and len(item.text) > end - start for item in self._near(start))
+
+    def _near(self, position: int) -> list[Token]:
+        first = bisect_left(self.names.tokens, position + 1, key=lambda item: item.end)
+        return self.names.tokens[first : first + 2]
+
+    def _codes(self) -> Iterator[Span]:
+        for class_, term, pattern in self.lexicon.keys:
+            for match in pattern.finditer(self.text):
+                if not _DIGIT_AND_LETTER.search(match.group()) or self._is_labelled(match.start()):
+                    continue
+                title = self._title_after(match.end())
+                if title:
+                    self.names.aliases.setdefault(match.group(), {})[title] = None
+                    self.local.add(title, class_, stands_for=match.group())
+                end = match.end() + (1 + len(title) if title else 0)
+                yield Span(match.start(), end, class_, match.group(), 5)
+
+    def _is_labelled(self, position: int) -> bool:
+        before = self.text[max(0, position - 30) : position]
+        return bool(re.search(r"[:：]\s?$", before)) and any(
+            label and label in before.casefold() for label in self.lexicon.value_cues
+        ) and not before.rstrip(":： ").endswith(("requisites", "先修课程"))
+
+    def _title_after(self, position: int) -> str:
+        """The title after a code: capitalised words, or Chinese words up to a verb."""
+        if not self.text.startswith(" ", position):
+            return ""
+        match = _TITLE.match(self.text, position + 1)
+        if match and match.group().split()[0].casefold() not in FUNCTION_WORDS:
+            return match.group().rstrip(".")
+        title = ""
+        for item in self._tokens_from(position + 1):
+            if not has_han(item.text) or item.tag[0] in "vupcdrmxw" or len(title) + len(item.text) > 16:
+                break
+            title += item.text
+        return title
+
+    def tokens_in(self, start: int, end: int) -> list[Token]:
+        """The Chinese words that lie in the stretch."""
+        found: list[Token] = []
+        for item in self._tokens_from(start):
+            if item.end > end:
+                break
+            found.append(item)
+        return found
+
+    def _tokens_from(self, position: int) -> Iterator[Token]:
+        first = bisect_left(self.names.tokens, position, key=lambda item: item.start)
+        yield from itertools.islice(self.names.tokens, first, None)
+
+    def _suffixed(self) -> Iterator[Span]:
+        for start, end, class_, _ in names_with_suffix(self.names.tokens, self.lexicon.han_suffixes):
+            if self.text[start - 1 : start] != "#":
+                yield Span(start, end, class_, strength=2)
+
+    def _titles(self) -> Iterator[Span]:
+        if self.lexicon.titled is None:
+            return
+        for match in _TITLE_MARKS.finditer(self.text):
+            yield Span(match.start(), match.end(), self.lexicon.titled, match[1], 6)
+
+    def _proper_nouns(self) -> list[Span]:
+        return [
+            Span(item.start, item.end)
+            for item in self.names.tokens
+            if item.tag in PROPER_TAGS and item.tag != "eng" and len(item.text) >= 2
+        ]
+
+    def _capitalised(self) -> Iterator[Span]:
+        for match in _CAPITALS.finditer(self.text):
+            start, words = match.start(), match.group().split(" ")
+            while words and words[0].casefold().rstrip(".") in FUNCTION_WORDS:
+                start += len(words[0]) + 1
+                words = words[1:]
+            if not words or not words[0][0].isupper():
+                continue
+            text = " ".join(words)
+            trimmed = re.sub(r"(?:['’]s|\.)$", "", text) if not re.search(r"\b[A-Z]\.$", text) else text
+            if self._worth(trimmed, start):
+                yield Span(start, start + len(trimmed))
+
+    def _worth(self, text: str, start: int) -> bool:
+        if " " in text or any(character.isupper() for character in text[1:]):
+            return len(text) > 1
+        if len(text) < 3:
+            return False
+        opening = start == 0 or bool(re.search(r"(?:[.!?:\n•*#>|\"“(-]\s*|^)$", self.text[max(0, start - 3) : start]))
+        return not opening or bool(re.search(rf"[a-z,] {re.escape(text)}\b", self.text))
+
+    # of which class they are
+
+    def _headed(self, span: Span) -> Span | None:
+        """The candidate with the class that its last or first word names, or the class word after it."""
+        words = self.text[span.start : span.end].split(" ")
+        parts = [singular(re.sub(r"['’]s$", "", word).casefold()) for word in words]
+        if len(words) >= 3 and parts[0] in self.lexicon.class_words and parts[1] == "of":
+            return Span(span.start, span.end, self.lexicon.class_words[parts[0]], strength=2)
+        end = span.end
+        for length in range(min(4, len(words) - 1), 0, -1):
+            class_ = self.lexicon.class_words.get(" ".join(parts[-length:]))
+            if class_ is not None and not words[-1].casefold().endswith("s" if words[-1].casefold() != parts[-1] else "\0"):
+                return Span(span.start, end, class_, strength=2)
+        return self._with_class_word_after(span.start, end, words) or self._prefixed(span.start, end, parts)
+
+    def _with_class_word_after(self, start: int, end: int, words: list[str]) -> Span | None:
+        """The name together with a class word in small letters after it: "Qiantang Renjia restaurant"."""
+        match = re.match(r" ([a-z]+(?: [a-z]+)?)", self.text[end : end + 40])
+        if match is None or self.known.get(" ".join(words)):
+            return None
+        following = match[1].split()
+        for length in (2, 1):
+            word = " ".join(following[:length])
+            class_ = self.lexicon.class_words.get(word)
+            if len(following) >= length and class_ is not None and singular(word) == word:
+                whole = Span(start, end + 1 + len(word), class_, strength=1)
+                return whole if len(words) == 1 else Span(start, end + 1 + len(word), class_, " ".join(words), 1)
+        return None
+
+    def _prefixed(self, start: int, end: int, parts: list[str]) -> Span | None:
+        class_ = self.lexicon.class_words.get(parts[0]) if 2 <= len(parts) <= 4 else None
+        if class_ is None or len(parts[0]) < 3 or "of" in parts:
+            return None
+        label = {word.text.casefold() for word in self.lexicon.ontology.classes[class_].words}
+        return Span(start, end, class_, strength=1) if parts[0] in label else None
+
+    def _apposed(self, span: Span) -> Span | None:
+        """The candidate with the class that "…, a water town in" or "是一种…模型" after it names."""
+        rest = self.text[span.end : span.end + 140]
+        rest = _PARENTHESIS.sub("", rest, count=1) if _PARENTHESIS.match(rest) else rest
+        match = _APPOSITION.match(rest)
+        if match and (class_ := self._noun_phrase(match[1] + rest[match.end() : match.end() + 12])):
+            return Span(span.start, span.end, class_, strength=1)
+        match = _HAN_APPOSITION.match(rest)
+        if match and (class_ := self._han_noun_phrase(match[1])):
+            return Span(span.start, span.end, class_, strength=1)
+        return None
+
+    def class_said(self, text: str) -> NamedNode | None:
+        """The class that a predicate such as ", a water town in" or "是一座博物馆" names, if it begins with one."""
+        match = _APPOSITION.match(text)
+        if match:
+            return self._noun_phrase(match[1] + text[match.end() : match.end() + 12])
+        match = _HAN_APPOSITION.match(text)
+        return self._han_noun_phrase(match[1]) if match else None
+
+    def _noun_phrase(self, text: str) -> NamedNode | None:
+        words = list(re.finditer(r"[\w'’-]+", text))[:8]
+        if re.search(r"minute|hour|mile|\bkm\b|\bday", text):
+            return None
+        for last in range(len(words)):
+            if words[last].group() in ("of", "in", "that", "which", "with", "at", "on", "for", "by", "where", "and"):
+                return None
+            if not _NOUN_PHRASE_END.match(text[words[last].end() :]):
+                continue
+            for first in range(max(0, last - 2), last + 1):
+                phrase = " ".join(singular(word.group().casefold()) for word in words[first : last + 1])
+                if phrase in self.lexicon.class_words:
+                    return self.lexicon.class_words[phrase]
+            return None
+        return None
+
+    def _han_noun_phrase(self, text: str) -> NamedNode | None:
+        for length in range(min(6, len(text)), 0, -1):
+            word = text[-length:]
+            if word in self.lexicon.han_suffixes and (length > 1 or len(text) == 1):
+                return self.lexicon.han_suffixes[word]
+        return None
+
+    # by what other names they go
+
+    def _take_aliases(self, free: list[Span]) -> None:
+        """Reads other names in parentheses and after "also called"; a class found on either side is good for both."""
+        for span in [*self.names.spans, *free]:
+            own = span.name or clean_name(self.text[span.start : span.end])
+            found = [alias for alias in self._aliases_after(span) if alias.casefold() != own.casefold()]
+            type_ = span.type or next((known.type for alias in found if (known := self._any(alias))), None)
+            if type_ is None or not found:
+                continue
+            if span.type is None:
+                self.names.spans.append(Span(span.start, span.end, type_, strength=1))
+            for alias in found:
+                self.names.aliases.setdefault(own, {})[alias] = None
+                self.local.add(alias, type_, stands_for=own)
+
+    def _any(self, name: str) -> Known | None:
+        known = self.known.get(name) or self.local.get(name)
+        if known is None and has_han(name):
+            for length in range(min(4, len(name) - 1), 1, -1):
+                if name[-length:] in self.lexicon.han_suffixes:
+                    return Known(self.lexicon.han_suffixes[name[-length:]], name, capital=False)
+        return known
+
+    def _aliases_after(self, span: Span) -> Iterator[str]:
+        rest = self.text[span.end : span.end + 100]
+        match = _PARENTHESIS.match(rest)
+        if match:
+            han = has_han(self.text[span.start : span.end])
+            for part in re.split(r"[,，;；/、]", match[1]):
+                if alias := _alias(part, han, self.text[span.start : span.end]):
+                    yield alias
+        match = _ALSO.match(rest)
+        if match:
+            yield match[1].strip()
+
+    def _learn(self, span: Span) -> None:
+        """Makes the name, and what is left of it without a long class word, known for the rest of the document."""
+        if span.type is None:
+            return
+        text = clean_name(self.text[span.start : span.end])
+        self.local.add(text, span.type, stands_for=span.name or text, replace=False)
+        short = self._short(text)
+        if short and self.known.get(short) is None:
+            self.local.add(short, span.type, stands_for=span.name or text, replace=False)
+
+    def _short(self, text: str) -> str:
+        if has_han(text):
+            return ""
+        words = text.split(" ")
+        head = singular(words[-1].casefold())
+        if len(words) != 2 or head not in self.lexicon.class_words or tokens(words[0])[0] in FUNCTION_WORDS:
+            return ""
+        if words[0].endswith(("'s", "’s")) or singular(words[0].casefold()) in self.lexicon.class_words:
+            return ""
+        return "" if re.search(rf"\b(?:in|from|of) {re.escape(words[0])}\b(?! [A-Z])", self.text) else words[0]
+
+
+def clean_name(text: str) -> str:
+    """A name without article, outer marks and line breaks."""
+    name = " ".join(text.split()).strip(" .,;:，。；：、\"“”'‘’《》*_#")
+    return re.sub(r"^(?:the|a|an)\s+(?=\S)", "", name, flags=re.IGNORECASE)
+
+
+def _alias(part: str, han: bool, name: str) -> str | None:
+    """The part of a parenthesis as another name; None for remarks."""
+    text = re.sub(r"^\s*(?:a\.?k\.?a\.?|also|or|又名|又称|又叫|简称|英文名?|in Chinese:?)\s*[:：]?\s*", "", part).strip(" \"“”'‘’「」")
+    if not text or text.casefold() in FUNCTION_WORDS:
+        return None
+    if has_han(text):
+        return text if re.fullmatch(r"[\u3400-\u9fff·]{2,12}", text) and (not han or part.strip() != text) else None
+    words = text.split(" ")
+    capital = all(word[0].isupper() or word in ("of", "the", "and", "in", "de", "s") for word in words)
+    if not capital or not re.fullmatch(r"[^\W\d_][\w'’ .&-]{1,60}", text) or re.search(r"\b(?:19|20)\d\d\b", text):
+        return None
+    initials = "".join(word[0] for word in re.split(r"[ -]", name) if word and word[0].isalpha())
+    short = text.isupper() and " " not in text and text[0].casefold() == initials[:1].casefold()
+    return text if han or short or part.strip() != text or len(words) == len(name.split(" ")) or words[0] == name.split(" ")[0] else None
+
+
+def _overlaps_any(span: Span, others: list[Span]) -> bool:
+    return any(span.start < other.end and other.start < span.end for other in others)
+
+
+def _longest(spans: list[Span]) -> list[Span]:
+    """The spans without those inside or across longer or, of equal length, stronger ones."""
+    kept: list[Span] = []
+    taken: set[int] = set()
+    for span in sorted(spans, key=lambda item: (-(item.end - item.start) - 100 * (item.strength >= 5), -item.strength, item.start)):
+        places = range(span.start, span.end)
+        if not taken.isdisjoint(places):
+            continue
+        taken.update(places)
+        kept.append(span)
+    return sorted(kept, key=lambda item: item.start)

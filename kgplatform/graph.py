@@ -1,0 +1,355 @@
+"""The door: a workspace as one object, `KnowledgeGraph`. No logic in it, only the parts put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+
+from pyoxigraph import NamedNode, Triple
+
+from kgplatform import config, packs
+from kgplatform.building.ingest import Added, Ingest, Progress
+from kgplatform.building.linking import Linked, known_entities, link
+from kgplatform.building.rdf import LoadReport, dump_rdf, load_rdf
+from kgplatform.dataset import Change, Committed, EvidenceDataset
+from kgplatform.describing import EntityView, describe
+from kgplatform.documents.chunking import chunker
+from kgplatform.documents.registry import DocumentRecord, Registry, State
+from kgplatform.errors import WorkspaceError
+from kgplatform.extraction.builtin import BuiltinExtractor
+from kgplatform.extraction.model import ModelExtractor
+from kgplatform.linking.evidence import EvidenceFinder
+from kgplatform.linking.projection import Projection
+from kgplatform.lookup import find_iri
+from kgplatform.models.cache import CachedModel
+from kgplatform.models.chat import OpenAIModel
+from kgplatform.models.embedding import SentenceTransformersEmbedder
+from kgplatform.protocols import ChatModel, Embedder, Extractor
+from kgplatform.questions import answer
+from kgplatform.questions.names import NameIndex
+from kgplatform.questions.schema import SchemaView
+from kgplatform.retrieval.hybrid import retriever
+from kgplatform.retrieval.index import ChunkIndex
+from kgplatform.store import Store
+from kgplatform.types import Answer, Evidence, Solutions
+from kgplatform.vocab import PREFIXES
+from kgplatform.workers import QueryWorkers
+
+DEFAULT_BASE = "https://example.org/kg/"
+_STORE, _REGISTRY, _MODELS, _CHUNKS, _WORKERS = "store", "documents.sqlite", "models.sqlite", "chunks", "workers"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What the stages did: names linked, passages put into the index."""
+
+    linked: Linked | None
+    indexed: int | None
+
+
+class KnowledgeGraph:
+    """A workspace: documents and tables in, a graph built, questions answered.
+
+    >>> import tempfile
+    >>> kg = KnowledgeGraph.create(Path(tempfile.mkdtemp()) / "wuzhen", ontology=["travel"])
+    >>> kg.ask("Which hotels are there?").verdict.value
+    'unanswerable'
+    >>> kg.close()
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Opens the workspace in the folder; `open` says the same in words.
+
+        Raises:
+            WorkspaceError: there is none, it is of another version, or another process has it open.
+            ConfigError: its settings are wrong.
+            OntologyError: its ontology cannot be read.
+        """
+        self.folder = folder
+        self.settings = config.load(folder)
+        self.base = self.settings.base
+        self.loaded = packs.load(self.settings.ontology, folder=folder)
+        self.ontology = self.loaded.ontology
+        self.store = Store.open(folder / _STORE, prefixes={**PREFIXES, "kg": self.base})
+        self.registry = Registry(folder / _REGISTRY)
+        self.dataset = EvidenceDataset(self.store, self.base)
+        self._schema: tuple[int, SchemaView, NameIndex] | None = None
+        self._ingest().recover()
+
+    @classmethod
+    def create(
+        cls, folder: Path | str, *, ontology: Sequence[str] | str = (), base: str = DEFAULT_BASE
+    ) -> KnowledgeGraph:
+        """A new workspace in a folder that is empty or does not exist, with shipped ontologies or one's own files.
+
+        Raises:
+            WorkspaceError: the folder holds something.
+            OntologyError: an ontology is not known or cannot be read; nothing is left behind.
+        """
+        path = Path(folder)
+        names = (ontology,) if isinstance(ontology, str) else tuple(ontology)
+        if path.exists() and any(path.iterdir()):
+            what = "is a workspace already" if (path / config.FILE).exists() else "is not empty"
+            raise WorkspaceError(f"{path} {what}; choose another folder", path=path)
+        config.checked_base(base)
+        loaded = packs.load(names, folder=Path.cwd())
+        path.mkdir(parents=True, exist_ok=True)
+        kept = packs.keep(names, loaded, source=Path.cwd(), folder=path)
+        store = Store.open(path / _STORE)
+        dataset = EvidenceDataset(store, base)
+        dataset.commit(Change(added={dataset.ontology: loaded.triples}))
+        store.flush()
+        del store, dataset
+        config.write(path, base=base, ontology=kept)
+        return cls(path)
+
+    @classmethod
+    def open(cls, folder: Path | str) -> KnowledgeGraph:
+        """The workspace in the folder; raises as the constructor does."""
+        return cls(Path(folder))
+
+    def close(self) -> None:
+        """Stops the query workers and lets go of the files."""
+        if "workers" in self.__dict__:
+            self.workers.close()
+        self.store.flush()
+        self.registry.close()
+
+    def __enter__(self) -> KnowledgeGraph:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # documents in
+
+    def add(self, *paths: Path | str, build: bool = True, progress: Progress | None = None) -> Iterator[Added]:
+        """Adds files and folders; yields what became of each document as it is done, then links and indexes.
+
+        A known document is left alone, an edited one replaced, a broken one reported and passed over.
+
+        Raises:
+            ReadError: a path is missing, or there is nothing to read.
+        """
+        yield from self._ingest().add([Path(path) for path in paths], self.registry.linking(), progress=progress)
+        if build:
+            self.build()
+
+    def documents(self, state: State | None = None) -> list[DocumentRecord]:
+        """The documents with their states, by source."""
+        return self.registry.documents(state)
+
+    def retry(self, *, progress: Progress | None = None) -> Iterator[Added]:
+        """Adds again what failed or was interrupted."""
+        waiting = [r.document.source for s in (State.FAILED, State.PENDING) for r in self.documents(s)]
+        there = [path for path in dict.fromkeys(waiting) if Path(path).exists()]
+        if there:
+            yield from self.add(*there, progress=progress)
+
+    def remove(self, name: str) -> DocumentRecord:
+        """Takes a document out, by IRI, path, file name, title or hash: nothing of it stays.
+
+        Raises:
+            NotFoundError: no document, or several, fit the name.
+        """
+        record = self.registry.find(name)
+        self._ingest().remove(record.document.iri)
+        self.build()
+        return record
+
+    def build(self, only: str | None = None) -> BuildReport:
+        """Brings links and indexes in line with what was read; ``only``: ``link`` or ``index``."""
+        linked = self._link() if only in (None, "link") else None
+        indexed = self._index() if only in (None, "index") else None
+        self.store.flush()
+        return BuildReport(linked, indexed)
+
+    # RDF in and out
+
+    def load(self, path: Path | str, *, graph: str | None = None, format_: str | None = None) -> LoadReport:
+        """Loads an RDF file, into the knowledge or into a graph of its own.
+
+        Raises:
+            StoreError: the file cannot be read or does not parse; nothing was loaded.
+        """
+        return load_rdf(self.dataset, Path(path), graph=NamedNode(graph) if graph else None, format_=format_)
+
+    def dump(self, path: Path | str | None = None, *, graph: str | None = None, format_: str | None = None) -> bytes:
+        """The dataset as text, also written to ``path`` if one is given."""
+        target = Path(path) if path else None
+        return dump_rdf(self.dataset, target, graph=NamedNode(graph) if graph else None, format_=format_)
+
+    # questions out
+
+    def ask(self, question: str) -> Answer:
+        """The answer to a question in English or Chinese, with its query and passages; never raises for a question."""
+        return answer.ask(question, parts=self._question_parts())
+
+    def query(self, text: str, *, max_rows: int | None = None) -> Solutions:
+        """The rows of a SPARQL SELECT, or the boolean of an ASK."""
+        return self.store.query(text, max_rows=max_rows)
+
+    def construct(self, text: str) -> list[Triple]:
+        """The triples of a SPARQL CONSTRUCT or DESCRIBE."""
+        return self.store.construct(text)
+
+    def update(self, text: str) -> Committed:
+        """Carries out a SPARQL Update; what it adds to the default graph counts as asserted by a person."""
+        self.store.update(text)
+        return self.dataset.reconcile()
+
+    def search(self, text: str, k: int = 10) -> list[Evidence]:
+        """The passages nearest to the text, best first."""
+        return [self._passage(hit.iri, hit.score) for hit in retriever("hybrid", self.chunks).retrieve(text, k)]
+
+    def show(self, name: str, *, language: str = "en") -> EntityView:
+        """What the graph says about an entity, by label, alias or IRI.
+
+        Raises:
+            NotFoundError: nothing, or several things, are called so.
+        """
+        iri = find_iri(self.store, name)
+        return describe(
+            iri,
+            dataset=self.dataset,
+            ontology=self.ontology,
+            find_evidence=self.evidence_finder.find,
+            language=language,
+        )
+
+    # the parts
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model, loaded when first used."""
+        settings = self.settings.embedding
+        return SentenceTransformersEmbedder(settings.name, allow_download=settings.allow_download)
+
+    @cached_property
+    def model(self) -> ChatModel | None:
+        """The language model of the settings, its replies cached; None: the built-in methods."""
+        settings = self.settings.model
+        if not settings.name:
+            return None
+        model = OpenAIModel(
+            settings.name,
+            url=settings.url,
+            key=config.model_key(settings),
+            timeout_seconds=settings.timeout_seconds,
+            retries=settings.retries,
+            temperature=settings.temperature,
+        )
+        return CachedModel(model, self.folder / _MODELS)
+
+    @cached_property
+    def chunks(self) -> ChunkIndex:
+        """The passage index."""
+        return ChunkIndex(self.folder / _CHUNKS, self.embedder)
+
+    @cached_property
+    def workers(self) -> QueryWorkers:
+        """The processes that answer queries from outside."""
+        settings = self.settings.server
+        return QueryWorkers(
+            self.store,
+            folder=self.folder / _WORKERS,
+            count=settings.workers,
+            memory_bytes=settings.memory_mb * 1_000_000,
+            prefixes=self.store.prefixes,
+        )
+
+    @property
+    def projection(self) -> Projection:
+        """The map from what was read to statements, as it is now."""
+        return Projection(self.base, self.registry.linking())
+
+    @property
+    def evidence_finder(self) -> EvidenceFinder:
+        """Finds the passage of a statement."""
+        return EvidenceFinder(self.registry, self.projection)
+
+    @property
+    def schema(self) -> SchemaView:
+        """The ontology together with how the data uses it, for the store as it is now."""
+        return self._understanding()[0]
+
+    def _understanding(self) -> tuple[SchemaView, NameIndex]:
+        version = self.store.version
+        if self._schema is None or self._schema[0] != version:
+            schema = SchemaView.of(self.dataset, self.ontology)
+            self._schema = (version, schema, NameIndex.of(self.dataset, schema))
+        return self._schema[1], self._schema[2]
+
+    def _question_parts(self) -> answer.QuestionParts:
+        schema, names = self._understanding()
+        return answer.QuestionParts(
+            dataset=self.dataset,
+            ontology=self.ontology,
+            schema=schema,
+            names=names,
+            run=self._run,
+            find_evidence=self.evidence_finder.find,
+            model=self.model,
+            retrieve=self.search,
+            settings=self.settings.questions,
+        )
+
+    def _run(self, text: str) -> Solutions:
+        """Runs a query that a translator wrote: one of a model's in a worker with a deadline, one of our own here."""
+        limits = self.settings.questions
+        if self.model is None:
+            return self.store.query(text, max_rows=limits.max_rows)
+        return self.workers.solutions(text, timeout_seconds=limits.timeout_seconds, max_rows=limits.max_rows)
+
+    def _ingest(self) -> Ingest:
+        documents = self.settings.documents
+        return Ingest(
+            base=self.base,
+            registry=self.registry,
+            dataset=self.dataset,
+            ontology=self.ontology,
+            chunker=chunker(documents.chunker),
+            extractor=self._extractor(),
+            max_bytes=documents.max_bytes,
+            workers=self.settings.model.workers,
+        )
+
+    def _extractor(self) -> Extractor:
+        if self.model is not None:
+            return ModelExtractor(self.model, self.ontology)
+        return BuiltinExtractor(self.ontology, known=lambda: known_entities(self.dataset, self.ontology))
+
+    def _link(self) -> Linked:
+        return link(
+            base=self.base,
+            registry=self.registry,
+            dataset=self.dataset,
+            ontology=self.ontology,
+            ingest=self._ingest(),
+            embedder=self.embedder,
+            similarity=self.settings.linking.similarity,
+        )
+
+    def _index(self) -> int:
+        records = self.documents(State.PROCESSED)
+        return self.chunks.sync(
+            (chunk, record.document.title) for record in records for chunk in self.registry.chunks(record.document.iri)
+        )
+
+    def _passage(self, iri: NamedNode, score: float) -> Evidence:
+        chunk, document = self.registry.chunk(iri)
+        return Evidence(
+            chunk=iri,
+            document=document.iri,
+            title=document.title,
+            source=document.source,
+            quote=chunk.text,
+            start=chunk.start,
+            end=chunk.end,
+            score=score,
+        )

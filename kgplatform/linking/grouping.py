@@ -1,0 +1,105 @@
+"""From pairs to groups: the surest pairs first, and none that would put together what cannot be one thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pyoxigraph import NamedNode
+
+from kgplatform.documents.registry import NameKey
+from kgplatform.linking.candidates import Candidates, Pair
+from kgplatform.linking.names import Name, Names, sort_key
+from kgplatform.linking.wording import directions
+
+
+@dataclass
+class Group:
+    """Names of one thing with what they say of it, and the pairs that brought them together."""
+
+    names: list[Name]
+    types: set[NamedNode]
+    known: set[NamedNode]
+    codes: frozenset[str]
+    directions: dict[bool, frozenset[str]]
+    pairs: list[Pair] = field(default_factory=list)
+
+
+def grouped(names: Names, candidates: Candidates) -> list[Group]:
+    """The groups that the candidates make, one for each thing, in the order of their first names."""
+    group_of = {name.key: _alone(name, candidates) for name in names}
+    _join_known(names, group_of)
+    for pair in candidates.pairs():
+        first, second = group_of[pair.first], group_of[pair.second]
+        if first is not second and not _in_conflict(first, second, candidates):
+            first.pairs.append(pair)
+            _merge(first, second, group_of)
+    distinct = {id(group): group for group in group_of.values()}.values()
+    for group in distinct:
+        group.names.sort(key=lambda name: sort_key(name.key))
+    return sorted(distinct, key=lambda group: sort_key(group.names[0].key))
+
+
+def _alone(name: Name, candidates: Candidates) -> Group:
+    return Group(
+        names=[name],
+        types={name.type},
+        known={name.known} if name.known else set(),
+        codes=candidates.codes.own(name),
+        directions={name.is_chinese: directions(name.text)},
+    )
+
+
+def _join_known(names: Names, group_of: dict[NameKey, Group]) -> None:
+    """Puts together the names that the graph itself gives to one entity, whatever they look like."""
+    first: dict[NamedNode, NameKey] = {}
+    for name in names:
+        if name.known is None:
+            continue
+        other = first.setdefault(name.known, name.key)
+        if other != name.key:
+            group_of[other].pairs.append(Pair(other, name.key, 1.0, "known"))
+            _merge(group_of[other], group_of[name.key], group_of)
+
+
+def _in_conflict(first: Group, second: Group, candidates: Candidates) -> bool:
+    if first.known and second.known and first.known != second.known:
+        return True
+    if first.codes and second.codes and not first.codes & second.codes:
+        return True
+    if any(
+        ours and theirs and ours != theirs
+        for script, ours in first.directions.items()
+        for theirs in (second.directions.get(script, frozenset()),)
+    ):
+        return True
+    return any(candidates.kinship.disjoint(a, b) for a in first.types for b in second.types)
+
+
+def _merge(first: Group, second: Group, group_of: dict[NameKey, Group]) -> None:
+    first.names += second.names
+    first.pairs += second.pairs
+    first.types |= second.types
+    first.known |= second.known
+    first.codes |= second.codes
+    for script, found in second.directions.items():
+        first.directions[script] = first.directions.get(script, frozenset()) | found
+    for name in second.names:
+        group_of[name.key] = first
+
+
+def ways_from(start: NameKey, pairs: Iterable[Pair]) -> Mapping[NameKey, tuple[float, str]]:
+    """For each name that the pairs tie to ``start``: score and method of the weakest pair on the way."""
+    beside: dict[NameKey, list[tuple[NameKey, Pair]]] = {}
+    for pair in pairs:
+        beside.setdefault(pair.first, []).append((pair.second, pair))
+        beside.setdefault(pair.second, []).append((pair.first, pair))
+    found: dict[NameKey, tuple[float, str]] = {start: (1.0, "exact")}
+    waiting = [start]
+    while waiting:
+        here = waiting.pop()
+        for there, pair in beside.get(here, []):
+            if there not in found:
+                found[there] = min(found[here], (pair.score, pair.method), key=lambda way: way[0])
+                waiting.append(there)
+    return found

@@ -1,0 +1,173 @@
+"""When two names differ only in how they are worded.
+
+A name is a row of words; a Chinese character is a word of its own. What a class is called in the ontology says which
+words add nothing: 景区 after the name of a sight, "city" after that of a city. What is left is the core of the name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Final, TypeAlias
+
+from pyoxigraph import NamedNode
+
+from kgplatform.ontology import Ontology, OntologyClass
+from kgplatform.text import has_han, normalise, singular, words
+
+Words: TypeAlias = tuple[str, ...]
+
+_EMPTY_WORDS: Final = frozenset(["of", "the", "a", "an", "in", "at", "on", "and", "der", "de", "la", "之", "的"])
+_DIRECTIONS: Final = {
+    "east": "e",
+    "eastern": "e",
+    "west": "w",
+    "western": "w",
+    "north": "n",
+    "northern": "n",
+    "south": "s",
+    "southern": "s",
+    "东": "e",
+    "西": "w",
+    "北": "n",
+    "南": "s",
+}
+_QUALIFIERS: Final = frozenset(
+    re.findall(
+        r"\w+",
+        """upper lower old new inner outer great greater big small little first second third fourth fifth middle central
+        left right early late i ii iii iv v vi vii viii ix x one two three four five six seven eight nine ten
+        上 下 新 老 旧 内 外 大 小 前 后 左 右 中 一 二 三 四 五 六 七 八 九 十""",
+    )
+)
+_HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_OF: Final = re.compile(r"\bof\b|'s\b|s'(?=\s|$)")
+
+
+@cache
+def row(name: str) -> Words:
+    """The words of a name: singular, without possessive endings and words that only join.
+
+    >>> row("mao dun's former residences"), row("former residence of mao dun"), row("西栅景区")
+    (('mao', 'dun', 'former', 'residence'), ('former', 'residence', 'mao', 'dun'), ('西', '栅', '景', '区'))
+    """
+    listed = words(_HAN.sub(r" \g<0> ", name))
+    plain = (re.sub(r"['\u2019]s?$", "", word) for word in listed)
+    found = tuple(singular(word) for word in plain if word and word not in _EMPTY_WORDS)
+    return found or tuple(listed)
+
+
+def says_of(name: str) -> bool:
+    """Whether the name has an "of" or a possessive, so that its words may come in another order."""
+    return _OF.search(name) is not None
+
+
+def directions(name: str) -> frozenset[str]:
+    """The points of the compass and the numbers in a name: names that differ in them are of different things.
+
+    >>> sorted(directions("west scenic zone")), sorted(directions("东栅")), sorted(directions("k350路"))
+    (['w'], ['e'], ['k350'])
+    """
+    return frozenset(_DIRECTIONS.get(word, word) for word in row(name) if word in _DIRECTIONS or _has_digit(word))
+
+
+def _has_digit(word: str) -> bool:
+    return any(character.isdigit() for character in word)
+
+
+def telling(word: str) -> bool:
+    """Whether a word by itself sets things apart that are else called alike: directions, numbers, old and new."""
+    return word in _DIRECTIONS or word in _QUALIFIERS or _has_digit(word) or (len(word) == 1 and not has_han(word))
+
+
+class Wording:
+    """The words of the classes of an ontology, asked about names."""
+
+    def __init__(self, ontology: Ontology) -> None:
+        self._ontology = ontology
+        self._of_class: dict[NamedNode, frozenset[Words]] = {}
+        self._any = _phrases(ontology.classes.values())
+
+    def generic(self, type_: NamedNode) -> frozenset[Words]:
+        """What things of the class are called as such, in the words of the class and those above it."""
+        if type_ not in self._of_class:
+            above = self._ontology.superclasses(type_)
+            self._of_class[type_] = _phrases(self._ontology.classes[c] for c in above if c in self._ontology.classes)
+        return self._of_class[type_]
+
+    def is_name(self, part: Words) -> bool:
+        """Whether the words name something: not only class words, directions and numbers, one Chinese character."""
+        kept = [word for word in part if not telling(word)]
+        if has_han("".join(part)):
+            return len(part) > 1 and not covered(part, self._any) and bool(kept)
+        return bool(kept) and not covered(tuple(kept), self._any)
+
+    def core(self, name: Words, type_: NamedNode) -> Words:
+        """The name without the class words at its ends, as long as a name is left."""
+        phrases = self.generic(type_)
+        while True:
+            shorter = [name[: -len(p)] for p in phrases if name[-len(p) :] == p]
+            shorter += [name[len(p) :] for p in phrases if name[: len(p)] == p]
+            shorter = [part for part in shorter if part and self.is_name(part)]
+            if not shorter:
+                return name
+            name = min(shorter, key=lambda part: (len(part), part))
+
+    def adds_nothing(self, longer: Words, shorter: Words, type_: NamedNode) -> bool:
+        """Whether the longer name is the shorter one with words around it that things of the class are called."""
+        for start in range(len(longer) - len(shorter) + 1):
+            if longer[start : start + len(shorter)] == shorter:
+                before, after = longer[:start], longer[start + len(shorter) :]
+                phrases = self.generic(type_)
+                return all(not part or covered(part, phrases) for part in (before, after))
+        return False
+
+
+def covered(part: Words, phrases: frozenset[Words]) -> bool:
+    """Whether the words can be cut into phrases, without rest."""
+    reached = {0}
+    for end in range(1, len(part) + 1):
+        if any(part[start:end] in phrases for start in reached if start < end):
+            reached.add(end)
+    return len(part) in reached
+
+
+def _phrases(classes: Iterable[OntologyClass]) -> frozenset[Words]:
+    found = {row(normalise(word.text)) for term in classes for word in term.words}
+    found.discard(())
+    # "lake scenic area" for a lake: "scenic area" adds nothing to the name of one
+    tails = {
+        phrase[cut:]
+        for phrase in found
+        for cut in range(1, len(phrase))
+        if phrase[:cut] in found and not (len(phrase) - cut == 1 and has_han(phrase[-1]))
+    }
+    return frozenset(found | tails)
+
+
+def misspelt(first: Words, second: Words) -> tuple[str, str] | None:
+    """The one pair of words in which the names differ, if it is a slip of one letter in a long word."""
+    if len(first) != len(second):
+        return None
+    differing = [(a, b) for a, b in zip(first, second, strict=True) if a != b]
+    if len(differing) != 1:
+        return None
+    a, b = differing[0]
+    long_enough = min(len(a), len(b)) >= 7 and a[0] == b[0] and not _has_digit(a + b) and not has_han(a + b)
+    return (a, b) if long_enough and one_slip(a, b) else None
+
+
+def one_slip(a: str, b: str) -> bool:
+    """Whether one letter added, left out, replaced or swapped with its neighbour makes one word the other.
+
+    >>> one_slip("moganshan", "mogashan"), one_slip("moganshan", "mogasnhan"), one_slip("xizha", "dongzha")
+    (True, True, False)
+    """
+    if abs(len(a) - len(b)) > 1:
+        return False
+    start = 0
+    while start < min(len(a), len(b)) and a[start] == b[start]:
+        start += 1
+    a, b = a[start:], b[start:]
+    return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])

@@ -1,0 +1,310 @@
+"""A query as a graph of variables, terms and edges, and its SPARQL text and reading; terms write themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyoxigraph import Literal, NamedNode
+
+from kgplatform.vocab import SUBCLASS_OF, TYPE, local_name
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A variable (no ``terms``) or a thing; ``types`` is what is known of its class, ``named`` the class to demand."""
+
+    place: int
+    types: frozenset[NamedNode]
+    terms: tuple[NamedNode | Literal, ...] = ()
+    named: NamedNode | None = None
+    literal: bool = False
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An edge between two nodes; ``place`` is the mention that named it, -1 if none did."""
+
+    subject: int
+    predicate: NamedNode
+    object: int
+    place: int = -1
+    path: str = ""
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A literal node compared with numbers or times; ``form`` says how its values are read."""
+
+    node: int
+    operator: str
+    low: str
+    high: str | None = None
+    form: str = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The node restricted to those with most (1) or least (-1) of a measure: a literal node, or how many of a node."""
+
+    node: int
+    measure: int
+    direction: int
+    counted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Having:
+    """The node restricted to those with a number of others."""
+
+    node: int
+    counted: int
+    operator: str
+    number: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueryGraph:
+    """What a question asks for: the connected nodes, what to show of them, and how to restrict and sum them up."""
+
+    nodes: tuple[Node, ...] = ()
+    links: tuple[Link, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    best: tuple[Best, ...] = ()
+    having: tuple[Having, ...] = ()
+    targets: tuple[int, ...] = ()
+    form: str = "list"
+    group: tuple[int, ...] = ()
+
+    def around(self, node: int) -> list[Link]:
+        """The links of a node."""
+        return [link for link in self.links if node in (link.subject, link.object)]
+
+    def side_of(self, node: int, away_from: int) -> frozenset[int]:
+        """The nodes that stay connected to ``node`` when the way towards ``away_from`` is cut."""
+        way = self._way(node, away_from)
+        cut = way[1] if len(way) > 1 else None
+        seen, waiting = {node}, [node]
+        while waiting:
+            here = waiting.pop()
+            for link in self.around(here):
+                other = link.object if link.subject == here else link.subject
+                if here == node and other == cut:
+                    continue
+                if other not in seen:
+                    seen.add(other)
+                    waiting.append(other)
+        return frozenset(seen)
+
+    def _way(self, start: int, end: int) -> list[int]:
+        ways = [[start]]
+        seen = {start}
+        while ways:
+            way = ways.pop(0)
+            if way[-1] == end:
+                return way
+            for link in self.around(way[-1]):
+                other = link.object if link.subject == way[-1] else link.subject
+                if other not in seen:
+                    seen.add(other)
+                    ways.append([*way, other])
+        return [start]
+
+
+_NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
+_TIME_FORMS = {
+    "year": "YEAR({})",
+    "gyear": "<http://www.w3.org/2001/XMLSchema#integer>(STR({}))",
+    "datestr": "STR({})",
+    "hour": "HOURS({})",
+}
+
+
+class Writer:
+    """Writes the SPARQL of a query graph; ``wide`` says which classes have subclasses in use."""
+
+    def __init__(self, graph: QueryGraph, *, wide: Callable[[NamedNode], bool]) -> None:
+        self._graph = graph
+        self._wide = wide
+        self._names = self._variables()
+
+    def text(self) -> str:
+        """The query."""
+        graph = self._graph
+        if graph.form == "ask":
+            return "ASK {\n" + self._indented(self._body()) + "}"
+        head = self._head()
+        tail = ""
+        if graph.group:
+            tail = "\nGROUP BY " + " ".join(self._names[n] for n in graph.group)
+        return f"SELECT {head} WHERE {{\n{self._indented(self._body())}}}{tail}"
+
+    def _head(self) -> str:
+        graph = self._graph
+        shown = " ".join(dict.fromkeys(self._names[n] for n in graph.targets))
+        groups = " ".join(self._names[n] for n in graph.group)
+        target = self._names[graph.targets[0]] if graph.targets else "*"
+        if graph.form == "count":
+            return f"{groups} (COUNT(DISTINCT {target}) AS ?count)".strip()
+        if graph.form in ("AVG", "SUM", "MAX", "MIN"):
+            return f"{groups} ({graph.form}({target}) AS ?{graph.form.lower()})".strip()
+        return f"DISTINCT {shown or '*'}"
+
+    def _variables(self) -> tuple[str, ...]:
+        names: list[str] = []
+        for index, node in enumerate(self._graph.nodes):
+            if len(node.terms) == 1:
+                names.append(str(node.terms[0]))
+                continue
+            source = node.named.value if node.named else self._named_by_link(index)
+            stem = _NOT_NAME.sub("", local_name(source)) or "x"
+            stem = (stem[0].lower() + stem[1:]) if not stem[0].isdigit() else f"x{stem}"
+            name, number = f"?{stem}", 2
+            while name in names or name in ("?count", "?best", "?n"):
+                name, number = f"?{stem}{number}", number + 1
+            names.append(name)
+        return tuple(names)
+
+    def _named_by_link(self, index: int) -> str:
+        links = [link for link in self._graph.links if link.object == index]
+        if links:
+            return links[0].predicate.value
+        types = self._graph.nodes[index].types
+        return min(types, key=str).value if types else "x"
+
+    def _body(self) -> list[str]:
+        everything = frozenset(range(len(self._graph.nodes)))
+        lines = self._patterns(everything, suffix="")
+        target = self._graph.targets[0] if self._graph.targets else 0
+        for best in self._graph.best:
+            lines += self._best(best, target)
+        for having in self._graph.having:
+            lines += self._having(having)
+        return lines
+
+    def _patterns(self, kept: frozenset[int], suffix: str) -> list[str]:
+        graph = self._graph
+        hidden = self._hidden()
+        lines: list[str] = []
+        for index in sorted(kept - hidden):
+            lines += self._node_lines(index, suffix)
+        for link in graph.links:
+            if {link.subject, link.object} <= kept and not link.negated and not {link.subject, link.object} & hidden:
+                lines.append(self._link_line(link, suffix))
+        for link in graph.links:
+            if link.negated and {link.subject, link.object} <= kept:
+                lines += self._negated(link, suffix)
+        lines += [self._filter(c, suffix) for c in graph.comparisons if c.node in kept - hidden]
+        return lines
+
+    def _hidden(self) -> frozenset[int]:
+        """The nodes that live only inside a NOT EXISTS."""
+        found: set[int] = set()
+        target = self._graph.targets[0] if self._graph.targets else 0
+        for link in self._graph.links:
+            if link.negated:
+                far = link.object if target in self._graph.side_of(link.subject, link.object) else link.subject
+                found |= self._graph.side_of(far, target)
+        return frozenset(found - {target})
+
+    def _negated(self, link: Link, suffix: str) -> list[str]:
+        target = self._graph.targets[0] if self._graph.targets else 0
+        far = link.object if target in self._graph.side_of(link.subject, link.object) else link.subject
+        side = self._graph.side_of(far, target)
+        lines = [self._link_line(link, suffix)]
+        for index in sorted(side):
+            lines += self._node_lines(index, suffix)
+        for other in self._graph.links:
+            if {other.subject, other.object} <= side:
+                lines.append(self._link_line(other, suffix))
+        lines += [self._filter(c, suffix) for c in self._graph.comparisons if c.node in side]
+        return ["FILTER NOT EXISTS {", *(f"  {line}" for line in lines), "}"]
+
+    def _name(self, index: int, suffix: str) -> str:
+        name = self._names[index]
+        return f"{name}{suffix}" if name.startswith("?") else name
+
+    def _node_lines(self, index: int, suffix: str) -> list[str]:
+        node = self._graph.nodes[index]
+        name = self._name(index, suffix)
+        if len(node.terms) > 1:
+            return [f"VALUES {name} {{ {' '.join(map(str, node.terms))} }}"]
+        if node.terms or node.named is None:
+            return []
+        path = f"{TYPE}/{SUBCLASS_OF}*" if self._wide(node.named) else "a"
+        return [f"{name} {path} {node.named} ."]
+
+    def _link_line(self, link: Link, suffix: str) -> str:
+        return f"{self._name(link.subject, suffix)} {link.predicate}{link.path} {self._name(link.object, suffix)} ."
+
+    def _filter(self, comparison: Comparison, suffix: str) -> str:
+        name = self._name(comparison.node, suffix)
+        value = _TIME_FORMS.get(comparison.form, "{}").format(name)
+        quote = str if comparison.form != "datestr" else lambda text: str(Literal(text))
+        if comparison.high is not None:
+            return f"FILTER({value} >= {quote(comparison.low)} && {value} <= {quote(comparison.high)})"
+        return f"FILTER({value} {comparison.operator} {quote(comparison.low)})"
+
+    def _best(self, best: Best, target: int) -> list[str]:
+        function = "MAX" if best.direction > 0 else "MIN"
+        side = self._graph.side_of(best.node, target)
+        if best.measure not in side:
+            side |= {best.measure}
+        if best.counted:
+            return self._best_count(best, function)
+        measure = self._names[best.measure]
+        inner = self._patterns(side, "_")
+        return [
+            "{",
+            f"  SELECT ({function}({measure}_) AS ?best) WHERE {{",
+            *(f"    {line}" for line in inner),
+            "  }",
+            "}",
+            f"FILTER({measure} = ?best)",
+        ]
+
+    def _best_count(self, best: Best, function: str) -> list[str]:
+        def counts(suffix: str, name: str) -> list[str]:
+            node, counted = self._name(best.node, suffix), self._name(best.measure, suffix)
+            everything = frozenset(range(len(self._graph.nodes)))
+            inner = self._patterns(everything, suffix)
+            return [
+                f"SELECT {node} (COUNT(DISTINCT {counted}) AS {name}) WHERE {{",
+                *(f"  {line}" for line in inner),
+                f"}} GROUP BY {node}",
+            ]
+
+        return [
+            "{",
+            *(f"  {line}" for line in counts("", "?n")),
+            "}",
+            "{",
+            f"  SELECT ({function}(?m) AS ?best) WHERE {{ {{",
+            *(f"    {line}" for line in counts("_", "?m")),
+            "  } }",
+            "}",
+            "FILTER(?n = ?best)",
+        ]
+
+    def _having(self, having: Having) -> list[str]:
+        node, counted = self._name(having.node, ""), self._name(having.counted, "")
+        inner = self._patterns(frozenset(range(len(self._graph.nodes))), "")
+        return [
+            "{",
+            f"  SELECT {node} WHERE {{",
+            *(f"    {line}" for line in inner),
+            f"  }} GROUP BY {node} HAVING(COUNT(DISTINCT {counted}) {having.operator} {having.number})",
+            "}",
+        ]
+
+    @staticmethod
+    def _indented(lines: list[str]) -> str:
+        return "".join(f"  {line}\n" for line in lines)
+
+
+def with_limit(text: str, limit: int) -> str:
+    """The query with a LIMIT of its own."""
+    return f"{text}\nLIMIT {limit}" if not text.startswith("ASK") else text

@@ -1,0 +1,96 @@
+"""Ways between classes through properties that the data really uses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyoxigraph import NamedNode
+
+from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.wording import keys
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Following a property forwards, or ``back`` from object to subject, to things of ``types``."""
+
+    predicate: NamedNode
+    back: bool
+    types: frozenset[NamedNode]
+    share: float
+
+
+class PathFinder:
+    """Finds short paths; remembers what it found, so one lives as long as its schema view."""
+
+    def __init__(self, schema: SchemaView) -> None:
+        self.schema = schema
+        self._steps: dict[frozenset[NamedNode], tuple[Step, ...]] = {}
+        self._paths: dict[tuple[frozenset[NamedNode], frozenset[NamedNode]], tuple[tuple[Step, ...], ...]] = {}
+        self.placing = frozenset(
+            iri for iri, term in schema.properties.items() if term.is_object and (term.transitive or _places(term.words))
+        )
+
+    def covers(self, types: Iterable[NamedNode]) -> frozenset[NamedNode]:
+        """The classes and all below them."""
+        return frozenset(sub for iri in types for sub in self.schema.subclasses(iri))
+
+    def compatible(self, first: frozenset[NamedNode], second: frozenset[NamedNode]) -> bool:
+        """Whether something can be of one of the first and of one of the second classes; empty means anything."""
+        return not first or not second or bool(self.covers(first) & self.covers(second))
+
+    def steps(self, types: frozenset[NamedNode]) -> tuple[Step, ...]:
+        """One step to other things from things of these classes."""
+        known = self._steps.get(types)
+        if known is None:
+            known = self._steps[types] = tuple(self._found(types))
+        return known
+
+    def _found(self, types: frozenset[NamedNode]) -> Iterable[Step]:
+        wanted = self.covers(types)
+        for back in (False, True):
+            targets: dict[NamedNode, dict[NamedNode, int]] = defaultdict(lambda: defaultdict(int))
+            table = self.schema.incoming if back else self.schema.outgoing
+            for edge in dict.fromkeys(edge for iri in wanted for edge in table.get(iri, ())):
+                if not edge.literal:
+                    targets[edge.predicate][edge.subject if back else edge.object] += edge.count
+            for predicate, found in sorted(targets.items(), key=lambda item: item[0].value):
+                total = sum(found.values())
+                yield Step(predicate, back, frozenset(found), total)
+
+    def paths(
+        self, start: frozenset[NamedNode], end: frozenset[NamedNode], longest: int = 2
+    ) -> tuple[tuple[Step, ...], ...]:
+        """The paths from things of the first to things of the second classes, shortest first; three steps if need be."""
+        key = (start, end)
+        known = self._paths.get(key)
+        if known is None:
+            found = self._search(start, end, longest) or self._search(start, end, longest + 1)
+            known = self._paths[key] = tuple(found[:24])
+        return known
+
+    def _search(self, start: frozenset[NamedNode], end: frozenset[NamedNode], longest: int) -> list[tuple[Step, ...]]:
+        wanted = self.covers(end)
+        found: list[tuple[Step, ...]] = []
+        ways: list[tuple[Step, ...]] = [()]
+        for _ in range(longest):
+            grown = []
+            for way in ways:
+                for step in self.steps(way[-1].types if way else start):
+                    if way and way[-1].predicate == step.predicate and way[-1].back != step.back:
+                        continue
+                    if self.covers(step.types) & wanted:
+                        found.append((*way, step))
+                    grown.append((*way, step))
+            ways = grown[:400]
+        return found
+
+
+def _places(words: Iterable[object]) -> bool:
+    for word in words:
+        text = getattr(word, "text", "")
+        if any(("~location",) == key or ("~part",) == key for key, _ in keys(text)) or text.casefold().startswith("in "):
+            return True
+    return False

@@ -1,0 +1,424 @@
+"""What there is to ask about: classes, properties and how the data really uses them, from ontology and data.
+
+Everything comes from one pass over the default graph (`read_facts`), which the name index shares. A graph without an
+ontology has a view too: classes and properties are those that occur, their words those of their IRIs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pyoxigraph import Literal, NamedNode
+
+from kgplatform.ontology import Ontology, Word, label_of
+from kgplatform.store import DEFAULT_GRAPH, Store
+from kgplatform.text import count_tokens, normalise
+from kgplatform.vocab import (
+    ALT_LABEL,
+    COMMENT,
+    DCTERMS,
+    FOAF,
+    LABEL,
+    OWL,
+    RDF,
+    RDFS,
+    SCHEMA,
+    SKOS,
+    SUBCLASS_OF,
+    TYPE,
+    XSD,
+    local_name,
+    words_of_iri,
+)
+
+THING = NamedNode(f"{OWL}Thing")
+"""The class of what has no type."""
+
+_BOOKKEEPING_TYPES = frozenset(
+    NamedNode(iri)
+    for iri in (
+        *(f"{OWL}{name}" for name in ("Class", "ObjectProperty", "DatatypeProperty", "AnnotationProperty")),
+        *(f"{OWL}{name}" for name in ("Ontology", "Restriction", "AllDisjointClasses", "NamedIndividual", "Axiom")),
+        *(f"{OWL}{name}" for name in ("TransitiveProperty", "SymmetricProperty", "FunctionalProperty")),
+        *(f"{OWL}{name}" for name in ("InverseFunctionalProperty", "IrreflexiveProperty", "AsymmetricProperty")),
+        f"{OWL}AllDifferent",
+        f"{RDFS}Class",
+        f"{RDFS}Datatype",
+        f"{RDF}Property",
+        f"{RDF}List",
+        f"{SKOS}ConceptScheme",
+    )
+)
+_KEPT_TYPES = frozenset((NamedNode(f"{OWL}NamedIndividual"),))
+_BOOKKEEPING_NAMESPACES = (OWL, RDF, RDFS, f"{SKOS}inScheme", f"{SKOS}topConceptOf", f"{SKOS}hasTopConcept")
+_NAMES = (LABEL, NamedNode(f"{SKOS}prefLabel"))
+_NAME_LIKE = frozenset(
+    NamedNode(iri)
+    for iri in (f"{FOAF}name", f"{SCHEMA}name", "http://schema.org/name", f"{DCTERMS}title", f"{SKOS}notation")
+)
+_NAME_WORDS = frozenset(("name", "title", "label", "名称", "名字", "标题", "fullname", "full name"))
+_SAMPLES = 5
+_ENUMERATION = 24
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFacts:
+    """One pass over the default graph: who has which types and names, and every other statement."""
+
+    types: Mapping[object, tuple[NamedNode, ...]]
+    labels: Mapping[object, tuple[Literal, ...]]
+    aliases: Mapping[object, tuple[Literal, ...]]
+    statements: tuple[tuple[object, NamedNode, object], ...]
+    name_properties: frozenset[NamedNode] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaClass:
+    """A class of the data with its number of instances and all its words."""
+
+    iri: NamedNode
+    words: tuple[Word, ...]
+    comments: tuple[Word, ...] = ()
+    count: int = 0
+    key: tuple[NamedNode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaProperty:
+    """A property with its number of statements; ``samples`` are values or labels, ``closed`` if they are all there are."""
+
+    iri: NamedNode
+    words: tuple[Word, ...]
+    comments: tuple[Word, ...] = ()
+    is_object: bool = False
+    count: int = 0
+    distinct: int = 0
+    datatypes: tuple[NamedNode, ...] = ()
+    languages: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
+    closed: bool = False
+    unit: str = ""
+    pattern: str = ""
+    transitive: bool = False
+    symmetric: bool = False
+    inverse: NamedNode | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values are numbers."""
+        return any(d.value in _NUMERIC for d in self.datatypes)
+
+    @property
+    def temporal(self) -> bool:
+        """Whether the values are dates, times or years."""
+        return any(d.value in _TEMPORAL for d in self.datatypes)
+
+
+_NUMERIC = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "float", "int", "long"))
+_TEMPORAL = frozenset(f"{XSD}{name}" for name in ("date", "dateTime", "gYear", "gYearMonth", "time"))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """How often things of class ``subject`` have ``predicate`` with a value of class or datatype ``object``."""
+
+    subject: NamedNode
+    predicate: NamedNode
+    object: NamedNode
+    count: int
+    literal: bool
+
+
+@dataclass(frozen=True)
+class SchemaView:
+    """The classes, properties and edges of a graph."""
+
+    classes: Mapping[NamedNode, SchemaClass]
+    properties: Mapping[NamedNode, SchemaProperty]
+    edges: tuple[Edge, ...]
+    below: Mapping[NamedNode, frozenset[NamedNode]] = field(default_factory=dict)
+
+    def subclasses(self, iri: NamedNode) -> frozenset[NamedNode]:
+        """The class and all below it."""
+        return self.below.get(iri) or frozenset((iri,))
+
+    def has_subclasses(self, iri: NamedNode) -> bool:
+        """Whether instances of the class may be typed by another one only."""
+        return len(self.subclasses(iri)) > 1
+
+    @cached_property
+    def outgoing(self) -> Mapping[NamedNode, tuple[Edge, ...]]:
+        """The edges by class of the subject; those of its subclasses included."""
+        return self._by_class(inward=False)
+
+    @cached_property
+    def incoming(self) -> Mapping[NamedNode, tuple[Edge, ...]]:
+        """The edges between things by class of the object; those of its subclasses included."""
+        return self._by_class(inward=True)
+
+    def _by_class(self, *, inward: bool) -> Mapping[NamedNode, tuple[Edge, ...]]:
+        exact: dict[NamedNode, list[Edge]] = defaultdict(list)
+        for edge in self.edges:
+            if not (inward and edge.literal):
+                exact[edge.object if inward else edge.subject].append(edge)
+        known = {*exact, *self.classes}
+        return {iri: tuple(e for sub in self.subclasses(iri) for e in exact.get(sub, ())) for iri in known}
+
+    def count(self, iri: NamedNode) -> int:
+        """How many instances the class has, those of its subclasses included (twice where typed twice)."""
+        return sum(self.classes[sub].count for sub in self.subclasses(iri) if sub in self.classes)
+
+    def domains(self, predicate: NamedNode) -> tuple[NamedNode, ...]:
+        """The classes whose instances have the property in the data, most frequent first."""
+        counts: Counter[NamedNode] = Counter()
+        for edge in self._by_predicate.get(predicate, ()):
+            counts[edge.subject] += edge.count
+        return tuple(iri for iri, _ in counts.most_common())
+
+    def ranges(self, predicate: NamedNode) -> tuple[NamedNode, ...]:
+        """The classes or datatypes of the property's values in the data, most frequent first."""
+        counts: Counter[NamedNode] = Counter()
+        for edge in self._by_predicate.get(predicate, ()):
+            counts[edge.object] += edge.count
+        return tuple(iri for iri, _ in counts.most_common())
+
+    @cached_property
+    def _by_predicate(self) -> Mapping[NamedNode, tuple[Edge, ...]]:
+        found: dict[NamedNode, list[Edge]] = defaultdict(list)
+        for edge in self.edges:
+            found[edge.predicate].append(edge)
+        return {iri: tuple(edges) for iri, edges in found.items()}
+
+    def label(self, iri: NamedNode, language: str = "en") -> str:
+        """The words for a class or property in the language."""
+        term = self.classes.get(iri) or self.properties.get(iri)
+        return label_of(term.words if term else (), language, words_of_iri(iri.value))
+
+
+def read_facts(store: Store, ontology: Ontology) -> GraphFacts:
+    """The statements of the default graph that are about things, not about the ontology's own terms."""
+    types: dict[object, list[NamedNode]] = defaultdict(list)
+    rest: list[tuple[object, NamedNode, object]] = []
+    for quad in store.quads(graph=DEFAULT_GRAPH):
+        predicate = quad.predicate
+        if predicate == TYPE:
+            if isinstance(quad.object, NamedNode):
+                types[quad.subject].append(quad.object)
+        else:
+            rest.append((quad.subject, predicate, quad.object))
+    terms = _bookkeeping(types, ontology)
+    kept = [item for item in rest if item[0] not in terms]
+    names = _name_properties({predicate for _, predicate, _ in kept})
+    labels, aliases, statements = _told_apart(kept, terms, names)
+    things = {
+        node: tuple(sorted(found_, key=str))
+        for node, found in types.items()
+        if node not in terms and (found_ := [t for t in found if not t.value.startswith((OWL, RDFS, RDF))])
+    }
+    return GraphFacts(things, labels, aliases, tuple(statements), names)
+
+
+def _bookkeeping(types: Mapping[object, list[NamedNode]], ontology: Ontology) -> set[object]:
+    terms: set[object] = {
+        node
+        for node, found in types.items()
+        if any(t in _BOOKKEEPING_TYPES and t not in _KEPT_TYPES for t in found)
+    }
+    terms |= set(ontology.classes) | set(ontology.properties)
+    return terms
+
+
+def _name_properties(predicates: Iterable[NamedNode]) -> frozenset[NamedNode]:
+    """Properties whose values name their subject, used where there is no label."""
+    return frozenset(p for p in predicates if p in _NAME_LIKE or normalise(local_name(p.value)) in _NAME_WORDS)
+
+
+def _told_apart(
+    kept: list[tuple[object, NamedNode, object]], terms: set[object], names: frozenset[NamedNode]
+) -> tuple[dict[object, tuple[Literal, ...]], dict[object, tuple[Literal, ...]], list[tuple[object, NamedNode, object]]]:
+    labels: dict[object, list[Literal]] = defaultdict(list)
+    aliases: dict[object, list[Literal]] = defaultdict(list)
+    named: dict[object, list[Literal]] = defaultdict(list)
+    statements = []
+    for item in kept:
+        subject, predicate, object_ = item
+        if isinstance(object_, Literal):
+            if predicate in _NAMES:
+                labels[subject].append(object_)
+                continue
+            if predicate == ALT_LABEL:
+                aliases[subject].append(object_)
+                continue
+            if predicate in names:
+                named[subject].append(object_)
+        if object_ in terms or predicate.value.startswith(_BOOKKEEPING_NAMESPACES):
+            continue
+        statements.append(item)
+    for subject, found in named.items():
+        (aliases if subject in labels else labels)[subject].extend(found)
+    return _frozen(labels), _frozen(aliases), statements
+
+
+def _frozen(found: Mapping[object, list[Literal]]) -> dict[object, tuple[Literal, ...]]:
+    return {subject: tuple(sorted(set(values), key=str)) for subject, values in found.items()}
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What is counted of one property."""
+
+    count: int = 0
+    things: int = 0
+    values: Counter[object] = field(default_factory=Counter)
+    datatypes: Counter[NamedNode] = field(default_factory=Counter)
+    languages: set[str] = field(default_factory=set)
+
+
+def schema_view(facts: GraphFacts, ontology: Ontology) -> SchemaView:
+    """The view over the facts, with what the ontology says of the terms that occur in them."""
+    untyped = (THING,)
+    counts: Counter[NamedNode] = Counter(t for found in facts.types.values() for t in found)
+    edges: Counter[tuple[NamedNode, NamedNode, NamedNode, bool]] = Counter()
+    tallies: dict[NamedNode, _Tally] = defaultdict(_Tally)
+    for subject, predicate, object_ in facts.statements:
+        tally = tallies[predicate]
+        tally.count += 1
+        tally.values[object_] += 1
+        if isinstance(object_, Literal):
+            datatype = object_.datatype
+            tally.datatypes[datatype] += 1
+            if object_.language:
+                tally.languages.add(object_.language)
+            for class_ in facts.types.get(subject, untyped):
+                edges[class_, predicate, datatype, True] += 1
+            continue
+        tally.things += 1
+        for class_ in facts.types.get(subject, untyped):
+            for other in facts.types.get(object_, untyped):
+                edges[class_, predicate, other, False] += 1
+    classes = _classes(counts, ontology)
+    return SchemaView(
+        classes=classes,
+        properties={iri: _property(iri, t, facts, ontology) for iri, t in sorted(tallies.items(), key=_by_iri)},
+        edges=tuple(Edge(s, p, o, n, literal) for (s, p, o, literal), n in sorted(edges.items(), key=str)),
+        below={iri: frozenset(s for s in ontology.subclasses(iri) if s in classes) | {iri} for iri in classes},
+    )
+
+
+def _by_iri(item: tuple[NamedNode, _Tally]) -> str:
+    return item[0].value
+
+
+def _classes(counts: Counter[NamedNode], ontology: Ontology) -> dict[NamedNode, SchemaClass]:
+    """The classes that have instances, and those above them in the ontology."""
+    wanted = set(counts)
+    for iri in counts:
+        wanted |= {above for above in ontology.superclasses(iri) if above in ontology.classes}
+    found = {}
+    for iri in sorted(wanted, key=str):
+        term = ontology.classes.get(iri)
+        if term is not None and term.internal:
+            continue
+        words = term.words if term and term.words else (Word(words_of_iri(iri.value), ""),)
+        found[iri] = SchemaClass(
+            iri, words, term.comments if term else (), counts[iri], term.key if term else ()
+        )
+    return found
+
+
+def _property(iri: NamedNode, tally: _Tally, facts: GraphFacts, ontology: Ontology) -> SchemaProperty:
+    term = ontology.properties.get(iri)
+    common = tally.values.most_common(_ENUMERATION + 1)
+    closed = len(common) <= _ENUMERATION and tally.count > 2 * len(common)
+    shown = common if closed else common[:_SAMPLES]
+    samples = tuple(_shown(value, facts) for value, _ in shown)
+    return SchemaProperty(
+        iri=iri,
+        words=term.words if term and term.words else (Word(words_of_iri(iri.value), ""),),
+        comments=term.comments if term else (),
+        is_object=tally.things * 2 > tally.count,
+        count=tally.count,
+        distinct=len(tally.values),
+        datatypes=tuple(d for d, _ in tally.datatypes.most_common()),
+        languages=tuple(sorted(tally.languages)),
+        samples=samples,
+        closed=closed,
+        unit=(term.unit or "") if term else "",
+        pattern=(term.pattern or "") if term else "",
+        transitive=term.transitive if term else False,
+        symmetric=term.symmetric if term else False,
+        inverse=term.inverse if term else None,
+    )
+
+
+def _shown(value: object, facts: GraphFacts) -> str:
+    if isinstance(value, Literal):
+        return value.value[:60]
+    labels = facts.labels.get(value)
+    return labels[0].value[:60] if labels else local_name(str(value).strip("<>"))[:60]
+
+
+def is_name(predicate: NamedNode) -> bool:
+    """Whether the property holds labels or comments, which every thing may have."""
+    return predicate in (*_NAMES, ALT_LABEL, COMMENT, TYPE, SUBCLASS_OF)
+
+
+def render(
+    schema: SchemaView, *, language: str = "en", budget_tokens: int = 3000, focus: Iterable[str] = ()
+) -> str:
+    """The schema as text for a prompt: what the focus words are about first, then the most used, within the budget."""
+    words = {word.casefold() for word in focus}
+
+    def rank(iri: NamedNode) -> tuple[int, int, str]:
+        own = {part for word in schema.classes[iri].words for part in word.text.casefold().split()}
+        about = own | {
+            part
+            for edge in schema.outgoing.get(iri, ())
+            if edge.predicate in schema.properties
+            for word in schema.properties[edge.predicate].words
+            for part in word.text.casefold().split()
+        }
+        return (-(3 * len(words & own) + len(words & about)), -schema.count(iri), iri.value)
+
+    lines: list[str] = []
+    left = budget_tokens
+    described: set[NamedNode] = set()
+    for iri in sorted(schema.classes, key=rank):
+        block = [*_class_lines(schema, iri, language), *_edge_lines(schema, iri, language, described)]
+        for line in block:
+            left -= count_tokens(line) + 1
+            if left < 0:
+                return "\n".join(lines)
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _class_lines(schema: SchemaView, iri: NamedNode, language: str) -> list[str]:
+    term = schema.classes[iri]
+    comment = label_of(term.comments, language, "")
+    words = " / ".join(dict.fromkeys(word.text for word in term.words[:6]))
+    return [f"class {iri} ({words}; {schema.count(iri)})" + (f": {comment}" if comment else "")]
+
+
+def _edge_lines(schema: SchemaView, iri: NamedNode, language: str, described: set[NamedNode]) -> list[str]:
+    ranges: dict[NamedNode, set[NamedNode]] = defaultdict(set)
+    for edge in schema.outgoing.get(iri, ()):
+        if edge.subject == iri:
+            ranges[edge.predicate].add(edge.object)
+    lines = []
+    for predicate in sorted(ranges, key=lambda p: p.value):
+        term = schema.properties.get(predicate)
+        targets = " | ".join(sorted(local_name(r.value) for r in ranges[predicate]))
+        line = f"  {predicate} → {targets}"
+        if term is not None and predicate not in described:
+            described.add(predicate)
+            comment = label_of(term.comments, language, "")
+            words = " / ".join(dict.fromkeys(word.text for word in term.words[:4]))
+            samples = ("one of: " if term.closed else "e.g. ") + "; ".join(term.samples[: _ENUMERATION if term.closed else 3])
+            extra = [words, f"unit {term.unit}" if term.unit else "", comment, samples if term.samples else ""]
+            line += " (" + "; ".join(filter(None, extra)) + ")"
+        lines.append(line)
+    return lines

@@ -1,0 +1,243 @@
+"""The general vocabulary of questions, English and Chinese: none of it belongs to a domain or a graph.
+
+A *sense* groups words that ask for the same kind of thing, so that "how many inhabitants" and 人口 both reach a
+property whose label says population. Words of an ontology come first; senses only bridge what it leaves out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import product
+
+from kgplatform.text import has_han, normalise, singular
+
+_SENSES = """
+population: population, inhabitant, people, resident, citizen, people live, 人口, 居民, 人数, 多少人
+area: area, square mile, surface, 面积, 占地
+length: length, long, kilometre long, 长度, 多长, 全长
+height: height, elevation, altitude, high, tall, 高度, 海拔, 多高
+depth: depth, deep, 深度, 多深
+weight: weight, heavy, 重量, 多重
+price: price, cost, fee, fare, charge, price per night, how much, expensive, cheap, rate per night, 价格, 价钱, 费用, 票价, 门票, 房价, 消费, 人均, 多少钱, 均价
+rating: rating, score, rated, review score, stars, rate, 评分, 得分, 打分, 口碑, 评价
+location: locate, location, lie, situate, in, where, place, 位于, 坐落, 所在, 在哪, 位置, 地处, 属于
+address: address, street address, 地址, 在哪条街
+phone: phone, telephone, phone number, tel, 电话, 联系方式, 联系电话
+border: border, neighbor, neighbour, adjacent, adjoin, surround, next to, share border, surrounding, 接壤, 相邻, 毗邻, 邻接, 环绕, 邻州, 周围的, 临近, 周边的, 围绕
+traverse: traverse, run through, flow through, cross, go through, pass through, flow, run, wash, course through, runs, 流经, 穿过, 贯穿, 流过, 经过, 横穿, 流淌
+near: near, nearby, close to, around, next to, vicinity, 附近, 周边, 旁边, 靠近, 周围, 邻近
+capital: capital, 首都, 首府, 省会
+author: author, written by, write, wrote, authored by, by, publish, coauthor, writer, 作者, 撰写, 写
+publish: publish, published in, publication, appear, present, venue, 发表, 发表于, 出版
+cite: cite, reference, 引用
+about: about, topic, subject, keyphrase, keyword, concern, deal with, on, cover, 关于, 主题, 话题, 涉及, 有关
+teach: teach, taught by, instructor, lecturer, teacher, 教授, 讲授, 授课, 任课, 教师, 老师
+prerequisite: prerequisite, prereq, require, requirement, precondition, required before, 先修, 前置, 先修课程, 先修课
+advise: advise, advisor, adviser, supervise, supervisor, 指导, 导师
+work: work, employ, employer, belong to, employed by, 工作, 任职, 就职
+offer: offer, provide, provided by, offered by, have, serve, available, list, 提供, 供应, 有
+food: food, cuisine, dish, meal, kind of food, food type, eat, 菜, 菜系, 美食, 吃
+number: number, quantity, amount, count, 数量, 个数
+date: date, when, day, 日期, 哪天, 什么时候, 何时
+year: year, 年份, 哪年, 哪一年, 年
+start: start, begin, open, opened, founded, establish, born, built, 开始, 开放, 成立, 建于, 创建
+end: end, finish, close, closing, 结束, 关闭
+time: time, hour, duration, how long, opening hour, 时间, 时长, 多久, 开放时间, 营业时间
+part: part of, belong, below, divided into, contain, include, consist, has part, within, under, 属于, 下辖, 包含, 包括, 组成, 归, 管辖, 下属, 下面, 隶属
+salary: salary, earn, wage, pay, income, 工资, 薪水, 收入
+manage: manage, manager, head, lead, run by, direct report, boss, report to, 管理, 经理, 负责人, 主管
+expertise: expertise, expert, speciality, specialise, area of expertise, skilled, 专长, 擅长
+code: code, identifier, id, abbreviation, number, 代码, 编号, 编码, 代号
+size: size, big, large, 大小, 规模, 多大
+capacity: capacity, seat, hold, 容量, 座位, 容纳
+operate: operate, operated by, fly, run by, operator, 运营, 执飞, 经营
+source: source, from, depart, departure, origin, leave, start, 出发, 起飞, 始发
+destination: destination, to, arrive, arrival, land, fly to, 到达, 目的地, 抵达, 飞往
+country: country, nation, 国家, 国
+city: city, town, 城市, 市
+person: person, people, human, 人, 人物
+age: age, old, 年龄
+name: name, call, title, known as, 名称, 名字, 叫什么, 名叫
+email: email, mail, e mail address, 邮箱, 邮件
+color: color, colour, 颜色
+suitable: suitable for, suit, good for, fit, 适合
+facility: facility, amenity, service, equipment, 设施, 服务
+gate: gate, boarding gate, 登机口
+supplier: supplier, supply, supplied by, vendor, sourced from, 供应商
+compatible: compatible, work with, 兼容
+use: use, using, used by, 使用, 采用
+propose: propose, introduce, present, 提出
+activity: activity, thing to do, do, 活动, 玩
+density: density, dense, densely populated, 密度
+restaurant: restaurant, place to eat, eat, 餐馆, 饭店, 餐厅, 饭馆
+hotel: hotel, place to stay, stay, lodging, 酒店, 宾馆, 旅馆, 住宿
+attraction: attraction, sight, place to visit, visit, 景点, 景区
+paper: paper, article, publication, 论文, 文章
+course: course, class, 课程, 课
+student: student, 学生
+state: state, 州
+river: river, 河流, 河
+lake: lake, 湖泊, 湖
+mountain: mountain, peak, summit, mount, 山峰, 山脉, 山
+point: point, spot, 点, 地点, 地方
+department: department, 部门, 院系, 系
+airport: airport, 机场
+airline: airline, carrier, 航空公司
+flight: flight, 航班
+"""
+
+FUNCTION_WORDS = frozenset(
+    """a an the of is are was were be been do does did has have had in on at for to from by with and or that which what
+    who whom whose where when how there it its this these those s me my i we you your our us they them their please tell
+    show give list find name display return get can could would should want know i'd like all any some each every many much most more than
+    than as up also about into please let's kind different one ones whose will such only not no if but so am being having
+    look looking see need recommend suggest count number total distinct located happen exist exists called named
+    identify provide tell define currently yes thanks just too via per other another good""".split()
+)
+HAN_FUNCTION = frozenset(
+    "的了吗呢吧啊呀是在有和与及或个家位名条座所些那这哪什么请问我你他她它想找去要给帮推荐一下能可以不没都也还就多少几怎样如何谁"
+    "里中上下从到对把被让为于而并且之其等该此各每只很最比列出告诉查询知道哇嘛哦喔您们得着过会好种类所有全部间部门处儿啥"
+)
+
+ADJECTIVES = {
+    "cheap": (("price",), -1), "inexpensive": (("price",), -1), "affordable": (("price",), -1),
+    "expensive": (("price",), 1), "costly": (("price",), 1), "dear": (("price",), 1),
+    "big": (("area", "size", "population", "capacity", "length"), 1),
+    "large": (("area", "size", "population", "capacity", "length"), 1),
+    "small": (("area", "size", "population", "capacity", "length"), -1),
+    "long": (("length", "time"), 1), "short": (("length", "time", "height"), -1),
+    "high": (("height", "rating"), 1), "tall": (("height",), 1), "low": (("height", "price"), -1),
+    "deep": (("depth",), 1), "heavy": (("weight",), 1), "light": (("weight",), -1),
+    "old": (("start", "age", "year", "date"), -1), "new": (("start", "year", "date"), 1),
+    "late": (("time", "date", "year"), 1), "recent": (("date", "year", "time"), 1), "early": (("time", "date", "year"), -1),
+    "young": (("age",), -1), "good": (("rating",), 1), "bad": (("rating",), -1), "popular": (("rating",), 1),
+    "populous": (("population",), 1), "populated": (("population",), 1), "crowded": (("population",), 1),
+    "dense": (("density",), 1), "fast": (("time",), -1), "sparse": (("density",), -1), "highly": (("rating",), 1),
+    "便宜": (("price",), -1), "贵": (("price",), 1), "昂贵": (("price",), 1), "实惠": (("price",), -1),
+    "大": (("area", "size", "population", "capacity", "length"), 1), "小": (("area", "size", "population", "capacity"), -1),
+    "长": (("length", "time"), 1), "短": (("length", "time"), -1), "高": (("height", "rating"), 1),
+    "低": (("height", "price"), -1), "深": (("depth",), 1), "重": (("weight",), 1), "轻": (("weight",), -1),
+    "老": (("start", "age", "year"), -1), "早": (("start", "year", "time", "date"), -1), "晚": (("time", "date", "year"), 1),
+    "新": (("start", "year", "date"), 1), "好": (("rating",), 1), "差": (("rating",), -1),
+}  # fmt: skip
+"""Adjectives: the senses they measure, most likely first, and whether their superlative is the most (1) or least."""
+
+SUPERLATIVES = {
+    "best": "good", "worst": "bad", "cheapest": "cheap", "largest": "large", "biggest": "big", "smallest": "small",
+    "longest": "long", "shortest": "short", "highest": "high", "tallest": "tall", "lowest": "low", "deepest": "deep",
+    "heaviest": "heavy", "lightest": "light", "oldest": "old", "newest": "new", "latest": "late", "earliest": "early",
+    "youngest": "young", "fastest": "fast", "greatest": "large", "maximum": "large", "minimum": "small", "max": "large",
+    "min": "small", "densest": "dense", "priciest": "expensive", "first": "early", "top": "good", "least": "small",
+    "fewest": "small", "most": "large", "maximal": "large", "minimal": "small", "sparsest": "sparse",
+}  # fmt: skip
+
+COMPARATIVES = {
+    "more": ">", "over": ">", "above": ">", "greater": ">", "higher": ">", "larger": ">", "longer": ">", "bigger": ">",
+    "older": "<", "newer": ">", "exceeds": ">", "exceeding": ">", "after": ">", "since": ">=", "later": ">", "beyond": ">",
+    "less": "<", "under": "<", "below": "<", "lower": "<", "smaller": "<", "fewer": "<", "cheaper": "<", "shorter": "<",
+    "before": "<", "until": "<=", "earlier": "<", "least": ">=", "most": "<=", "minimum": ">=", "maximum": "<=",
+    "exactly": "=", "within": "<=", "expensive": ">", "better": ">", "taller": ">", "deeper": ">", "heavier": ">",
+    "lighter": "<", ">": ">", "<": "<", ">=": ">=", "<=": "<=", "≥": ">=", "≤": "<=",
+}  # fmt: skip
+COMPARISON_SENSES = {
+    "cheaper": ("price",), "expensive": ("price",), "longer": ("length", "time"), "shorter": ("length", "time"),
+    "higher": ("height", "rating"), "lower": ("height", "price"), "older": ("start", "age", "year"),
+    "newer": ("start", "year"), "before": ("year", "date", "time"), "after": ("year", "date", "time"),
+    "since": ("year", "date"), "until": ("year", "date", "time"), "later": ("time", "date", "year"),
+    "earlier": ("time", "date", "year"), "better": ("rating",), "taller": ("height",), "deeper": ("depth",),
+    "heavier": ("weight",), "lighter": ("weight",), "larger": ("area", "size", "population"),
+    "smaller": ("area", "size", "population"), "bigger": ("area", "size", "population"),
+}  # fmt: skip
+UNIT_SENSES = {
+    "yuan": ("price",), "rmb": ("price",), "cny": ("price",), "dollar": ("price", "salary"), "usd": ("price",), "eur": ("price",), "euro": ("price",),
+    "元": ("price",), "块": ("price",), "块钱": ("price",), "分": ("rating",), "km": ("length",), "kilometre": ("length",),
+    "kilometer": ("length",), "公里": ("length",), "千米": ("length",), "m": ("height", "length"), "metre": ("height", "length"),
+    "meter": ("height", "length"), "米": ("height", "length"), "年": ("year", "date", "start"), "人": ("population", "capacity"),
+    "people": ("population", "capacity"), "inhabitant": ("population",), "kg": ("weight",), "公斤": ("weight",), "star": ("rating",),
+    "星": ("rating",), "hour": ("time",), "小时": ("time",), "minute": ("time",), "分钟": ("time",), "credit": ("number",), "学分": ("number",),
+}  # fmt: skip
+"""Units and what they measure; an ontology's own units come first."""
+
+WH_CLASSES = {"who": "person", "谁": "person", "whom": "person"}
+PERSON_WORDS = frozenset(
+    "person people author agent employee instructor teacher student researcher scientist director actor player human "
+    "人 人物 作者 员工 教师 学生 演员 导演".split()
+)
+PLACE_WORDS = frozenset(
+    "place location city town country state county region province district area village address street gate "
+    "ramp building room 地点 地方 城市 国家 省 市 县 区 镇 地址 位置".split()
+)
+
+_IRREGULAR = {
+    "taught": "teach", "wrote": "write", "written": "write", "held": "hold", "ran": "run", "flew": "fly", "flown": "fly",
+    "flies": "fly", "made": "make", "built": "build", "sold": "sell", "ate": "eat", "led": "lead", "known": "know", "men": "man",
+    "women": "woman", "children": "child", "began": "begin", "begun": "begin", "left": "leave", "lay": "lie", "lies": "lie",
+    "given": "give", "gave": "give", "took": "take", "taken": "take", "cities": "city", "countries": "country",
+    "lying": "lie", "located": "locate", "priced": "price", "pricing": "price", "species": "species", "series": "series",
+}  # fmt: skip
+_SUFFIX = re.compile(r"(?:ing|ed|es|e|s)$")
+_PART = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+|[^\W_]+", re.UNICODE)
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """A form that the inflections of a word share; good enough to compare with, not to show.
+
+    >>> {stem(w) for w in ("borders", "bordering", "border", "bordered")}
+    {'border'}
+    """
+    plain = word.casefold()
+    plain = _IRREGULAR.get(plain, plain)
+    if has_han(plain):
+        return plain
+    plain = singular(plain)
+    cut = _SUFFIX.sub("", plain)
+    if len(cut) > 3 and cut[-1] == cut[-2] and cut[-1] not in "ls":
+        cut = cut[:-1]
+    return cut if len(cut) >= 3 else plain
+
+
+def parts(text: str) -> list[str]:
+    """The comparable parts of a phrase: stems of Latin words, runs of Han characters as they are."""
+    return [stem(match.group()) for match in _PART.finditer(normalise(text))]
+
+
+@lru_cache(maxsize=1)
+def senses() -> dict[tuple[str, ...], tuple[str, ...]]:
+    """The senses of every word and phrase: ``{("run", "through"): ("traverse",)}``."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for line in _SENSES.strip().splitlines():
+        name, _, listed = line.partition(":")
+        for phrase in listed.split(","):
+            key = tuple(parts(phrase))
+            if key and name not in found.setdefault(key, []):
+                found[key].append(name)
+    return {key: tuple(names) for key, names in found.items()}
+
+
+@lru_cache(maxsize=16_384)
+def keys(text: str) -> tuple[tuple[tuple[str, ...], bool], ...]:
+    """The forms under which a phrase can be looked up: by its words, and by their senses (marked ``~``, True)."""
+    all_parts = parts(text)
+    kept = tuple(p for p in all_parts if p not in FUNCTION_STEMS)
+    found: dict[tuple[str, ...], bool] = {}
+    if kept:
+        found[kept] = False
+    whole = senses().get(tuple(all_parts), ()) or (senses().get(kept, ()) if kept else ())
+    for name in whole:
+        found.setdefault((f"~{name}",), True)
+    if 1 < len(kept) <= 4:
+        choices = [[part, *(f"~{name}" for name in senses().get((part,), ())[:3])] for part in kept]
+        for combination in product(*choices):
+            found.setdefault(combination, combination != kept)
+    return tuple(found.items())
+
+
+FUNCTION_STEMS = frozenset(stem(word) for word in FUNCTION_WORDS - {"name", "number", "total", "good"})
+
+
+def sense_keys(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """The look-up forms of senses."""
+    return [(f"~{name}",) for name in names]

@@ -1,0 +1,211 @@
+"""A child process that runs read-only SPARQL on a snapshot: ``python -m kgplatform.worker SNAPSHOT MEMORY_BYTES``.
+
+It may be killed at any moment; that is its point, for the store knows no timeout and some queries end the process
+that runs them. Before it opens anything it caps its own memory (``RLIMIT_AS``) and leaves the network (a network
+namespace of its own, where the kernel allows). It ends when its owner does, also in the middle of a query: a
+thread waits for the end of standard input. Results are made and consumed in the main thread only; one that is
+read in another aborts the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import json
+import os
+import queue
+import resource
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyoxigraph as ox
+from pyoxigraph import NamedNode, QueryResultsFormat, RdfFormat
+
+from kgplatform import wire
+from kgplatform.errors import KgPlatformError, QueryRejectedError, StoreError
+from kgplatform.lexing import read_only_issues
+from kgplatform.store import Store, syntax_error
+from kgplatform.types import Solutions
+
+_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+_BATCH = 1000
+_PIECE = 1 << 16
+
+OUT_OF_MEMORY = "out of memory"
+
+
+def evaluate(store: Store, request: wire.Request) -> Any:
+    """The store's own result of the query; it must be consumed in the thread that called.
+
+    Raises:
+        QueryRejectedError: an update, SERVICE, or text too long or deep to parse safely.
+        QuerySyntaxError: not SPARQL, with line and column.
+    """
+    issues = read_only_issues(request.text)
+    if issues:
+        raise QueryRejectedError(issues, query=request.text)
+    given = bool(request.default_graphs or request.named_graphs)
+    try:
+        return store._store.query(
+            request.text,
+            prefixes=store.prefixes,
+            default_graph=_graphs(request.default_graphs) if given else None,
+            named_graphs=_graphs(request.named_graphs) if given else None,
+        )
+    except SyntaxError as error:
+        raise syntax_error(error, request.text) from error
+    except (ValueError, RuntimeError, OSError) as error:
+        raise QueryRejectedError((str(error),), query=request.text) from error
+
+
+def _graphs(iris: Iterable[str]) -> list[Any]:
+    return [NamedNode(iri) for iri in iris]
+
+
+def solutions(store: Store, request: wire.Request) -> Solutions:
+    """The rows of a SELECT, at most ``max_rows``, or the boolean of an ASK.
+
+    Raises:
+        QueryRejectedError: a graph query, and as for `evaluate`.
+    """
+    if not (request.default_graphs or request.named_graphs):
+        return store.query(request.text, max_rows=request.max_rows)
+    result = evaluate(store, request)
+    if isinstance(result, ox.QueryBoolean):
+        return Solutions(boolean=bool(result))
+    if isinstance(result, ox.QueryTriples):
+        raise QueryRejectedError(("CONSTRUCT and DESCRIBE give a graph, not rows",), query=request.text)
+    names = tuple(variable.value for variable in result.variables)
+    limit = request.max_rows
+    taken = list(islice(result, None if limit is None else limit + 1))
+    rows = tuple(tuple(row[name] for name in names) for row in taken[:limit])
+    return Solutions(names, rows, truncated=limit is not None and len(taken) > limit)
+
+
+def serialise(store: Store, request: wire.Request, output: Any) -> None:
+    """Writes the result to ``output`` as text of the media type, as it is computed.
+
+    Raises:
+        QueryRejectedError: rows cannot be written as a graph nor a graph as rows, and as for `evaluate`.
+    """
+    result = evaluate(store, request)
+    rows = not isinstance(result, ox.QueryTriples)
+    kind = QueryResultsFormat if rows else RdfFormat
+    format_ = kind.from_media_type(request.media_type)
+    if format_ is None:
+        what = "rows" if rows else "a graph"
+        raise QueryRejectedError((f"{what} cannot be written as {request.media_type}",), query=request.text)
+    try:
+        result.serialize(output, format=format_)
+    except (RuntimeError, ValueError) as error:  # found out while evaluating
+        raise QueryRejectedError((str(error),), query=request.text) from error
+
+
+class _Pieces(io.RawIOBase):
+    """Gathers what the store writes in tiny pieces into data frames."""
+
+    def __init__(self, send: Callable[[bytes], object]) -> None:
+        super().__init__()
+        self._send = send
+        self._held = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, piece: Any) -> int:
+        self._held += piece
+        if len(self._held) >= _PIECE:
+            self.flush()
+        return len(piece)
+
+    def flush(self) -> None:
+        if self._held:
+            self._send(wire.frame(wire.DATA, bytes(self._held)))
+            self._held.clear()
+
+
+def _answer(store: Store, request: wire.Request, output: BinaryIO) -> None:
+    if request.media_type:
+        pieces = _Pieces(output.write)
+        serialise(store, request, pieces)
+        pieces.flush()
+    else:
+        found = solutions(store, request)
+        head = {"variables": found.variables, "boolean": found.boolean, "truncated": found.truncated}
+        output.write(wire.frame(wire.HEADER, json.dumps(head).encode()))
+        for start in range(0, len(found.rows), _BATCH):
+            output.write(wire.frame(wire.ROWS, wire.encode_rows(found.rows[start : start + _BATCH])))
+    output.write(wire.frame(wire.END))
+
+
+class _Opened:
+    """The snapshot that is open, exchanged for a newer one when a request asks for it."""
+
+    def __init__(self, prefixes: Mapping[str, str]) -> None:
+        self._prefixes = prefixes
+        self._path = ""
+        self._store: Store | None = None
+
+    def store(self, path: str) -> Store:
+        if self._store is None or path != self._path:
+            self._store = None
+            self._store = Store.open_snapshot(Path(path), prefixes=self._prefixes)
+            self._path = path
+        return self._store
+
+
+def _serve(requests: queue.SimpleQueue[bytes], output: BinaryIO, opened: _Opened) -> None:
+    while True:
+        request, snapshot = wire.decode_request(requests.get())
+        try:
+            _answer(opened.store(snapshot), request, output)
+        except KgPlatformError as error:
+            output.write(wire.frame(wire.ERROR, wire.encode_error(error)))
+        except MemoryError:
+            output.write(wire.frame(wire.ERROR, wire.encode_error(StoreError(OUT_OF_MEMORY))))
+        output.flush()
+
+
+def _listen(requests: queue.SimpleQueue[bytes]) -> None:
+    """Takes requests in until the owner is gone, and then ends the process, whatever it is doing."""
+    for line in sys.stdin.buffer:
+        requests.put(line)
+    os._exit(0)
+
+
+def leave_network() -> bool:
+    """Moves this process, which must have one thread, where there is no network; false where it may not."""
+    with suppress(OSError, AttributeError):
+        unshare = ctypes.CDLL(None, use_errno=True).unshare
+        return bool(unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0 or unshare(_CLONE_NEWNET) == 0)
+    return False
+
+
+def cap_memory(memory_bytes: int) -> None:
+    """Caps the address space of this process, and has it leave no core file."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(ValueError, OSError):  # a lower cap is set already
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+
+
+def main(arguments: list[str]) -> None:
+    """Serves requests from standard input until it ends."""
+    snapshot, memory_bytes = arguments
+    cap_memory(int(memory_bytes))
+    leave_network()
+    opened = _Opened(json.loads(sys.stdin.buffer.readline()))
+    with suppress(KgPlatformError):  # a request that wants it says why it cannot be opened
+        opened.store(snapshot)
+    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
+    with suppress(BrokenPipeError, KeyboardInterrupt):
+        _serve(requests, sys.stdout.buffer, opened)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
