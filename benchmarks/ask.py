@@ -7,8 +7,8 @@ the query, checks nothing and finds no passages.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -42,24 +42,49 @@ def measure() -> list[Result]:
 
 
 def _measure(pack: str) -> Iterator[Result]:
-    with new_workspace(pack) as kg, TemporaryDirectory() as scratch:
+    with new_workspace(pack) as folder, TemporaryDirectory() as scratch:
+        triples = Path(scratch) / "statements.nt"
+        warm, queries = _asked(pack, folder, triples)
+        yield from _warm(pack, warm, queries, triples)
+        yield from _cold(pack, folder, queries, triples)
+
+
+def _asked(pack: str, folder: Path, triples: Path) -> tuple[float, Mapping[str, str]]:
+    """The median seconds of a question and the queries they became; the statements go into a file for the peer."""
+    with KnowledgeGraph.open(folder) as kg:
         for _ in kg.add(EXAMPLES / pack):
             pass
-        queries = {question: answer.query.text for question, answer in _answers(kg, pack) if answer.query}
-        if not queries:
-            raise RuntimeError(f"no sample question of {pack} was translated to a query")
-        triples = Path(scratch) / "statements.nt"
         serialize(kg.construct("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"), triples, RdfFormat.N_TRIPLES)
-        graph = rdflib.Graph().parse(triples, format="nt")
-        warm = median(call_seconds(lambda q=question: kg.ask(q), runs=3) for question in queries)
-        plain = median(call_seconds(lambda q=query: list(graph.query(q)), runs=3) for query in queries.values())
-        size = f"{pack}, {len(graph):,} statements"
-        yield Result(f"ask, warm ({size}, {len(queries)} questions)", warm, promise=WARM, peer=Peer("rdflib", plain))
+        queries = _queries(kg, pack)
+        return median(call_seconds(partial(kg.ask, text), runs=3) for text in queries), queries
 
-        question, query = next(iter(queries.items()))
-        text = Path(scratch) / "query.rq"
-        text.write_text(query, encoding="utf-8")
-        alone = process_seconds([sys.executable, "-c", PLAIN, str(triples), str(text)], runs=3)
-        with _released(kg):
-            cold = process_seconds(kgplatform("ask", question, "-w", kg.folder), runs=3)
-        yield Result(f"ask, cold ({size})", cold, promise=COLD, peer=Peer("rdflib", alone))
+
+def _queries(kg: KnowledgeGraph, pack: str) -> Mapping[str, str]:
+    """The sample questions that became a query, with it."""
+    answers = {question: kg.ask(question) for question in sample_questions(pack)}
+    queries = {
+        question: answer.query.text for question, answer in answers.items() if answer.query and answer.query.text
+    }
+    if not queries:
+        raise RuntimeError(f"no sample question of {pack} became a query")
+    return queries
+
+
+def _warm(pack: str, seconds: float, queries: Mapping[str, str], triples: Path) -> Iterator[Result]:
+    graph = rdflib.Graph().parse(triples, format="nt")
+    plain = median(call_seconds(partial(_rows, graph, text), runs=3) for text in queries.values())
+    name = f"ask, warm: {pack}, {len(graph):,} statements, {len(queries)} questions"
+    yield Result(name, seconds, promise=WARM, peer=Peer("rdflib, the query alone", plain))
+
+
+def _cold(pack: str, folder: Path, queries: Mapping[str, str], triples: Path) -> Iterator[Result]:
+    question, query = next(iter(queries.items()))
+    text = triples.with_name("query.rq")
+    text.write_text(query, encoding="utf-8")
+    plain = process_seconds([sys.executable, "-c", PLAIN, str(triples), str(text)], runs=3)
+    seconds = process_seconds(kgplatform("ask", question, "-w", folder), runs=3)
+    yield Result(f"ask, cold: {pack}", seconds, promise=COLD, peer=Peer("rdflib, load and query", plain))
+
+
+def _rows(graph: rdflib.Graph, query: str) -> int:
+    return sum(1 for _ in graph.query(query))

@@ -7,7 +7,6 @@ on a slower machine.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -17,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-
-from kgplatform.graph import KnowledgeGraph
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
@@ -65,7 +62,7 @@ def process_seconds(command: Sequence[str], *, runs: int = 7) -> float:
     Raises:
         RuntimeError: it did not succeed; the message holds what it said.
     """
-    return call_seconds(lambda: _run(command), runs=runs)
+    return call_seconds(lambda: run(command), runs=runs)
 
 
 def call_seconds(call: Callable[[], object], *, runs: int = 7) -> float:
@@ -80,18 +77,24 @@ def _seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def _run(command: Sequence[str]) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("KGPLATFORM_")}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+def run(command: Sequence[str]) -> None:
+    """Runs a process from the root of the checkout.
+
+    Raises:
+        RuntimeError: it did not succeed; the message holds what it said.
+    """
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
 
 
 @contextmanager
-def new_workspace(pack: str) -> Iterator[KnowledgeGraph]:
-    """An empty workspace in a temporary folder, without a language model."""
-    with TemporaryDirectory(prefix="kgplatform-") as folder, KnowledgeGraph.create(Path(folder) / pack, ontology=pack) as kg:
-        yield kg
+def new_workspace(pack: str) -> Iterator[Path]:
+    """The folder of a new workspace of that pack, without a language model; it goes away afterwards."""
+    with TemporaryDirectory(prefix="kgplatform-") as folder:
+        workspace = Path(folder) / pack
+        run(kgplatform("create", workspace, "--ontology", pack))
+        yield workspace
 
 
 def sample_questions(pack: str) -> list[str]:
@@ -110,6 +113,6 @@ def as_table(results: Sequence[Result]) -> str:
         peer = f"{result.peer.value:.3f} {result.unit}, {result.peer.name}" if result.peer else ""
         ratio = f"{result.value / result.peer.value:.1f}" if result.peer and result.peer.value else ""
         rows.append((result.name, f"{result.value:.3f} {result.unit}", promised, kept, peer, ratio))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    rows.insert(1, tuple("-" * width for width in widths))
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [rows[0], tuple("-" * width for width in widths), *rows[1:]]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)

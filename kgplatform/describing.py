@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from pyoxigraph import BlankNode, Literal, NamedNode, Triple
+from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.errors import NotFoundError
@@ -254,8 +254,3 @@ def _incoming(
         subjects = sorted((labels.reference(item) for item in by_predicate[predicate]), key=_by_language_and_label)
         found.append(Incoming(labels.reference(predicate), tuple(subjects[:max_subjects]), totals[predicate]))
     return tuple(found)
-
-
-def is_node(term: Term) -> bool:
-    """Whether the term stands for a thing, not for a value."""
-    return isinstance(term, NamedNode | BlankNode)

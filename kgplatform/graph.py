@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import TracebackType
 
@@ -12,7 +12,8 @@ from pyoxigraph import NamedNode, Triple
 
 from kgplatform import config, packs
 from kgplatform.building.ingest import Added, Ingest, Progress
-from kgplatform.building.linking import Linked, known_entities, link
+from kgplatform.building.known import known_names
+from kgplatform.building.linking import Linked, link
 from kgplatform.building.rdf import LoadReport, dump_rdf, load_rdf
 from kgplatform.dataset import Change, Committed, EvidenceDataset
 from kgplatform.describing import EntityView, describe
@@ -29,9 +30,8 @@ from kgplatform.models.chat import OpenAIModel
 from kgplatform.models.embedding import SentenceTransformersEmbedder
 from kgplatform.protocols import ChatModel, Embedder, Extractor
 from kgplatform.questions import answer
-from kgplatform.questions.names import NameIndex
 from kgplatform.questions.schema import SchemaView
-from kgplatform.retrieval.hybrid import retriever
+from kgplatform.retrieval import retriever
 from kgplatform.retrieval.index import ChunkIndex
 from kgplatform.store import Store
 from kgplatform.types import Answer, Evidence, Solutions
@@ -76,7 +76,7 @@ class KnowledgeGraph:
         self.store = Store.open(folder / _STORE, prefixes={**PREFIXES, "kg": self.base})
         self.registry = Registry(folder / _REGISTRY)
         self.dataset = EvidenceDataset(self.store, self.base)
-        self._schema: tuple[int, SchemaView, NameIndex] | None = None
+        self._known: tuple[int, answer.Knowledge] | None = None
         self._ingest().recover()
 
     @classmethod
@@ -102,7 +102,7 @@ class KnowledgeGraph:
         dataset = EvidenceDataset(store, base)
         dataset.commit(Change(added={dataset.ontology: loaded.triples}))
         store.flush()
-        del store, dataset
+        store.close()
         config.write(path, base=base, ontology=kept)
         return cls(path)
 
@@ -116,6 +116,7 @@ class KnowledgeGraph:
         if "workers" in self.__dict__:
             self.workers.close()
         self.store.flush()
+        self.store.close()
         self.registry.close()
 
     def __enter__(self) -> KnowledgeGraph:
@@ -276,27 +277,29 @@ class KnowledgeGraph:
     @property
     def schema(self) -> SchemaView:
         """The ontology together with how the data uses it, for the store as it is now."""
-        return self._understanding()[0]
+        return self._knowledge().schema
 
-    def _understanding(self) -> tuple[SchemaView, NameIndex]:
+    def label(self, term: object, language: str = "en") -> str:
+        """What a term is called in the language, for a reader."""
+        return self._knowledge().names.label(term, language)
+
+    def _knowledge(self) -> answer.Knowledge:
         version = self.store.version
-        if self._schema is None or self._schema[0] != version:
-            schema = SchemaView.of(self.dataset, self.ontology)
-            self._schema = (version, schema, NameIndex.of(self.dataset, schema))
-        return self._schema[1], self._schema[2]
+        if self._known is None or self._known[0] != version:
+            self._known = (version, answer.knowledge(self.store, self.ontology))
+        return self._known[1]
 
     def _question_parts(self) -> answer.QuestionParts:
-        schema, names = self._understanding()
+        limits = self.settings.questions
         return answer.QuestionParts(
             dataset=self.dataset,
             ontology=self.ontology,
-            schema=schema,
-            names=names,
+            knowledge=self._knowledge(),
             run=self._run,
-            find_evidence=self.evidence_finder.find,
+            find=self.evidence_finder.find,
             model=self.model,
             retrieve=self.search,
-            settings=self.settings.questions,
+            settings=answer.QuestionSettings(max_rows=limits.max_rows, repairs=limits.repairs),
         )
 
     def _run(self, text: str) -> Solutions:
@@ -322,7 +325,7 @@ class KnowledgeGraph:
     def _extractor(self) -> Extractor:
         if self.model is not None:
             return ModelExtractor(self.model, self.ontology)
-        return BuiltinExtractor(self.ontology, known=lambda: known_entities(self.dataset, self.ontology))
+        return BuiltinExtractor(self.ontology, known=cache(lambda: known_names(self.dataset, self.ontology)))
 
     def _link(self) -> Linked:
         return link(
@@ -337,9 +340,11 @@ class KnowledgeGraph:
 
     def _index(self) -> int:
         records = self.documents(State.PROCESSED)
-        return self.chunks.sync(
+        passages = (
             (chunk, record.document.title) for record in records for chunk in self.registry.chunks(record.document.iri)
         )
+        self.chunks.sync(passages)
+        return len(self.chunks)
 
     def _passage(self, iri: NamedNode, score: float) -> Evidence:
         chunk, document = self.registry.chunk(iri)

@@ -242,6 +242,11 @@ class Store:
         if self.path is not None:
             self._store.flush()
 
+    def close(self) -> None:
+        """Lets the folder go; the store cannot be used after."""
+        with self._lock:
+            del self._store
+
     def snapshot(self, target: Path) -> None:
         """A consistent copy in a folder that does not exist yet, by hard links; the store must lie on disk.
 

@@ -11,9 +11,11 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_HAN_RANGES = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_HAN = re.compile(rf"[{_HAN_RANGES}]")
 _LETTER = re.compile(r"[^\W\d_]", re.UNICODE)
-_WORD = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_]+(?:['\u2019][^\W_]+)?", re.UNICODE)
+_OTHER = rf"(?:(?![{_HAN_RANGES}])[^\W_])+"
+_WORD = re.compile(rf"[{_HAN_RANGES}]|{_OTHER}(?:['\u2019]{_OTHER})?", re.UNICODE)
 _SPACE = re.compile(r"\s+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)

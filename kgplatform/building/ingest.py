@@ -17,12 +17,14 @@ from typing import TypeAlias
 
 from pyoxigraph import NamedNode, Triple
 
+from kgplatform.building.known import entity_index
 from kgplatform.building.tables import TableStatements, table_statements
 from kgplatform.dataset import Change, Committed, EvidenceDataset
 from kgplatform.documents.reading import discover, read
 from kgplatform.documents.registry import Linking, NameKey, Registry, State, name_keys
 from kgplatform.documents.table import CSV_TYPE, TSV_TYPE
 from kgplatform.errors import KgPlatformError, ModelUnavailableError, ReadError
+from kgplatform.extraction.entities import EntityIndex
 from kgplatform.linking.projection import Projection, document_triples
 from kgplatform.ontology import Ontology
 from kgplatform.protocols import Chunker, Extractor
@@ -88,6 +90,7 @@ class Ingest:
         self._max_bytes = max_bytes
         self._workers = workers
         self._model_away: ModelUnavailableError | None = None
+        self._entities: EntityIndex | None = None
 
     def add(self, paths: Sequence[Path], linking: Linking, *, progress: Progress | None = None) -> Iterator[Added]:
         """Adds the files and folders; yields what became of each document, failures included, and goes on.
@@ -99,7 +102,7 @@ class Ingest:
         """
         found = discover(paths)
         projection = Projection(self._base, linking)
-        self._model_away = None
+        self._model_away = self._entities = None
         for skipped in found.skipped:
             if skipped.path in paths:
                 yield self._failed(_unread(self._base, skipped.path), skipped.reason)
@@ -179,10 +182,17 @@ class Ingest:
 
     def _read(self, document: Document) -> _Read:
         if document.media_type in _TABLE_TYPES:
-            table = table_statements(document, self._ontology, self._base, self._registry.table_graphs())
+            table = self._table(document)
             return _Read(document, table=table)
         chunks = tuple(self._chunker(document))
         return _Read(document, chunks, tuple(self._extracted(chunks, document)))
+
+    def _table(self, document: Document) -> TableStatements:
+        """The statements of a table; the tables of one run refer to each other's rows."""
+        if self._entities is None:
+            self._entities = entity_index(self._dataset, self._ontology)
+        taken = self._registry.table_graphs()
+        return table_statements(document, self._ontology, self._entities, self._base, taken)
 
     def _extracted(self, chunks: Sequence[Chunk], document: Document) -> list[Extraction]:
         if self._model_away is not None:

@@ -10,6 +10,7 @@ from pyoxigraph import NamedNode, Triple
 
 from kgplatform.documents.registry import TableRow
 from kgplatform.documents.table import read_table
+from kgplatform.extraction.entities import EntityIndex
 from kgplatform.extraction.tables import map_table, rows_to_statements
 from kgplatform.ontology import Ontology
 from kgplatform.types import Document, Refusal
@@ -27,9 +28,12 @@ class TableStatements:
 
 
 def table_statements(
-    document: Document, ontology: Ontology, base: str, taken: Mapping[str, NamedNode]
+    document: Document, ontology: Ontology, index: EntityIndex, base: str, taken: Mapping[str, NamedNode]
 ) -> TableStatements:
-    """The statements of a table document; ``taken`` are the table graphs in use, with their documents.
+    """The statements of a table document.
+
+    ``index`` holds the entities that are known; the table's own are added. ``taken`` are the table graphs in use,
+    with their documents.
 
     Raises:
         ReadError: no column fits the ontology.
@@ -39,12 +43,12 @@ def table_statements(
     triples: dict[Triple, None] = {}
     rows: list[TableRow] = []
     refused: list[Refusal] = []
-    for statements in rows_to_statements(table, mapping, ontology, base):
+    for statements in rows_to_statements(table, mapping, ontology, index=index):
         triples.update(dict.fromkeys(statements.triples))
         refused.extend(statements.refused)
         if statements.subject is not None:
-            row = statements.row
-            rows.append(TableRow(document.iri, statements.subject, row.line, row.start, row.end))
+            place = (statements.line, statements.start, statements.end)
+            rows.append(TableRow(document.iri, statements.subject, *place))
     return TableStatements(_graph(document, base, taken), tuple(triples), tuple(rows), tuple(refused))
 
 

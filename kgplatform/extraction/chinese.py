@@ -18,13 +18,15 @@ from kgplatform.text import has_han
 
 _NAME_TAGS: Final = ("n", "j", "b", "i", "l", "g", "zg", "z", "vn", "an", "eng", "Ng", "s")
 PROPER_TAGS: Final = ("ns", "nr", "nz", "nt", "nrt", "nrfg", "eng")
-_STOP_TOKENS: Final = frozenset(
-    """门口 附近 旁边 对面 里面 外面 时候 地方 大家 朋友 孩子 娃 路边 全家 隔壁 本地 当地 周边 中心 传统 老 大 小 新 古 著名 普通
-    主题 全国 国家 世界 中国第一 江南 民国 时期 文化 历史 特色 招牌 正宗 网红 本人 我们 家人 周末 夏天 冬天 春天 秋天 早上 晚上 中午 下午
-    上午 天 年 月 日 号 公里 分钟 小时 元 门票 票 价格 地址 交通 住宿 美食 攻略 时间 作者 标题 入口 出口 方向 两边 沿线 沿途 一带
-    旧址 老牌 名字 原名 又名 别名 老板 店 馆 家 人 处 式 石 木 名 座 条 现代 古老 同学 学生 老师 游客 本文 论文 基础 方法 模型 数据""".split()
-)
-_CITY_ENDINGS: Final = frozenset("州江海")
+_STOP_WORDS = """
+    门口 附近 旁边 对面 里面 外面 时候 地方 大家 朋友 孩子 娃 路边 全家 隔壁 本地 当地 周边 中心 传统 老 大 小
+    新 古 著名 普通 主题 全国 国家 世界 中国第一 江南 民国 时期 文化 历史 特色 招牌 正宗 网红 本人 我们 家人
+    周末 夏天 冬天 春天 秋天 早上 晚上 中午 下午 上午 天 年 月 日 号 公里 分钟 小时 元 门票 票 价格 地址 交通
+    住宿 美食 攻略 时间 作者 标题 入口 出口 方向 两边 沿线 沿途 一带 旧址 老牌 名字 原名 又名 别名 老板 店 馆 家
+    人 处 式 石 木 名 座 条 现代 古老 同学 学生 老师 游客 本文 论文 基础 方法 模型 数据
+"""
+STOP_TOKENS: Final = frozenset(_STOP_WORDS.split())
+_CITY_ENDINGS: Final = frozenset("州江海乡")
 _STOP_CHARACTERS: Final = frozenset(
     "在住去到吃看坐逛有是来走买选找叫想回从进出带玩说写给让用做订开入离过上下为往至向经含及前后里中外内东西南北近旁每各个家座条间"
     "些位只把和与或可能会要不没很最太更大小新老好美远高低多少约共就都也还再又才刚已将被对比像属靠临沿绕骑爬登拍喝点排等换乘转停"
@@ -66,7 +68,7 @@ def tag(text: str) -> list[Token]:
 
 
 def _nameish(token: Token) -> bool:
-    if token.text in _STOP_TOKENS or not token.text.strip():
+    if token.text in STOP_TOKENS or not token.text.strip():
         return False
     if token.tag == "eng":
         return any(character.isupper() or character.isdigit() for character in token.text)
@@ -77,7 +79,9 @@ def _nameish(token: Token) -> bool:
     return token.tag.startswith(_NAME_TAGS) and token.tag not in ("ng", "nrx")
 
 
-def names_with_suffix(tokens: list[Token], suffixes: Mapping[str, NamedNode]) -> Iterator[tuple[int, int, NamedNode, str]]:
+def names_with_suffix(
+    tokens: list[Token], suffixes: Mapping[str, NamedNode]
+) -> Iterator[tuple[int, int, NamedNode, str]]:
     """Names that end in a class word: start, end, class and the class word; only those that are more than the word."""
     longest = max(map(len, suffixes), default=0)
     for index, token in enumerate(tokens):
@@ -90,13 +94,26 @@ def names_with_suffix(tokens: list[Token], suffixes: Mapping[str, NamedNode]) ->
         start = tokens[first].start
         single = [item for item in tokens[first:index] if item.end <= token.end - len(word)]
         proper = proper or (len(word) > 1 and len(single) > 1 and all(len(item.text) == 1 for item in single))
-        if token.end - start <= len(word) or tokens[first].text[0].isdigit() or not _is_a_name(start, token, word, proper):
+        proper = proper or _stands_alone(tokens, first, index, word)
+        if (
+            token.end - start <= len(word)
+            or tokens[first].text[0].isdigit()
+            or not _is_a_name(start, token, word, proper=proper)
+        ):
             continue
         yield start, token.end, suffixes[word], word
 
 
+def _stands_alone(tokens: list[Token], first: int, index: int, word: str) -> bool:
+    """Whether the words are what a clause begins with and says something of: "枕水度假酒店在…"."""
+    given = tokens[index].end - len(word) - tokens[first].start
+    opens = first == 0 or not has_han(tokens[first - 1].text)
+    says = index + 1 < len(tokens) and tokens[index + 1].tag[0] in "pvd"
+    return given >= 2 and len(word) >= 2 and opens and says
+
+
 def _suffix_at(tokens: list[Token], index: int, suffixes: Mapping[str, NamedNode], longest: int) -> str | None:
-    """The longest class word that ends with this token; one that begins inside a token only if it is that token's end."""
+    """The longest class word that ends with this token."""
     joined = ""
     for token in reversed(tokens[max(0, index - 3) : index + 1]):
         joined = token.text + joined
@@ -104,8 +121,11 @@ def _suffix_at(tokens: list[Token], index: int, suffixes: Mapping[str, NamedNode
             break
     for length in range(min(longest, len(joined)), 0, -1):
         word = joined[-length:]
-        if word in suffixes and (length > 1 or _single_ok(tokens[index])):
-            return word
+        if word not in suffixes or (length == 1 and not _single_ok(tokens[index])):
+            continue
+        if length == 2 and len(tokens[index].text) == 3 and word[-1] in suffixes:
+            continue
+        return word
     return None
 
 
@@ -134,7 +154,7 @@ def _expand(tokens: list[Token], index: int, suffix_start: int, suffixes: Mappin
     return first, proper
 
 
-def _is_a_name(start: int, token: Token, word: str, proper: bool) -> bool:
+def _is_a_name(start: int, token: Token, word: str, *, proper: bool) -> bool:
     """Whether what stands before the class word makes a name of it and not a description."""
     given = token.end - len(word) - start
     if proper:

@@ -14,10 +14,14 @@ from kgplatform.text import has_han
 from kgplatform.types import Claim, Mention
 
 _NOT_THE_VALUE = re.compile(
-    r"(?:under|over|more than|less than|up to|at least|save|discount of|another|other|not|超过|不到|至少|优惠|便宜|早|晚|加|另付|另)\s*$",
+    r"(?:under|over|more than|less than|up to|at least|save|discount of|another|other|not"
+    r"|超过|不到|至少|优惠|便宜|早|晚|加|另付|另)\s*$",
     re.IGNORECASE,
 )
-_PARTIAL = re.compile(r"\b(?:half|children|child|students?|seniors?|combined|joint|both|refund|deposit)\b|联票|半价|儿童|学生|老人|优惠|押金|套票|通票")
+_PARTIAL = re.compile(
+    r"\b(?:half|children|child|students?|seniors?|combined|joint|both|refund|deposit)\b"
+    r"|联票|半价|儿童|学生|老人|优惠|押金|套票|通票"
+)
 _FOR = re.compile(r"^[^.;。]{0,12}?\b(?:for|of|to enter|is for|into)\s(?:the\s)?$")
 _BEFORE, _AFTER, _YEAR_GAP = 32, 14, 14
 _GENERIC_UNITS = frozenset(("min", "h", "m", "km", "km²", "s", "d", "degree"))
@@ -26,7 +30,9 @@ _SENTENCE_BREAK = re.compile(r"[。;；!！?？]")
 
 def read_facts(reading: Reading, referents: Referents) -> None:
     """Adds the claims whose object is a value found in the sentence."""
-    terms = [term for term in reading.lexicon.ontology.domain_properties if not term.is_object and term.ranges and term.words]
+    terms = [
+        term for term in reading.lexicon.ontology.domain_properties if not term.is_object and term.ranges and term.words
+    ]
     for start, end in reading.sentences:
         values = values_in(reading.text, start, end)
         if not values:
@@ -64,10 +70,12 @@ def _bind(
     sentence: tuple[int, int],
     values: list[Value],
 ) -> None:
-    if _NOT_THE_VALUE.search(reading.text[sentence[0] : value.start]):
+    if _NOT_THE_VALUE.search(reading.text[sentence[0] : value.start]) or re.match(
+        r"\s?/\s?\d", reading.text[value.end : value.end + 3]
+    ):
         return
     unsure: str | None = None
-    for low, high, named in _ranked(reading, value, cues, values):
+    for low, _high, named in _ranked(reading, value, cues, values):
         fitting = [cue for cue in named if cue.term in options]
         if not fitting:
             continue
@@ -76,12 +84,14 @@ def _bind(
             unsure = "nothing beside it is what the value may be said of"
             continue
         subject, cue = found
-        if is_currency(cue.term.unit) and _PARTIAL.search(reading.text[max(sentence[0], subject.end, value.start - 40) : value.end + 6]):
+        if is_currency(cue.term.unit) and _PARTIAL.search(
+            reading.text[max(sentence[0], subject.end, value.start - 40) : value.end + 6]
+        ):
             return
         _claim(reading, subject, cue.term, value, sentence)
         return
     if not _by_unit(reading, referents, options, value, mentions, sentence) and unsure:
-        reading.refuse(*sentence, f"{reading.text[value.start:value.end]!r}: {unsure}")
+        reading.refuse(*sentence, f"{reading.text[value.start : value.end]!r}: {unsure}")
 
 
 def _ranked(

@@ -96,7 +96,15 @@ class Gazetteer:
         position = 0
         while position < len(text) - 1:
             options = self._han.get(text[position : position + 2].casefold())
-            best = max((key for key in options if text[position : position + len(key)].casefold() == key), key=len, default="") if options else ""
+            best = (
+                max(
+                    (key for key in options if text[position : position + len(key)].casefold() == key),
+                    key=len,
+                    default="",
+                )
+                if options
+                else ""
+            )
             if best and options:
                 yield position, position + len(best), options[best]
             position += len(best) or 1

@@ -11,12 +11,13 @@ from kgplatform.text import has_han
 
 _WORD = re.compile(r"[^\W\d_]{4,}(?:[-'][^\W\d_]+)*")
 _HASHTAG = re.compile(r"#([^\s#]{2,30})(?=\s|#|$)")
-_COMMON = frozenset(
-    """that this with from have been were they them their there which what when where will would could should about
+_COMMON_WORDS = """
+    that this with from have been were they them their there which what when where will would could should about
     than then into over only also very just like some more most much many such each other these those because while
     after before between during under again same both does doing your ours here even well make made take takes came
-    come goes going went gets said says every really something anything nothing around still back next last first""".split()
-)
+    come goes going went gets said says every really something anything nothing around still back next last first
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def keywords(text: str, names: list[str], tokens: list[Token], *, most: int = 12) -> tuple[str, ...]:
@@ -28,7 +29,9 @@ def keywords(text: str, names: list[str], tokens: list[Token], *, most: int = 12
         found[name] += 3
     if has_han(text):
         found.update(
-            token.text for token in tokens if len(token.text) >= 2 and token.tag.startswith(("n", "vn")) and has_han(token.text)
+            token.text
+            for token in tokens
+            if len(token.text) >= 2 and token.tag.startswith(("n", "vn")) and has_han(token.text)
         )
     words = Counter(match.group().casefold() for match in _WORD.finditer(text) if not has_han(match.group()))
     for word, count in words.items():

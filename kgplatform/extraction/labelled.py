@@ -57,7 +57,9 @@ def _by_class_word(reading: Reading, label: str, class_: NamedNode) -> Cue | Non
     terms = [
         term
         for term in lexicon.ontology.properties_of(class_)
-        if term.is_object and term.ranges and lexicon.ontology.is_a(target, term.ranges)
+        if term.is_object
+        and term.ranges
+        and lexicon.ontology.is_a(target, term.ranges)
         and not lexicon.ontology.is_a(class_, term.ranges)
     ]
     return Cue(terms[0], label, rank=1) if len(terms) == 1 else None
@@ -69,7 +71,9 @@ def _value(reading: Reading, cue: Cue, line: Line) -> None:
     if not cue.term.is_object:
         _literal(reading, cue.term, line.start, line.end)
     elif not _objects(reading, cue.term, line.start, line.end):
-        reading.refuse(line.start, line.end, f"names nothing that {reading.lexicon.ontology.label(cue.term.iri)!r} may lead to")
+        reading.refuse(
+            line.start, line.end, f"names nothing that {reading.lexicon.ontology.label(cue.term.iri)!r} may lead to"
+        )
 
 
 def _section(reading: Reading, cue: Cue, section: Section) -> None:
@@ -80,6 +84,8 @@ def _section(reading: Reading, cue: Cue, section: Section) -> None:
             _value(reading, cue, item)
         return
     for line in plain[:1]:
+        if re.search(r"[。.]\s*\S", line.text) and reading.main is not None and reading.main.name in line.text:
+            return
         start = line.start if line.kind == "text" else reading.text.rfind("\n", 0, line.start) + 1
         text = reading.text[start : line.end]
         if cue.term.is_object:
@@ -113,9 +119,10 @@ def _objects(reading: Reading, term: OntologyProperty, start: int, end: int) -> 
     main = reading.main
     if main is None:
         return False
-    found = _typed(reading, term, start, end) or list(_values(reading, term, start, end))
-    if not found and len(term.ranges) == 1:
-        found = list(_new(reading, term, term.ranges[0], start, end))
+    found = _typed(reading, term, start, end) if reading.structured else []
+    found = found or individuals_in(reading, term, start, end)
+    if not found and len(term.ranges) == 1 and reading.structured:
+        found = list(_new(reading, term.ranges[0], start, end))
     for mention in found:
         reading.claim(Claim(main, term.iri, mention, start, end, 0.9))
     return bool(found)
@@ -123,13 +130,10 @@ def _objects(reading: Reading, term: OntologyProperty, start: int, end: int) -> 
 
 def _typed(reading: Reading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
     ontology = reading.lexicon.ontology
-    return [mention for mention in reading.within(start, end) if ontology.is_a(mention.type, term.ranges)]
-
-
-def _values(reading: Reading, term: OntologyProperty, start: int, end: int) -> Iterator[Mention]:
-    """The named values of closed lists, such as a level of study."""
-    for value in individuals_in(reading, term, start, end):
-        yield value
+    found = reading.within(start, end)
+    if any(reading.main is not None and mention.name == reading.main.name for mention in found):
+        return []
+    return [mention for mention in found if ontology.is_a(mention.type, term.ranges)]
 
 
 def individuals_in(reading: Reading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
@@ -150,7 +154,7 @@ def individuals_in(reading: Reading, term: OntologyProperty, start: int, end: in
     return sorted(found, key=lambda mention: mention.start)
 
 
-def _new(reading: Reading, term: OntologyProperty, class_: NamedNode, start: int, end: int) -> Iterator[Mention]:
+def _new(reading: Reading, class_: NamedNode, start: int, end: int) -> Iterator[Mention]:
     """Names that are in the list and nowhere else: each becomes a mention of the range class."""
     ontology = reading.lexicon.ontology
     if any(key.iri for key in _keys(reading, class_)) and class_ != reading.lexicon.titled:
@@ -181,7 +185,11 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         position = match.end()
     parts.append((position, end))
     parts = [(first, last) for first, last in parts if text[first:last].strip(" .。")]
-    if len(parts) > 2 and sum(last - first <= 2 for first, last in parts) * 2 > len(parts) and not has_han(text[start:end]):
+    if (
+        len(parts) > 2
+        and sum(last - first <= 2 for first, last in parts) * 2 > len(parts)
+        and not has_han(text[start:end])
+    ):
         yield start, end
         return
     for first, last in parts:
@@ -207,7 +215,9 @@ def _is_citation(text: str) -> bool:
 def _cited(reading: Reading, class_: NamedNode, start: int, end: int) -> Iterator[Mention]:
     """The title in a reference: what follows the authors and their full stop or colon."""
     text = reading.text[start:end]
-    match = re.search(r"\*([^*]{8,200})\*", text) or re.search(r"(?:et al\.|[^\W\d_]{3,})[.:]\s+([^\n]+?)(?:[.。](?:\s|$)|$)", text)
+    match = re.search(r"\*([^*]{8,200})\*", text) or re.search(
+        r"(?:et al\.|[^\W\d_]{3,})[.:]\s+([^\n]+?)(?:[.。](?:\s|$)|$)", text
+    )
     if match is None:
         return
     name = clean_name(match[1])
@@ -237,4 +247,6 @@ def _byline(reading: Reading) -> None:
 
 def _is_person(name: str, reading: Reading) -> bool:
     words = name.split()
-    return bool(_PERSON.match(name)) and not any(singular(word.casefold()) in reading.lexicon.class_words for word in words)
+    return bool(_PERSON.match(name)) and not any(
+        singular(word.casefold()) in reading.lexicon.class_words for word in words
+    )

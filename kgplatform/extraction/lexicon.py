@@ -19,22 +19,25 @@ from pyoxigraph import NamedNode
 from kgplatform.ontology import Ontology, OntologyClass, OntologyProperty, Word
 from kgplatform.text import has_han, normalise, singular
 
-FUNCTION_WORDS: Final = frozenset(
-    """the a an this that these those it its he she they we i you my our your their his her in on at from to of by for
+_FUNCTION = """
+    the a an this that these those it its he she they we i you my our your their his her in on at from to of by for
     with and or but not no as is are was were be been has have had do does did so if when while where which who whom
     what how why there here then than too very also just only about after before between into over under up down out
-    off all both each every some any more most much many few first second last next one two three four five six seven
-    eight nine ten day days well yes ok pros cons today tomorrow yesterday monday tuesday wednesday thursday friday
-    saturday sunday january february march april may june july august september october november december spring
-    summer autumn winter english most finally instead however like since until near inside behind below above free
-    good great best nice right because though although once again never always still""".split()
-)
-FILLERS: Final = frozenset(
-    """is are was were be been being has have had also just right directly only a an the now still itself mainly both
-    all already later then today first originally officially about roughly""".split()
-)
+    off all both each every some any more most much many few first second last next one two three four five six
+    seven eight nine ten day days well yes ok pros cons today tomorrow yesterday monday tuesday wednesday thursday
+    friday saturday sunday january february march april may june july august september october november december
+    spring summer autumn winter english most finally instead however like since until near inside behind below above
+    free good great best nice right because though although once again never always still
+"""
+FUNCTION_WORDS: Final = frozenset(_FUNCTION.split())
+_FILLING = """
+    is are was were be been being has have had also just right directly only a an the now still itself mainly both
+    all already later then today first originally officially about roughly
+"""
+FILLERS: Final = frozenset(_FILLING.split())
 _QUESTION = re.compile(
-    r"\b(?:who|whom|whose|what|which|where|how|when|why|do i|can i|must i)\b|[哪谁吗]|什么|怎么|怎样|如何|多少|多久|多大|多高|几"
+    r"\b(?:who|whom|whose|what|which|where|how|when|why|do i|can i|must i)\b"
+    r"|[哪谁吗几]|什么|怎么|怎样|如何|多少|多久|多大|多高"
 )
 _GAP = re.compile(r"\s*(?:…+|\.\.\.)\s*")
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?:['’-][^\W_]+)*")
@@ -85,6 +88,7 @@ class Lexicon:
     keys: tuple[tuple[NamedNode, OntologyProperty, re.Pattern[str]], ...]
     titled: NamedNode | None
     value_relations: tuple[Cue, ...] = ()
+    han_phrases: re.Pattern[str] | None = None
     names: Mapping[str, NamedNode] = field(default_factory=dict)
     values: Mapping[str, NamedNode] = field(default_factory=dict)
 
@@ -132,10 +136,16 @@ def compile_lexicon(ontology: Ontology) -> Lexicon:
         value_pattern=_alternatives(values),
         keys=tuple(_key_patterns(ontology)),
         titled=_titled(ontology),
+        han_phrases=_han_phrases([*between, *values]),
         value_relations=_value_relations(ontology, (cue for cues in labels.values() for cue in cues)),
         names=_example_names(ontology),
-        values={word: iri for word, iri in _individual_words(ontology)},
+        values=dict(_individual_words(ontology)),
     )
+
+
+def _han_phrases(words: Iterable[str]) -> re.Pattern[str] | None:
+    listed = sorted((word for word in words if has_han(word) and len(word) >= 2), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, listed))) if listed else None
 
 
 def _value_relations(ontology: Ontology, cues: Iterable[Cue]) -> tuple[Cue, ...]:

@@ -11,11 +11,11 @@ import itertools
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyoxigraph import NamedNode
 
-from kgplatform.extraction.chinese import PROPER_TAGS, Token, names_with_suffix, tag
+from kgplatform.extraction.chinese import PROPER_TAGS, STOP_TOKENS, Token, names_with_suffix, tag
 from kgplatform.extraction.gazetteer import Gazetteer, Known
 from kgplatform.extraction.lexicon import FUNCTION_WORDS, Lexicon, tokens
 from kgplatform.text import has_han, singular
@@ -35,10 +35,24 @@ _TITLE_MARKS = re.compile(r"《([^《》\n]{2,160})》")
 _APPOSITION = re.compile(
     r"\s?(?:,|\s(?:is|was|are))\s(?:(?:also|now|still)\s)?(?:an?|the|one of the)\s([a-z][\w'’ -]{2,60})", re.IGNORECASE
 )
-_HAN_APPOSITION = re.compile(r"\s?(?:[，,]\s?(?:是|为)?|\s?是|\s?为)(?:[一这]?[种座家个款条片所项套]|中国|全国)([^，。,.;；\n]{0,30})")
+_HAN_APPOSITION = re.compile(
+    r"\s?(?:[，,]\s?(?:是|为)?|\s?是|\s?为)(?:[一这]?[种座家个款条片所项套]|中国|全国)([^，。,.;；\n]{0,30})"
+)
 _NOUN_PHRASE_END = re.compile(
     r"[\s,.;:)]*(?:$|[,.;:)]|(?:in|at|on|of|near|that|which|who|where|with|by|for|from|and|between|about|\w+ed|beside)\b|\d)"
 )
+_LEADING_WORDS = (
+    "the a an this that these those in on at from to of by for with and or but as if when while where after before its "
+    "his her their our my your it he she we they i you"
+)
+_LEADING = frozenset(_LEADING_WORDS.split())
+_OPENING = re.compile(r"(?:[.!?:\n•*#>|\"“(-]\s*|^)$")
+_INTRODUCED = re.compile(
+    r"(?:\s?[（(][^()（）\n]{1,60}[)）])?(?:, (?:an?|the) |\*{0,2} (?:is an? |is located|lies |belongs to|stands |is in ))"
+)
+_ROAD = re.compile(r"[东西南北中]?[街路巷弄道](?!口)|大道|大街")
+_OBJECT_OF = re.compile(r"\b(?:in|of|from|at|near|on|to|by|and|with|than)\s(?:the\s)?$")
+_HAN_CLAUSE = re.compile(r"(?:^|[\n。！？!?；;,，:：、📍①-⑳】\s])(?P<name>[\u3400-\u9fff·]{2,8})$")
 _BREAK = re.compile(r"[。！？!?;；]|\n|\. ")
 _DIGIT_AND_LETTER = re.compile(r"(?=.*\d)(?=.*[A-Za-z])")
 
@@ -76,12 +90,15 @@ class NameFinder:
 
     def find(self) -> Names:
         """The names, none inside another; typed ones first, longer ones before shorter."""
-        typed = [*self._known(self.known), *self._codes(), *self._suffixed(), *self._titles()]
         candidates = list(self._capitalised())
+        known = [item for item in self._known(self.known) if not self._part_of_another(item, candidates)]
+        typed = [*known, *self._codes(), *self._suffixed(), *self._titles()]
         typed += [span for item in candidates if (span := self._headed(item))]
         free = [item for item in candidates if not _overlaps_any(item, typed)]
         typed += [span for item in free if (span := self._apposed(item))]
-        free += self._proper_nouns()
+        opening = list(self._before_phrases(typed))
+        typed += [item for item in opening if item.type]
+        free += [*self._proper_nouns(), *(item for item in opening if not item.type)]
         self.names.spans = _longest(typed)
         self._take_aliases(free)
         for span in self.names.spans:
@@ -93,11 +110,7 @@ class NameFinder:
         """Gives every name in the document the class that it has anywhere in it; the rest stay strangers."""
         again = [*self.names.spans, *self._known(self.local)]
         self.names.spans = _longest(again)
-        self.names.strangers = [
-            span
-            for span in _longest(strangers)
-            if not _overlaps_any(span, self.names.spans)
-        ]
+        self.names.strangers = [span for span in _longest(strangers) if not _overlaps_any(span, self.names.spans)]
 
     def learn(self, span: Span, type_: NamedNode) -> None:
         """Notes the class of a stranger, for all its occurrences; `settle` applies it."""
@@ -118,7 +131,9 @@ class NameFinder:
 
     def _known(self, gazetteer: Gazetteer) -> Iterator[Span]:
         for start, end, known in gazetteer.find(self.text):
-            if end - start == 2 and has_han(self.text[start:end]) and self._inside_token(start, end):
+            if has_han(self.text[start:end]) and (
+                (end - start == 2 and self._inside_token(start, end)) or _ROAD.match(self.text, end)
+            ):
                 continue
             yield Span(start, end, known.type, self._canonical(known, start, end), 3)
 
@@ -127,14 +142,16 @@ class NameFinder:
         return known.name if known.name.casefold() != written.casefold() else written
 
     def _inside_token(self, start: int, end: int) -> bool:
-        return any(item.start <= start and end <= item.end and len(item.text) > end - start for item in self._near(start))
+        return any(
+            item.start <= start and end <= item.end and len(item.text) > end - start for item in self._near(start)
+        )
 
     def _near(self, position: int) -> list[Token]:
         first = bisect_left(self.names.tokens, position + 1, key=lambda item: item.end)
         return self.names.tokens[first : first + 2]
 
     def _codes(self) -> Iterator[Span]:
-        for class_, term, pattern in self.lexicon.keys:
+        for class_, _term, pattern in self.lexicon.keys:
             for match in pattern.finditer(self.text):
                 if not _DIGIT_AND_LETTER.search(match.group()) or self._is_labelled(match.start()):
                     continue
@@ -147,9 +164,11 @@ class NameFinder:
 
     def _is_labelled(self, position: int) -> bool:
         before = self.text[max(0, position - 30) : position]
-        return bool(re.search(r"[:：]\s?$", before)) and any(
-            label and label in before.casefold() for label in self.lexicon.value_cues
-        ) and not before.rstrip(":： ").endswith(("requisites", "先修课程"))
+        return (
+            bool(re.search(r"[:：]\s?$", before))
+            and any(label and label in before.casefold() for label in self.lexicon.value_cues)
+            and not before.rstrip(":： ").endswith(("requisites", "先修课程"))
+        )
 
     def _title_after(self, position: int) -> str:
         """The title after a code: capitalised words, or Chinese words up to a verb."""
@@ -160,7 +179,8 @@ class NameFinder:
             return match.group().rstrip(".")
         title = ""
         for item in self._tokens_from(position + 1):
-            if not has_han(item.text) or item.tag[0] in "vupcdrmxw" or len(title) + len(item.text) > 16:
+            ends = item.tag[0] in "upcdrmxw" or (item.tag.startswith("v") and item.tag != "vn" and title)
+            if not has_han(item.text) or ends or len(title) + len(item.text) > 16:
                 break
             title += item.text
         return title
@@ -180,7 +200,7 @@ class NameFinder:
 
     def _suffixed(self) -> Iterator[Span]:
         for start, end, class_, _ in names_with_suffix(self.names.tokens, self.lexicon.han_suffixes):
-            if self.text[start - 1 : start] != "#":
+            if self.text[start - 1 : start] != "#" and not _ROAD.match(self.text, end):
                 yield Span(start, end, class_, strength=2)
 
     def _titles(self) -> Iterator[Span]:
@@ -193,29 +213,67 @@ class NameFinder:
         return [
             Span(item.start, item.end)
             for item in self.names.tokens
-            if item.tag in PROPER_TAGS and item.tag != "eng" and len(item.text) >= 2
+            if item.tag in PROPER_TAGS
+            and item.tag != "eng"
+            and len(item.text) >= 2
+            and item.text not in self.lexicon.han_suffixes
         ]
+
+    def _before_phrases(self, typed: list[Span]) -> Iterator[Span]:
+        """What opens a Chinese clause and is followed by a form of a property: "知味观" in "知味观创办于1913年"."""
+        pattern = self.lexicon.han_phrases
+        for match in pattern.finditer(self.text) if pattern else ():
+            opening = _HAN_CLAUSE.search(self.text[max(0, match.start() - 10) : match.start()])
+            if opening is None:
+                continue
+            span = Span(match.start() - len(opening["name"]), match.start())
+            words = self.tokens_in(span.start, span.end)
+            plain = all(word.tag[0] not in "rpucdm" and word.text not in STOP_TOKENS for word in words)
+            if plain and len(words) <= 4 and not _overlaps_any(span, typed):
+                yield replace(span, type=self._ending(opening["name"]), strength=1)
+
+    def _ending(self, name: str) -> NamedNode | None:
+        """The class of the class word that ends a Chinese name."""
+        for length in range(min(4, len(name) - 2), 1, -1):
+            if name[-length:] in self.lexicon.han_suffixes:
+                return self.lexicon.han_suffixes[name[-length:]]
+        return None
+
+    def _part_of_another(self, span: Span, candidates: list[Span]) -> bool:
+        """Whether a known word is only part of a longer name: "Transformer" in "the Vision Transformer"."""
+        if " " in self.text[span.start : span.end] or has_han(self.text[span.start : span.end]):
+            return False
+        for item in candidates:
+            if item.start < span.start and item.end == span.end:
+                return not self._opens(item.start)
+        return False
 
     def _capitalised(self) -> Iterator[Span]:
         for match in _CAPITALS.finditer(self.text):
             start, words = match.start(), match.group().split(" ")
-            while words and words[0].casefold().rstrip(".") in FUNCTION_WORDS:
+            while words and self._leads(words[0].casefold().rstrip("."), start):
                 start += len(words[0]) + 1
                 words = words[1:]
-            if not words or not words[0][0].isupper():
+            if not words or not words[0][0].isupper() or all(_is_no_name(word) for word in words):
                 continue
             text = " ".join(words)
             trimmed = re.sub(r"(?:['’]s|\.)$", "", text) if not re.search(r"\b[A-Z]\.$", text) else text
-            if self._worth(trimmed, start):
+            if self._worth(trimmed, start) or _INTRODUCED.match(self.text, start + len(trimmed)):
                 yield Span(start, start + len(trimmed))
+
+    def _leads(self, word: str, start: int) -> bool:
+        """Whether a capitalised word only leads to the name: "The", or "Second" where it opens the sentence."""
+        return word in _LEADING or (word in FUNCTION_WORDS and self._opens(start))
+
+    def _opens(self, start: int) -> bool:
+        return start == 0 or bool(_OPENING.search(self.text[max(0, start - 3) : start]))
 
     def _worth(self, text: str, start: int) -> bool:
         if " " in text or any(character.isupper() for character in text[1:]):
             return len(text) > 1
         if len(text) < 3:
             return False
-        opening = start == 0 or bool(re.search(r"(?:[.!?:\n•*#>|\"“(-]\s*|^)$", self.text[max(0, start - 3) : start]))
-        return not opening or bool(re.search(rf"[a-z,] {re.escape(text)}\b", self.text))
+        return not self._opens(start) or bool(re.search(rf"[a-z,] {re.escape(text)}\b", self.text))
 
     # of which class they are
 
@@ -228,7 +286,9 @@ class NameFinder:
         end = span.end
         for length in range(min(4, len(words) - 1), 0, -1):
             class_ = self.lexicon.class_words.get(" ".join(parts[-length:]))
-            if class_ is not None and not words[-1].casefold().endswith("s" if words[-1].casefold() != parts[-1] else "\0"):
+            if class_ is not None and not words[-1].casefold().endswith(
+                "s" if words[-1].casefold() != parts[-1] else "\0"
+            ):
                 return Span(span.start, end, class_, strength=2)
         return self._with_class_word_after(span.start, end, words) or self._prefixed(span.start, end, parts)
 
@@ -236,6 +296,8 @@ class NameFinder:
         """The name together with a class word in small letters after it: "Qiantang Renjia restaurant"."""
         match = re.match(r" ([a-z]+(?: [a-z]+)?)", self.text[end : end + 40])
         if match is None or self.known.get(" ".join(words)):
+            return None
+        if len(words) == 1 and re.search(r"\b[Aa]n? $", self.text[max(0, start - 4) : start]):
             return None
         following = match[1].split()
         for length in (2, 1):
@@ -258,6 +320,12 @@ class NameFinder:
         rest = self.text[span.end : span.end + 140]
         rest = _PARENTHESIS.sub("", rest, count=1) if _PARENTHESIS.match(rest) else rest
         match = _APPOSITION.match(rest)
+        if (
+            match
+            and not rest.lstrip().startswith(",")
+            and _OBJECT_OF.search(self.text[max(0, span.start - 12) : span.start])
+        ):
+            return None
         if match and (class_ := self._noun_phrase(match[1] + rest[match.end() : match.end() + 12])):
             return Span(span.start, span.end, class_, strength=1)
         match = _HAN_APPOSITION.match(rest)
@@ -326,7 +394,7 @@ class NameFinder:
         if match:
             han = has_han(self.text[span.start : span.end])
             for part in re.split(r"[,，;；/、]", match[1]):
-                if alias := _alias(part, han, self.text[span.start : span.end]):
+                if alias := _alias(part, self.text[span.start : span.end], han=han):
                     yield alias
         match = _ALSO.match(rest)
         if match:
@@ -354,15 +422,21 @@ class NameFinder:
         return "" if re.search(rf"\b(?:in|from|of) {re.escape(words[0])}\b(?! [A-Z])", self.text) else words[0]
 
 
+def _is_no_name(word: str) -> bool:
+    return word.casefold() in FUNCTION_WORDS or word[0].isdigit()
+
+
 def clean_name(text: str) -> str:
     """A name without article, outer marks and line breaks."""
     name = " ".join(text.split()).strip(" .,;:，。；：、\"“”'‘’《》*_#")
     return re.sub(r"^(?:the|a|an)\s+(?=\S)", "", name, flags=re.IGNORECASE)
 
 
-def _alias(part: str, han: bool, name: str) -> str | None:
+def _alias(part: str, name: str, *, han: bool) -> str | None:
     """The part of a parenthesis as another name; None for remarks."""
-    text = re.sub(r"^\s*(?:a\.?k\.?a\.?|also|or|又名|又称|又叫|简称|英文名?|in Chinese:?)\s*[:：]?\s*", "", part).strip(" \"“”'‘’「」")
+    text = re.sub(r"^\s*(?:a\.?k\.?a\.?|also|or|又名|又称|又叫|简称|英文名?|in Chinese:?)\s*[:：]?\s*", "", part).strip(
+        " \"“”'‘’「」"
+    )
     if not text or text.casefold() in FUNCTION_WORDS:
         return None
     if has_han(text):
@@ -373,7 +447,11 @@ def _alias(part: str, han: bool, name: str) -> str | None:
         return None
     initials = "".join(word[0] for word in re.split(r"[ -]", name) if word and word[0].isalpha())
     short = text.isupper() and " " not in text and text[0].casefold() == initials[:1].casefold()
-    return text if han or short or part.strip() != text or len(words) == len(name.split(" ")) or words[0] == name.split(" ")[0] else None
+    return (
+        text
+        if han or short or part.strip() != text or len(words) == len(name.split(" ")) or words[0] == name.split(" ")[0]
+        else None
+    )
 
 
 def _overlaps_any(span: Span, others: list[Span]) -> bool:
@@ -384,7 +462,9 @@ def _longest(spans: list[Span]) -> list[Span]:
     """The spans without those inside or across longer or, of equal length, stronger ones."""
     kept: list[Span] = []
     taken: set[int] = set()
-    for span in sorted(spans, key=lambda item: (-(item.end - item.start) - 100 * (item.strength >= 5), -item.strength, item.start)):
+    for span in sorted(
+        spans, key=lambda item: (-(item.end - item.start) - 100 * (item.strength >= 5), -item.strength, item.start)
+    ):
         places = range(span.start, span.end)
         if not taken.isdisjoint(places):
             continue

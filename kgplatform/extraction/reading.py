@@ -32,6 +32,7 @@ class Reading:
     sentences: list[tuple[int, int]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     main: Mention | None = None
+    structured: bool = False
     claims: dict[tuple[str, str, str], Claim] = field(default_factory=dict)
     refused: dict[Refusal, int] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
@@ -90,7 +91,7 @@ def read_names(document: Document, text: str, lexicon: Lexicon, finder: NameFind
     finder.find()
     reading.refresh()
     reading.sentences = sentence_spans(text)
-    reading.sections = sections(text, lambda words: label_key(words) in lexicon.labels)
+    reading.sections = sections(text, lambda words: bool(reading.label_cues(words)))
     reading.main = _main(reading)
     return reading
 
@@ -100,11 +101,13 @@ def _main(reading: Reading) -> Mention | None:
     for class_, _, pattern in reading.lexicon.keys:
         match = pattern.search(reading.document.title)
         if match and re.search(r"\d", match.group()) and re.search(r"[A-Za-z]", match.group()):
+            reading.structured = True
             named = next((item for item in reading.mentions if item.name == match.group()), None)
             return named or _placed(reading, match.group(), class_)
-    class_ = _class_by_labels(reading, head)
-    if class_ is not None and reading.document.title:
-        return _placed(reading, _title_name(reading.document.title), class_)
+    voted = _class_by_labels(reading, head)
+    if voted is not None and reading.document.title:
+        reading.structured = True
+        return _placed(reading, _title_name(reading.document.title), voted)
     return _most_named(reading)
 
 
@@ -147,7 +150,9 @@ def _placed(reading: Reading, name: str, class_: NamedNode) -> Mention:
 def _most_named(reading: Reading) -> Mention | None:
     """The entity in the title that the text names most often."""
     title = reading.document.title
-    found = {mention.name: mention for mention in reversed(reading.mentions) if mention.text.casefold() in title.casefold()}
+    found = {
+        mention.name: mention for mention in reversed(reading.mentions) if mention.text.casefold() in title.casefold()
+    }
     counts = Counter(mention.name for mention in reading.mentions)
     best = max(found, key=lambda name: (counts[name], -found[name].start), default=None)
     return found[best] if best is not None and counts[best] >= 2 else None

@@ -14,8 +14,13 @@ _DEFINITE = re.compile(r"\b(?:[Tt]he|[Tt]his)\s([a-z]+(?:\s[a-z]+)?)\b")
 _HAN_DEFINITE = re.compile(r"(?:本|该|这[家座个条]?)(论文|文|[\u4e00-\u9fff]{1,3})")
 _PRONOUN = re.compile(r"(?:[\"“(*-]\s*)?(It|它)(?=[\s'’\u4e00-\u9fff])")
 _CLAUSE = re.compile(r"[,，、;；:：]\s*")
+_OBJECT_OF = re.compile(r"\b(?:in|from|at|near|on|to|by|than|like|unlike|around|via|with)\s(?:the\s)?$")
+_NEW_SUBJECT = re.compile(r":\s|\b(?:it|which|they|that|this|he|she|we|you|I)\b")
 _TOPIC_TAGS = "njilgfsv"
-_NO_TOPIC = frozenset("景区 成人 旺季 淡季 平日 周末 大门 是 有 要 需 全价 单人 整体 去 最 可以 里 里面 内 建议 现在".split())
+_NO_TOPIC_WORDS = """
+    景区 成人 旺季 淡季 平日 周末 大门 是 有 要 需 全价 单人 整体 去 最 可以 里 里面 内 建议 现在
+"""
+_NO_TOPIC = frozenset(_NO_TOPIC_WORDS.split())
 
 
 class Referents:
@@ -25,9 +30,7 @@ class Referents:
         self.reading = reading
         self._starts = [start for start, _ in reading.sentences]
         self._cache: dict[tuple[int, int], list[Mention]] = {}
-        self._headings = [
-            section.heading for section in reading.sections if section.heading is not None
-        ]
+        self._headings = [section.heading for section in reading.sections if section.heading is not None]
         self._breaks = [line.start for line in self._headings]
 
     def in_sentence(self, start: int, end: int) -> list[Mention]:
@@ -48,7 +51,9 @@ class Referents:
                 stop = match.start(1) + len(phrase)
                 if class_ is None or any(mention.start < stop and match.start() < mention.end for mention in found):
                     continue
-                if (antecedent := self._last(class_, match.start(), this=match.group().lower().startswith("this"))) is not None:
+                if (
+                    antecedent := self._last(class_, match.start(), this=match.group().lower().startswith("this"))
+                ) is not None:
                     stand_ins.append(self._stand_in(match.start(), stop, antecedent))
                 break
         for match in _HAN_DEFINITE.finditer(text, start, end):
@@ -110,16 +115,22 @@ class Referents:
     def subject(
         self, term: OntologyProperty, mentions: list[Mention], sentence: tuple[int, int], position: int
     ) -> Mention | None:
-        """Whom a property said at the position is about: a name of its clause, of its sentence, its heading, the document."""
+        """Whom a property said at the position is about: a name in its sentence, its heading, the title."""
         ontology, text = self.reading.lexicon.ontology, self.reading.text
         start = sentence[0]
-        fitting = [item for item in mentions if item.start < position and ontology.is_a(item.type, term.domains)]
+        fitting = [
+            item
+            for item in mentions
+            if item.start < position
+            and ontology.is_a(item.type, term.domains)
+            and not self._aside(item, mentions, start)
+        ]
         if fitting:
             nearest = self._outermost(fitting)
             between = text[fitting[-1].end : position]
             if self.reading.strange_between(fitting[-1].end, position) or re.search(r"[;；。]", between):
                 return None
-            if self._other_topic(fitting[-1].end, position):
+            if self._other_topic(fitting[-1].end, position) or _NEW_SUBJECT.search(between):
                 return None
             return nearest if len(between) <= 120 else None
         if any(item.start < position for item in mentions) or self.reading.strange_between(start, position):
@@ -128,13 +139,19 @@ class Referents:
             return None
         return self._carried(term, sentence, position)
 
+    def _aside(self, mention: Mention, mentions: list[Mention], start: int) -> bool:
+        """Whether the name only says where or than what: not what an English sentence is about."""
+        if not _OBJECT_OF.search(self.reading.text[max(start, mention.start - 12) : mention.start]):
+            return False
+        return any(item.start < mention.start for item in mentions) or self.reading.strange_between(
+            start, mention.start
+        )
+
     def _main_near(self, position: int) -> bool:
         """Whether the paragraph names the main entity before the position."""
         low = max(self.reading.text.rfind("\n\n", 0, position), 0)
         main = self.reading.main
-        return main is not None and any(
-            item.name == main.name for item in self.reading.within(low, position)
-        )
+        return main is not None and any(item.name == main.name for item in self.reading.within(low, position))
 
     def _outermost(self, fitting: list[Mention]) -> Mention:
         """The last name, or the one it qualifies: in "西栅的白莲塔" the last, in "the museum in Dongzha" the first."""
@@ -144,7 +161,10 @@ class Referents:
             return next(item for item in fitting if item.start > clause)
         for earlier in reversed(fitting[:-1]):
             gap = self.reading.text[earlier.end : last.start]
-            if not re.fullmatch(r"(?:\s?[（(][^()（）]{0,60}[)）])?,?\s(?:is\s|stands\s|lies\s)?(?:on|in|at|near|beside)\s(?:the\s)?|\s?[（(]", gap):
+            if not re.fullmatch(
+                r"(?:\s?[（(][^()（）]{0,60}[)）])?,?\s(?:is\s|stands\s|lies\s)?(?:on|in|at|near|beside)\s(?:the\s)?|\s?[（(]",
+                gap,
+            ):
                 break
             last = earlier
         return last
@@ -179,7 +199,9 @@ class Referents:
         index = bisect_right(self._breaks, sentence[0]) - 1
         if index >= 0:
             line = self._headings[index]
-            named = [item for item in self.reading.within(line.start, line.end) if ontology.is_a(item.type, term.domains)]
+            named = [
+                item for item in self.reading.within(line.start, line.end) if ontology.is_a(item.type, term.domains)
+            ]
             if named:
                 return named[-1]
             if self.reading.strange_between(line.start, line.end):

@@ -6,20 +6,26 @@ auxiliaries and an apposition ("Tongli *is a water town in* Jiangsu"); domain an
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from kgplatform.extraction.labelled import individuals_in
 from kgplatform.extraction.lexicon import Cue, phrase_key
+from kgplatform.extraction.names import Span
 from kgplatform.extraction.reading import Reading
 from kgplatform.extraction.references import Referents
 from kgplatform.text import has_han
 from kgplatform.types import Claim, Mention
 
 _NEGATION = re.compile(r"\b(?:not|no|never|without|n't)\b|n't\b|不|没|别|无须|避免", re.IGNORECASE)
-_BESIDE = re.compile(r"^(?:的)?(?:[东西南北]{1,2}[边面侧部]|旁边?|边上|附近|对面|门口|外面?|隔壁|脚下|周边|后面|前面|背后|路上)")
-_LIST_GAP = re.compile(r"^\s*(?:,|，|、|;|/|&|和|与|及|以及|,?\s*and|,?\s*or|,?\s*as well as)\s*(?:the\s|an?\s|the poem\s)?(?:《)?$")
+_BESIDE = re.compile(
+    r"^(?:的)?(?:[东西南北]{1,2}[边面侧部]|旁边?|边上|附近|对面|门口|外面?|隔壁|脚下|周边|后面|前面|背后|路上)"
+)
+_LIST_GAP = re.compile(
+    r"^\s*(?:,|，|、|;|/|&|和|与|及|以及|,?\s*and|,?\s*or|,?\s*as well as)\s*(?:the\s|an?\s|the poem\s)?(?:《)?$"
+)
 _AND_GAP = re.compile(r"^\s*(?:、|和|与|及|and|&)\s*(?:the\s)?$")
 _PREPOSITION = re.compile(r"^\s*(?:at|in|on|near|by|of|beside|,|（|\(|在)?\s*(?:the\s)?$")
 _PARENTHESIS = re.compile(r"^\s?[（(][^()（）\n]{1,80}[)）]")
@@ -48,14 +54,31 @@ def type_strangers(reading: Reading) -> bool:
             cues = _strong(_cues_between(reading, low, high))
             for cue in cues:
                 ends = (cue.term.domains, cue.term.ranges) if forward else (cue.term.ranges, cue.term.domains)
-                if len(ends[1]) == 1 and reading.lexicon.ontology.is_a(mention.type, ends[0]) and ends[0]:
-                    reading.finder.learn(stranger, ends[1][0])
+                wanted = ends[1] if len(ends[1]) == 1 else [item for item in ends[1] if item in ends[0]]
+                if len(wanted) == 1 and reading.lexicon.ontology.is_a(mention.type, ends[0]) and ends[0]:
+                    reading.finder.learn(stranger, wanted[0])
                     learned = True
                     break
+        learned = _typed_by_value(reading, stranger) or learned
     if learned:
         reading.finder.settle(reading.strangers)
         reading.refresh()
     return learned
+
+
+def _typed_by_value(reading: Reading, stranger: Span) -> bool:
+    """Gives the name the one class of things that have the property said right after it: "… was founded in 1894"."""
+    pattern = reading.lexicon.value_pattern
+    gap = re.compile(r"(?:\s?[（(][^()（）\n]{1,40}[)）])?\s?(?:is|was|were|has)?\s?")
+    match = pattern.match(reading.text, gap.match(reading.text, stranger.end).end()) if pattern else None  # type: ignore[union-attr]
+    if match is None or not re.search(r"\d", reading.text[match.end() : match.end() + 12]):
+        return False
+    cues = _strong(reading.lexicon.value_cues.get(match.group().casefold(), ()))
+    classes = {cue.term.domains[0] for cue in cues if len(cue.term.domains) == 1}
+    if len(classes) != 1 or len(cues) != 1:
+        return False
+    reading.finder.learn(stranger, classes.pop())
+    return True
 
 
 def _neighbours(reading: Reading, start: int, end: int) -> Iterator[Mention]:
@@ -74,19 +97,32 @@ def _strong(cues: tuple[Cue, ...]) -> list[Cue]:
 def _pair(
     reading: Reading, mentions: list[Mention], index: int, first: Mention, second: Mention, sentence: tuple[int, int]
 ) -> None:
-    cues = _cues_between(reading, first.end, second.start, second.end)
+    cues = _cues_between(reading, first.end, second.start, _list_end(reading, mentions[index + 1 :]))
     if not cues or _TAIL_NOUN.match(reading.text[second.end : second.end + 20]):
         return
     subject, cue = _admitted(reading, mentions[: index + 1], cues, second)
     if subject is None or cue is None:
         if any(reading.lexicon.ontology.is_a(first.type, item.term.domains) for item in cues if len(item.text) > 3):
             label = reading.lexicon.ontology.label
-            reading.refuse(*sentence, f"{label(cues[0].term.iri)!r} does not lead from {label(first.type)!r} to {label(second.type)!r}")
+            reading.refuse(
+                *sentence,
+                f"{label(cues[0].term.iri)!r} does not lead from {label(first.type)!r} to {label(second.type)!r}",
+            )
         return
     objects = list(_listed(reading, mentions[index + 1 :], cue, subject))
     for one in [*_coordinated(reading, mentions[: index + 1], cue, second, subject), subject]:
         for object_ in objects:
             reading.claim(Claim(one, cue.term.iri, object_, *sentence, 0.85))
+
+
+def _list_end(reading: Reading, following: list[Mention]) -> int:
+    """Where the enumeration that begins with the first name ends."""
+    end = following[0].end
+    for mention in following[1:]:
+        if not _LIST_GAP.match(_PARENTHESIS.sub("", reading.text[end : mention.start])):
+            break
+        end = mention.end
+    return end
 
 
 def _admitted(
@@ -110,7 +146,7 @@ def _listed(reading: Reading, following: list[Mention], cue: Cue, subject: Menti
     yield following[0]
     if cue.term.functional or phrase_key(cue.text) in ("in", "在", "near"):
         return
-    for previous, mention in zip(following, following[1:], strict=False):
+    for previous, mention in itertools.pairwise(following):
         gap = _PARENTHESIS.sub("", reading.text[previous.end : mention.start])
         if not _LIST_GAP.match(gap) or not reading.lexicon.ontology.admits(cue.term.iri, subject.type, mention.type):
             return
@@ -126,6 +162,10 @@ def _coordinated(
     place = before.index(subject)
     if place and _AND_GAP.match(_PARENTHESIS.sub("", reading.text[before[place - 1].end : subject.start])):
         other = before[place - 1]
+        if re.search(
+            r"\b(?:in|at|near|from|to|of|on)\s(?:the\s)?$", reading.text[max(0, other.start - 10) : other.start]
+        ):
+            return
         if reading.lexicon.ontology.admits(cue.term.iri, other.type, object_.type):
             yield other
 
@@ -137,7 +177,7 @@ def _cues_between(reading: Reading, low: int, high: int, object_end: int | None 
     gap = reading.text[low:high]
     if _NEGATION.search(gap) or "\n\n" in gap or re.search(r"[。！？!?;；]", gap):
         return ()
-    gap = _PARENTHESIS.sub("", gap).rstrip("《“\" ")
+    gap = re.sub(r"^[^()（）]{0,60}[)）]\*{0,2}", "", _PARENTHESIS.sub("", gap)).rstrip('《“" ')
     after = reading.text[object_end : object_end + 14] if object_end is not None else ""
     around = _around(reading, gap, after) if object_end is not None else ()
     if around:
@@ -183,7 +223,7 @@ def _without_apposition(reading: Reading, gap: str) -> str:
 
 def _containment(reading: Reading, mentions: list[Mention], sentence: tuple[int, int]) -> None:
     """The chains that addresses make: "in Jiashan County, Jiaxing", "浙江省嘉兴市桐乡市", "嘉兴的乌镇"."""
-    for first, second in zip(mentions, mentions[1:], strict=False):
+    for first, second in itertools.pairwise(mentions):
         gap = reading.text[first.end : second.start]
         if first.end > second.start or first.type == second.type or first.name == second.name:
             continue
@@ -195,14 +235,14 @@ def _containment(reading: Reading, mentions: list[Mention], sentence: tuple[int,
             inner, outer = second, first
         else:
             continue
-        cue = reading.lexicon.best(reading.lexicon.between.get("in", ()) or reading.lexicon.between.get("位于", ()), inner.type, outer.type)
+        cue = reading.lexicon.best(
+            reading.lexicon.between.get("in", ()) or reading.lexicon.between.get("位于", ()), inner.type, outer.type
+        )
         if cue is not None:
             reading.claim(Claim(inner, cue.term.iri, outer, *sentence, 0.8))
 
 
-def _named_values(
-    reading: Reading, mentions: list[Mention], sentence: tuple[int, int], referents: Referents
-) -> None:
+def _named_values(reading: Reading, mentions: list[Mention], sentence: tuple[int, int], referents: Referents) -> None:
     """The named values that follow a phrase such as "suits" or "适合", or stand before "are the best seasons"."""
     start, end = sentence
     text = reading.text[start:end]
@@ -214,7 +254,9 @@ def _named_values(
             continue
         subject = referents.subject(cue.term, mentions, sentence, start + low)
         if subject is None:
-            reading.refuse(start, end, f"nothing in it is what {reading.lexicon.ontology.label(cue.term.iri)!r} may be said of")
+            reading.refuse(
+                start, end, f"nothing in it is what {reading.lexicon.ontology.label(cue.term.iri)!r} may be said of"
+            )
             continue
         for value in found:
             reading.claim(Claim(subject, cue.term.iri, value, start, end, 0.8))
@@ -253,7 +295,7 @@ def _after_phrase(reading: Reading, cue: Cue, start: int, end: int) -> list[Ment
 
 
 def _before_phrase(reading: Reading, cue: Cue, text: str, start: int, low: int) -> list[Mention]:
-    """The values that open the sentence when the phrase is what they are said to be: "Spring and autumn are the best seasons"."""
+    """The values that open the sentence: "Spring and autumn are the best seasons"."""
     if not re.search(r"(?:\b(?:is|are)\s(?:the\s)?|是)$", text[:low]) or low > 50:
         return []
     return individuals_in(reading, cue.term, start, start + low)

@@ -19,7 +19,7 @@ _MAX_BARE_HEADING: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line: ``kind`` is ``heading``, ``label``, ``item``, ``row`` or ``text``; ``start`` is where its content begins."""
+    """A line: ``kind`` is ``heading``, ``label``, ``item``, ``row`` or ``text``; its content begins at ``start``."""
 
     kind: str
     start: int
@@ -46,6 +46,7 @@ def flowing(text: str) -> str:
     for number, line in enumerate(lines[:-1]):
         following = lines[number + 1]
         inside = len(line) >= 60 and following.strip() and not _ITEM.match(following) and not _HEADING.match(following)
+        inside = inside and not _LABEL.match(following)
         han = has_han(line[-1:]) and has_han(following[:1])
         pieces.append(line + (" " if inside and not han and not line.startswith("#") else "\n"))
     return "".join(pieces) + lines[-1]
@@ -87,7 +88,9 @@ def sections(text: str, is_label: Callable[[str], bool]) -> list[Section]:
     heading: Line | None = None
     lines: list[Line] = []
     for line in lines_of(text):
-        bare = line.kind in ("text", "item") and len(line.text) <= _MAX_BARE_HEADING and is_label(bare_heading(line.text))
+        bare = (
+            line.kind in ("text", "item") and len(line.text) <= _MAX_BARE_HEADING and is_label(bare_heading(line.text))
+        )
         if line.kind == "heading" or bare:
             found.append(Section(heading, tuple(lines)))
             heading, lines = line, []

@@ -73,7 +73,9 @@ _CLOCK = (
     r"(?:[01]?\d|2[0-4])(?:\s*[:：]\s*[0-5]\d(?:\s*[ap]\.?m\b\.?)?|\s*[ap]\.?m\b\.?|\s*点(?:半|[0-5]?\d分)?)"
 )
 _DASH = r"\s*(?:[-–—~〜～至到]+|to|until|till|and|through)\s*(?:about\s+|around\s+|次日)?"
-_SPAN_TEXT = rf"(?P<opens>{_CLOCK}|(?:[01]?\d|2[0-4])(?={_DASH}[01]?\d(?::[0-5]\d)?\s*[ap]\.?m)){_DASH}(?P<closes>{_CLOCK})"
+_SPAN_TEXT = (
+    rf"(?P<opens>{_CLOCK}|(?:[01]?\d|2[0-4])(?={_DASH}[01]?\d(?::[0-5]\d)?\s*[ap]\.?m)){_DASH}(?P<closes>{_CLOCK})"
+)
 _SPAN = re.compile(rf"(?<![\d:.])(?:{_SPAN_TEXT})(?![\d:])", re.IGNORECASE)
 _OPEN_CLOSE = re.compile(
     rf"(?<![\d:.])(?P<opens>{_CLOCK})[^\d\n。.;]{{0,30}}?"
@@ -92,17 +94,21 @@ _DATE = re.compile(
     r"|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{4}\b"
 )
 _YEAR = re.compile(r"(?<![\d.,:/-])(?:(?P<zh>\d{3,4})\s*年|(?P<en>[12]\d{3}))(?![\d:/]|\.\d|,\d{3})")
-_CUED_YEAR = re.compile(r"(?<![\d.,])\b\d{3}\b(?![\d.,:%]|\s*[\w%])")
+_CUED_YEAR = re.compile(r"(?<=\bin )(?P<year>\d{3})\b(?![.,:]\d|%)(?P<next>\s[a-z]+)?")
 _MONEY = re.compile(
     rf"(?P<before>[¥￥€£$]|(?:RMB|CNY|EUR|USD|GBP|SEK)\s?)\s?(?P<one>{_NUMBER})"
     rf"|(?<![\d.,])(?P<two>{_NUMBER})\s?(?P<after>元人民币|元|块钱|块|欧元|美元|英镑|日元"
     r"|(?:yuan|RMB|CNY|euros?|EUR|USD|dollars?|pounds?|GBP|SEK|kronor|yen)\b|[€£])",
     re.IGNORECASE,
 )
+_COUNTED = r"(?=(?:个)?(?:分钟|小时|钟头|公里|米|学分|星级?|间|天))"
+_UNIT = (
+    r"个小时|个钟头|个百分点|平方公里|平方千米|平方米|分钟|小时|公里|千米|公斤|学分|间客房|间房|星级|厘米|毫米|公顷"
+    r"|[秒米天星间人度分克]|[a-zA-Z°²%][a-zA-Z²]{0,14}2?|[^\W\d]{1,4}"
+)
 _QUANTITY = re.compile(
-    rf"(?<![\w.,:/-])(?P<number>{_NUMBER}|{_HAN_NUMBER}(?=(?:个)?(?:分钟|小时|钟头|公里|米|学分|星级?|间|天)))"
-    r"(?:\s?-?(?P<unit>个小时|个钟头|个百分点|平方公里|平方千米|平方米|分钟|小时|公里|千米|公斤|学分|间客房|间房|星级|厘米|毫米"
-    r"|公顷|[秒米天星间人度分克]|[a-zA-Z°²%][a-zA-Z²]{0,14}2?|[^\W\d]{1,4}))?",
+    rf"(?P<number>(?<![a-zA-Z\d_.,:/-])(?:{_NUMBER})|(?<![一二两三四五六七八九十百几第])(?:{_HAN_NUMBER}){_COUNTED})"
+    rf"(?:\s?-?(?P<unit>{_UNIT}))?"
 )
 _URL = re.compile(r"https?://[^\s<>\"，。）)]+[^\s<>\"，。）).,;]")
 _HAN_DIGITS: Final = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}
@@ -193,10 +199,7 @@ def values_in(text: str, start: int = 0, end: int | None = None) -> list[Value]:
 def _candidates(text: str, start: int, end: int) -> Iterator[Value]:
     for match in _URL.finditer(text, start, end):
         yield Value("url", *match.span(), match.group())
-    for pattern in (_SPAN, _OPEN_CLOSE):
-        for match in pattern.finditer(text, start, end):
-            if span := _span(match):
-                yield Value("span", *match.span(), span)
+    yield from _spans(text, start, end)
     for match in _DATE.finditer(text, start, end):
         if day := iso_date(match.group()):
             yield Value("date", *match.span(), day)
@@ -211,9 +214,17 @@ def _candidates(text: str, start: int, end: int) -> Iterator[Value]:
     yield from _quantities(text, start, end)
 
 
+def _spans(text: str, start: int, end: int) -> Iterator[Value]:
+    for pattern in (_SPAN, _OPEN_CLOSE):
+        for match in pattern.finditer(text, start, end):
+            if span := _span(match):
+                yield Value("span", *match.span(), span)
+
+
 def _quantities(text: str, start: int, end: int) -> Iterator[Value]:
     for match in _CUED_YEAR.finditer(text, start, end):
-        yield Value("year", *match.span(), match.group().zfill(4))
+        if (match["next"] or "").strip() not in _MEASURE_OF:
+            yield Value("year", *match.span("year"), match["year"].zfill(4))
     for match in _QUANTITY.finditer(text, start, end):
         number = match["number"].replace(",", "")
         if not number[0].isdigit():
@@ -336,10 +347,7 @@ def _string(text: str, term: OntologyProperty, language: str) -> Literal:
 def _number(text: str, term: OntologyProperty, range_: NamedNode) -> str:
     if range_ == XSD_DOUBLE and re.fullmatch(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", text):
         return text
-    if re.fullmatch(r"[+-]?\d+(?:\.\d+)?", text):
-        number = text
-    else:
-        number = _measured(text, term)
+    number = text if re.fullmatch(r"[+-]?\d+(?:\.\d+)?", text) else _measured(text, term)
     if range_ == XSD_INTEGER:
         if float(number) != int(float(number)):
             raise ValueError(f"{text!r} is not a whole number")
@@ -359,8 +367,6 @@ def _measured(text: str, term: OntologyProperty) -> str:
         if number is None and (value.kind == "money" or value.unit.lower() in _MEASURE_OF):
             raise ValueError(f"{text!r} is not measured in {term.unit}")
         return number or value.lexical
-    if value.kind == "money" and not term.unit:
-        return value.lexical
     return value.lexical
 
 

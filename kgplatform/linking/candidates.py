@@ -7,17 +7,18 @@ the names and not with their pairs. Each pair is then checked; the rules would r
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from functools import cached_property
+from itertools import combinations, pairwise, product
 from typing import Final
 
 import numpy as np
 from pyoxigraph import NamedNode
 
 from kgplatform.documents.registry import NameKey
+from kgplatform.linking.identity import Codes, Kinship
 from kgplatform.linking.names import Name, Names, sort_key
 from kgplatform.linking.wording import Wording, Words, directions, misspelt, row, says_of
 from kgplatform.ontology import Ontology
@@ -28,6 +29,7 @@ from kgplatform.vocab import CORE
 _ALL_PAIRS_UP_TO: Final = 12
 _LEAST_SHARE: Final = 1 / 3
 _LEAST_LETTERS: Final = 8
+_LEAST_TITLE_WORDS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,81 +42,16 @@ class Pair:
     method: str
 
 
-class Kinship:
-    """Which classes a thing may have at once."""
-
-    def __init__(self, ontology: Ontology) -> None:
-        self._ontology = ontology
-        inside = ontology.classes
-        self._tops = {iri for iri in inside if not any(p in inside for p in inside[iri].parents)}
-
-    def comparable(self, first: NamedNode, second: NamedNode) -> bool:
-        """Whether one class is the other or above it."""
-        above = self._ontology.superclasses
-        return (first in above(second) or second in above(first)) and not self.disjoint(first, second)
-
-    def related(self, first: NamedNode, second: NamedNode) -> bool:
-        """Whether the classes are comparable, or share one below the topmost, and nothing keeps them apart."""
-        if self.comparable(first, second):
-            return True
-        shared = self._ontology.superclasses(first) & self._ontology.superclasses(second)
-        below_top = {iri for iri in shared if iri in self._ontology.classes and iri not in self._tops}
-        return bool(below_top) and not self.disjoint(first, second)
-
-    def disjoint(self, first: NamedNode, second: NamedNode) -> bool:
-        """Whether nothing can be of both classes."""
-        return self._ontology.disjoint(first, second)
-
-
-class Codes:
-    """The codes in names: values of a property that is the key of the class and has a pattern."""
-
-    def __init__(self, ontology: Ontology) -> None:
-        self._ontology = ontology
-        self._patterns: dict[NamedNode, tuple[re.Pattern[str], ...]] = {}
-
-    def own(self, name: Name) -> frozenset[str]:
-        """The codes in the name itself."""
-        texts = list(name.forms) or [name.text.upper()]
-        return frozenset(code for text in texts for code in self._found(text, name.type))
-
-    def given(self, name: Name) -> frozenset[str]:
-        """The codes in the name itself, else the one that it is also called by."""
-        own = self.own(name)
-        other = frozenset(code for text in name.aliases for code in self._found(text, name.type))
-        return own or (other if len(other) == 1 else frozenset())
-
-    def without(self, name: Name) -> Words:
-        """The words of the name without its codes."""
-        codes = {word for code in self.own(name) for word in row(normalise(code))}
-        return tuple(word for word in row(name.text) if word not in codes)
-
-    def _found(self, text: str, type_: NamedNode) -> Iterator[str]:
-        plain = unicodedata.normalize("NFKC", text).strip()
-        for pattern in self._of_class(type_):
-            for match in pattern.finditer(plain):
-                code = match.group()
-                # two or three capitals inside a name are rarely a code
-                if code == plain or re.search(r"[\d-]", code):
-                    yield code
-
-    def _of_class(self, type_: NamedNode) -> tuple[re.Pattern[str], ...]:
-        if type_ not in self._patterns:
-            above = [self._ontology.classes.get(iri) for iri in self._ontology.superclasses(type_)]
-            keys = sorted({key for term in above if term for key in term.key}, key=str)
-            forms = [self._ontology.properties[key].pattern for key in keys if key in self._ontology.properties]
-            self._patterns[type_] = tuple(re.compile(f"(?<![^\\W_])(?:{form})(?![^\\W_])") for form in forms if form)
-        return self._patterns[type_]
-
-
 class Candidates:
     """The rules, over the names of one workspace."""
 
-    def __init__(self, names: Names, ontology: Ontology, *, embedder: Embedder | None, similarity: float) -> None:
+    def __init__(
+        self, names: Names, ontology: Ontology, wording: Wording, *, embedder: Embedder | None, similarity: float
+    ) -> None:
         self.kinship = Kinship(ontology)
         self.codes = Codes(ontology)
         self._names = names
-        self._wording = Wording(ontology)
+        self._wording = wording
         self._embedder = embedder
         self._similarity = similarity
         self._person = NamedNode(f"{CORE}Person")
@@ -123,7 +60,7 @@ class Candidates:
     def pairs(self) -> list[Pair]:
         """All candidates, in a stable order."""
         found = [*self._same_text(), *self._same_code(), *self._aliases(), *self._same_words(), *self._same_core()]
-        found += [*self._inside_a_place(), *self._spelling()]
+        found += [*self._translated_parts(), *self._subtitles(), *self._inside_a_place(), *self._spelling()]
         return sorted(found, key=lambda pair: (-pair.score, pair.method, sort_key(pair.first), sort_key(pair.second)))
 
     def _same_text(self) -> Iterator[Pair]:
@@ -158,18 +95,51 @@ class Candidates:
 
     def _aliases(self) -> Iterator[Pair]:
         claims = self._claims()
-        named: dict[str, list[Name]] = defaultdict(list)
-        for name in self._names:
-            named[name.text].append(name)
         for alias, claimants in claims.items():
             strong = [name for name, _ in claimants]
             for name, count in claimants:
-                for target in named.get(alias, []):
+                for target in self._called.get(alias, []):
                     if self._same_by_alias(name, target, count):
                         yield self._alias_pair(name, target)
             for a, b in _paired(strong):
                 if a.text != b.text and self.kinship.comparable(a.type, b.type) and self._alias_crosses(a, b, alias):
                     yield Pair(a.key, b.key, 0.9, "alias")
+
+    def _translated_parts(self) -> Iterator[Pair]:
+        """What two names in the two scripts begin with, where whole names are translated (Wuzhen Theatre, 乌镇剧院).
+
+        The beginnings must be names themselves; each must go with the other only, and sound like it or come twice.
+        """
+        seen: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for name in self._names:
+            for alias in _trusted(name):
+                if name.is_chinese != has_han(alias):
+                    latin, chinese = (alias, name.text) if name.is_chinese else (name.text, alias)
+                    for pair in product(self._beginnings(latin, " "), self._beginnings(chinese, "")):
+                        seen[pair].add(latin)
+        partners: dict[str, set[str]] = defaultdict(set)
+        for first, second in seen:
+            partners[first].add(second)
+            partners[second].add(first)
+        for (latin, chinese), support in sorted(seen.items()):
+            alone = len(partners[latin]) == len(partners[chinese]) == 1
+            if alone and (len(support) > 1 or reads_like(latin, [chinese])):
+                for a, b in product(self._called[latin], self._called[chinese]):
+                    if self.kinship.related(a.type, b.type) and not self._names.tied(latin, chinese):
+                        yield Pair(a.key, b.key, 0.9, "alias")
+
+    def _beginnings(self, text: str, glue: str) -> list[str]:
+        """The names that the name begins with."""
+        parts = row(text)
+        found = (glue.join(parts[:cut]) for cut in range(1, len(parts)))
+        return [part for part in found if part in self._called and self._wording.is_name(row(part))]
+
+    @cached_property
+    def _called(self) -> Mapping[str, list[Name]]:
+        found: dict[str, list[Name]] = {}
+        for name in self._names:
+            found.setdefault(name.text, []).append(name)
+        return found
 
     def _alias_pair(self, name: Name, target: Name) -> Pair:
         return Pair(name.key, target.key, 0.97 if name.is_chinese != target.is_chinese else 0.93, "alias")
@@ -192,12 +162,17 @@ class Candidates:
         return kept
 
     def _same_by_alias(self, name: Name, target: Name, count: int) -> bool:
-        """Whether "name (target)" says that both are one; in one script it may as well say where something is."""
+        """Whether "name (target)" says that both are one.
+
+        In one script it may as well say where something is: there the classes must be the same, or it must have been
+        said twice, or the target be the reading of the Chinese name that stands beside it (Dongzha, 东栅).
+        """
         if self._names.tied(name.text, target.text) or not self.kinship.related(name.type, target.type):
             return False
         if name.is_chinese != target.is_chinese:
             return True
-        return name.type == target.type or (count > 1 and self.kinship.comparable(name.type, target.type))
+        sure = count > 1 or reads_like(target.text, name.aliases)
+        return name.type == target.type or (sure and self.kinship.comparable(name.type, target.type))
 
     def _alias_crosses(self, a: Name, b: Name, alias: str) -> bool:
         """Whether the shared alias is in the other script, so that it translates both names."""
@@ -238,6 +213,19 @@ class Candidates:
             return False
         return self._wording.adds_nothing(longer, row(shorter.text), shorter.type)
 
+    def _subtitles(self) -> Iterator[Pair]:
+        """A title with and without what stands before or after its colon, where the rest is long enough to be one."""
+        whole: dict[str, list[Name]] = defaultdict(list)
+        for name in self._names:
+            for part in name.text.split(":") if ":" in name.text else ():
+                if len(row(part)) >= _LEAST_TITLE_WORDS * (2 if has_han(part) else 1):
+                    whole[normalise(part)].append(name)
+        for part, longer in sorted(whole.items()):
+            for shorter in self._called.get(part, []) if len({name.text for name in longer}) == 1 else ():
+                for name in longer:
+                    if self.kinship.comparable(shorter.type, name.type):
+                        yield Pair(shorter.key, name.key, 0.93, "containment")
+
     def _inside_a_place(self) -> Iterator[Pair]:
         """One name is the other with the name before it of what it lies in (乌镇西栅景区)."""
         by_core: dict[tuple[Words, NamedNode], list[Name]] = defaultdict(list)
@@ -254,17 +242,37 @@ class Candidates:
                             yield Pair(shorter.key, longer.key, 0.93, "containment")
 
     def _places_before(self, name: Name) -> Iterator[tuple[str, Words]]:
-        """The ways to read the name as that of a place and the rest."""
+        """The ways to read the name as that of a place and the rest: 乌镇西栅, Wuzhen Xizha; Xizha, Wuzhen."""
         parts = row(name.text)
         glue = "" if name.is_chinese else " "
-        for cut in range(1, len(parts)):
-            for place, rest in ((parts[:cut], parts[cut:]), (parts[cut:], parts[:cut])):
-                text = glue.join(place)
-                if text in self._names.within and self._wording.is_name(rest):
-                    yield text, rest
+        after = re.fullmatch("(.+?)(?:,| in| at) (.+)", name.text)
+        readings = [(glue.join(parts[:cut]), parts[cut:]) for cut in range(1, len(parts))]
+        if after:
+            readings = [(after[2], row(after[1]))]
+        for place, rest in readings:
+            if place in self._names.within and self._wording.is_name(rest):
+                yield place, rest
 
     def _lies_in(self, shorter: Name, longer: Name, place: str) -> bool:
-        return self._names.tied(shorter.text, place) and shorter.text not in (place, longer.text)
+        """Whether the shorter name's thing lies in the place: said so, or no other place is ever put before it.
+
+        Both, for a name such as "East Station" that many places may have.
+        """
+        if shorter.text in (place, longer.text):
+            return False
+        words = row(shorter.text)
+        reasons = (self._names.tied(shorter.text, place), self._places[words] == {place})
+        return any(reasons) if self._wording.is_own_name(words) else all(reasons)
+
+    @cached_property
+    def _places(self) -> Mapping[Words, set[str]]:
+        """For the rest of each name that begins with a place: all the places it comes after."""
+        found: dict[Words, set[str]] = defaultdict(set)
+        for name in self._names:
+            for place, rest in self._places_before(name):
+                found[rest].add(place)
+                found[self._wording.core(rest, name.type)].add(place)
+        return found
 
     def _fits_rest(self, shorter: Name, rest: Words, longer: Name) -> bool:
         short = row(shorter.text)
@@ -279,19 +287,22 @@ class Candidates:
             for word in set(row(text)):
                 used[word] += 1
         found: list[tuple[Name, Name]] = []
-        for group in _grouped(self._with_a_letter_less()):
+        mentioned = list(self._with_a_letter_less(name for name in self._names if name.forms))
+        keys = {key for key, _ in mentioned}
+        unmentioned = self._with_a_letter_less(name for name in self._names if not name.forms)
+        for group in _grouped([*mentioned, *(item for item in unmentioned if item[0] in keys)]):
             for a, b in _paired(group):
                 slip = misspelt(row(a.text), row(b.text))
                 if slip and 1 in (used[slip[0]], used[slip[1]]) and self._alike(a, b):
                     found.append((a, b))
-        pairs = sorted(set((a.key, b.key) for a, b in found), key=lambda pair: (sort_key(pair[0]), sort_key(pair[1])))
+        pairs = sorted({(a.key, b.key) for a, b in found}, key=lambda pair: (sort_key(pair[0]), sort_key(pair[1])))
         for (first, second), score in zip(pairs, self._similarities(pairs), strict=True):
             if score >= self._similarity:
                 yield Pair(first, second, round(score, 4), "similarity")
 
-    def _with_a_letter_less(self) -> Iterator[tuple[str, Name]]:
+    def _with_a_letter_less(self, names: Iterable[Name]) -> Iterator[tuple[str, Name]]:
         """Names under themselves and under themselves with one letter left out: two that are a slip apart share one."""
-        for name in self._names:
+        for name in names:
             text = "".join(row(name.text))
             if name.is_chinese or len(text) < _LEAST_LETTERS or self._ontology.is_a(name.type, (self._person,)):
                 continue  # a person whose name is spelt otherwise is another person
@@ -311,6 +322,16 @@ class Candidates:
         return [min(1.0, max(score, other)) for score, other in zip(scores, near, strict=True)]
 
 
+def reads_like(text: str, aliases: Iterable[str]) -> bool:
+    """Whether a word has as many syllables as one of the Chinese names has characters: likely its reading.
+
+    >>> reads_like("dongzha", ["东栅"]), reads_like("dongzha", ["百床馆"])
+    (True, False)
+    """
+    syllables = len(re.findall("[aeiouü]+", text))
+    return " " not in text and any(has_han(alias) and len(alias) == syllables for alias in aliases)
+
+
 def _trusted(name: Name) -> dict[str, int]:
     """The aliases of a name, normalised, those left out that are far rarer than another one in the same script."""
     counts: dict[str, int] = defaultdict(int)
@@ -325,13 +346,16 @@ def _trusted(name: Name) -> dict[str, int]:
 
 
 def _grouped(keyed: Iterable[tuple[str, Name]]) -> list[list[Name]]:
-    """The names under each key that has several, in the order of the keys."""
-    groups: dict[str, dict[NameKey, Name]] = defaultdict(dict)
+    """The names under each key that has several, one of them mentioned, in the order of the keys."""
+    groups: dict[str, list[Name]] = {}
     for key, name in keyed:
-        groups[key][name.key] = name
-    return [
-        [names[key] for key in sorted(names, key=sort_key)] for _, names in sorted(groups.items()) if len(names) > 1
-    ]
+        groups.setdefault(key, []).append(name)
+    found: list[list[Name]] = []
+    for _, group in sorted((key, group) for key, group in groups.items() if len(group) > 1):
+        names = {name.key: name for name in group}
+        if len(names) > 1 and any(name.forms for name in group):
+            found.append([names[key] for key in sorted(names, key=sort_key)])
+    return found
 
 
 def _paired(names: Sequence[Name]) -> Iterator[tuple[Name, Name]]:

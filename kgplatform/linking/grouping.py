@@ -22,12 +22,14 @@ class Group:
     known: set[NamedNode]
     codes: frozenset[str]
     directions: dict[bool, frozenset[str]]
+    texts: set[str]
+    tied: set[str]
     pairs: list[Pair] = field(default_factory=list)
 
 
 def grouped(names: Names, candidates: Candidates) -> list[Group]:
     """The groups that the candidates make, one for each thing, in the order of their first names."""
-    group_of = {name.key: _alone(name, candidates) for name in names}
+    group_of = {name.key: _alone(name, names, candidates) for name in names}
     _join_known(names, group_of)
     for pair in candidates.pairs():
         first, second = group_of[pair.first], group_of[pair.second]
@@ -40,13 +42,15 @@ def grouped(names: Names, candidates: Candidates) -> list[Group]:
     return sorted(distinct, key=lambda group: sort_key(group.names[0].key))
 
 
-def _alone(name: Name, candidates: Candidates) -> Group:
+def _alone(name: Name, names: Names, candidates: Candidates) -> Group:
     return Group(
         names=[name],
-        types={name.type},
+        types={name.key[0], name.type},
         known={name.known} if name.known else set(),
         codes=candidates.codes.own(name),
         directions={name.is_chinese: directions(name.text)},
+        texts={name.text},
+        tied=set(names.within.get(name.text, ())) - {name.text},
     )
 
 
@@ -65,6 +69,8 @@ def _join_known(names: Names, group_of: dict[NameKey, Group]) -> None:
 def _in_conflict(first: Group, second: Group, candidates: Candidates) -> bool:
     if first.known and second.known and first.known != second.known:
         return True
+    if first.texts & second.tied:
+        return True  # what lies in something is not that
     if first.codes and second.codes and not first.codes & second.codes:
         return True
     if any(
@@ -82,6 +88,8 @@ def _merge(first: Group, second: Group, group_of: dict[NameKey, Group]) -> None:
     first.types |= second.types
     first.known |= second.known
     first.codes |= second.codes
+    first.texts |= second.texts
+    first.tied |= second.tied
     for script, found in second.directions.items():
         first.directions[script] = first.directions.get(script, frozenset()) | found
     for name in second.names:

@@ -16,17 +16,21 @@ from kgplatform.types import Extraction, Mention
 
 @dataclass(frozen=True)
 class Name:
-    """A name of a class: how it is spelt and what else it is called, each with how often; its entity if known."""
+    """A name of a class: how it is spelt and what else it is called, each with how often; its entity if known.
+
+    ``narrowed`` is the class of the thing it turned out to stand for.
+    """
 
     key: NameKey
     forms: Counter[str] = field(default_factory=Counter)
     aliases: Counter[str] = field(default_factory=Counter)
     known: NamedNode | None = None
+    narrowed: NamedNode | None = None
 
     @property
     def type(self) -> NamedNode:
-        """The class it is mentioned as."""
-        return self.key[0]
+        """The class it is mentioned as, or the narrower one that other names of the same thing gave away."""
+        return self.narrowed or self.key[0]
 
     @property
     def text(self) -> str:

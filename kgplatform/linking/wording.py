@@ -42,7 +42,7 @@ _QUALIFIERS: Final = frozenset(
     )
 )
 _HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_OF: Final = re.compile(r"\bof\b|'s\b|s'(?=\s|$)")
+_OF: Final = re.compile(r"\bof\b")
 
 
 @cache
@@ -59,7 +59,7 @@ def row(name: str) -> Words:
 
 
 def says_of(name: str) -> bool:
-    """Whether the name has an "of" or a possessive, so that its words may come in another order."""
+    """Whether the name has an "of": without it, its words would come in another order."""
     return _OF.search(name) is not None
 
 
@@ -87,6 +87,7 @@ class Wording:
     def __init__(self, ontology: Ontology) -> None:
         self._ontology = ontology
         self._of_class: dict[NamedNode, frozenset[Words]] = {}
+        self._cores: dict[tuple[Words, NamedNode], Words] = {}
         self._any = _phrases(ontology.classes.values())
 
     def generic(self, type_: NamedNode) -> frozenset[Words]:
@@ -97,19 +98,28 @@ class Wording:
         return self._of_class[type_]
 
     def is_name(self, part: Words) -> bool:
-        """Whether the words name something: not only class words, directions and numbers, one Chinese character."""
-        kept = [word for word in part if not telling(word)]
-        if has_han("".join(part)):
-            return len(part) > 1 and not covered(part, self._any) and bool(kept)
-        return bool(kept) and not covered(tuple(kept), self._any)
+        """Whether the words name something: not only class words, or directions and numbers, or one character."""
+        if has_han("".join(part)) and len(part) == 1:
+            return False
+        return not all(telling(word) for word in part) and not covered(part, self._any)
+
+    def is_own_name(self, part: Words) -> bool:
+        """Whether the words name something wherever they stand: unlike "East Station", which every city may have."""
+        kept = tuple(word for word in part if not telling(word))
+        return self.is_name(part) and not covered(kept, self._any)
 
     def core(self, name: Words, type_: NamedNode) -> Words:
         """The name without the class words at its ends, as long as a name is left."""
-        phrases = self.generic(type_)
+        if (name, type_) not in self._cores:
+            self._cores[name, type_] = self._core(name, self.generic(type_))
+        return self._cores[name, type_]
+
+    def _core(self, name: Words, phrases: frozenset[Words]) -> Words:
         while True:
-            shorter = [name[: -len(p)] for p in phrases if name[-len(p) :] == p]
-            shorter += [name[len(p) :] for p in phrases if name[: len(p)] == p]
-            shorter = [part for part in shorter if part and self.is_name(part)]
+            cuts = range(1, len(name))
+            shorter = [name[:cut] for cut in cuts if name[cut:] in phrases]
+            shorter += [name[cut:] for cut in cuts if name[:cut] in phrases]
+            shorter = [part for part in shorter if self.is_name(part)]
             if not shorter:
                 return name
             name = min(shorter, key=lambda part: (len(part), part))

@@ -113,18 +113,19 @@ class Assembler:
         if not draft.nodes:
             yield replace(draft, nodes=(node,))
             return
+        again = 0.4 if node.terms and any(n.named is not None and n.named in node.types for n in draft.nodes) else 0.0
         for index, other in enumerate(draft.nodes):
             if other.literal or (other.terms and node.terms and len(draft.nodes) > 2):
                 continue
             paths = self._finder.paths(other.types, node.types)
             for path in sorted(paths, key=self._path_cost)[:6]:
-                cost = self._path_cost(path) + self._gap(other.place, node.place)
+                cost = self._path_cost(path) + self._gap(other.place, node.place) + again
                 yield self._along(draft, index, path, node, cost)
-        if all(n.literal for n in draft.nodes):
-            return
 
     def _path_cost(self, path: tuple[Step, ...]) -> float:
         cost = 0.35 * (len(path) - 1)
+        if len(path) == 2 and path[0].predicate == path[1].predicate and path[0].back != path[1].back:
+            cost += 0.7
         for step in path:
             total = self._schema.properties[step.predicate].count if step.predicate in self._schema.properties else 1
             cost += _PLACING if step.predicate in self._finder.placing else _UNSAID
@@ -175,10 +176,10 @@ class Assembler:
             if self._finder.compatible(node.types, domains) and (node.types or not draft.links):
                 yield self._leaf(draft, index, predicate, leaf, cost + self._gap(node.place, place))
         if not draft.nodes:
-            start = replace(draft, nodes=(Node(place, domains),))
+            start = replace(draft, nodes=(Node(place, domains, open=True),))
             yield self._leaf(start, 0, predicate, leaf, cost + 0.2)
             return
-        for new in self._joined(draft, Node(place, domains)):
+        for new in self._joined(draft, Node(place, domains, open=True)):
             yield self._leaf(new, len(new.nodes) - 1, predicate, leaf, cost + 0.2)
 
     @staticmethod
@@ -210,9 +211,7 @@ class Assembler:
                 subject, object_ = (len(draft.nodes), index) if back else (index, len(draft.nodes))
                 cost = self._gap(node.place, place) + _direction(reading, mention, node.place, place, back=back)
                 link = Link(subject, predicate, object_, place=place, path=path)
-                yield replace(
-                    draft, nodes=(*draft.nodes, far), links=(*draft.links, link), cost=draft.cost + cost
-                )
+                yield replace(draft, nodes=(*draft.nodes, far), links=(*draft.links, link), cost=draft.cost + cost)
         if not draft.nodes:
             nodes = (Node(place, ends[0], open=True), Node(place, ends[1], open=True))
             yield replace(draft, nodes=nodes, links=(Link(0, predicate, 1, place=place, path=path),))
@@ -222,9 +221,10 @@ class Assembler:
     ) -> Iterator[Draft]:
         """A property that an earlier guess already brought in: the guess was right."""
         for number, link in enumerate(draft.links):
-            if link.predicate != predicate or link.place >= 0:
+            beside = link.place >= 0 and abs(link.place - place) == 1 and draft.nodes[link.object].terms
+            if link.predicate != predicate or (link.place >= 0 and not beside):
                 continue
-            back = _refund(draft, link, self._finder)
+            back = 0.0 if beside else _refund(draft, link, self._finder)
             wrong = _order_cost(reading, mention, draft.nodes[link.subject], draft.nodes[link.object])
             path = "+" if link.path or (reading.cues.chain and self._loops(predicate)) else ""
             links = (*draft.links[:number], replace(link, place=place, path=path), *draft.links[number + 1 :])

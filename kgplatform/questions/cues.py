@@ -64,11 +64,16 @@ class Cues:
     how_senses: tuple[str, ...] = ()
 
 
-_WH = re.compile(r"\b(?:what|which|who|whom|whose|where|when|how|list|name|show|give|find|tell|return)\b", re.IGNORECASE)
-_COUNT_EN = re.compile(r"\bhow many\b|\b(?:the )?(?:total )?number of\b|\bcount\b(?: of| the number of)?", re.IGNORECASE)
+_WH = re.compile(
+    r"\b(?:what|which|who|whom|whose|where|when|how|list|name|show|give|find|tell|return)\b", re.IGNORECASE
+)
+_COUNT_EN = re.compile(
+    r"\bhow many\b|\b(?:the )?(?:total )?number of\b|\bcount\b(?: of| the number of)?", re.IGNORECASE
+)
 _COUNT_ZH = re.compile(r"多少(?!钱|元|分|米|公里|岁|度)|几(?=[个家位名座条种所间门部处])|数一数|总数|数量|有几")
 _BOOLEAN_EN = re.compile(
-    r"^\W*(?:so |and |but )?(?:is|are|was|were|does|do|did|has|have|had|can|could|will)\b(?! you\b| we have\b|there any )", re.IGNORECASE
+    r"^\W*(?:so |and |but )?(?:is|are|was|were|does|do|did|has|have|had|can|could|will)\b(?! you\b| we have\b|there any )",
+    re.IGNORECASE,
 )
 _BOOLEAN_ZH = re.compile(r"吗|是否|是不是|有没有|能不能|可不可以|会不会|么[？?]?$")
 _ASKED_ZH = re.compile(r"哪些|哪个|哪几|哪里|哪儿|哪|什么|几个|几家|多少|啥|谁")
@@ -86,7 +91,10 @@ _CHAIN = re.compile(
     r"|全部先修|所有先修|先修链|链|间接|递归|最终",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"(?<![\w.])[$€£¥￥]?\s?(\d[\d,]*(?:\.\d+)?)\s*(k|m|万|million|thousand|亿|billion)?(?![\d])", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"(?<![A-Za-z0-9_.])[$€£¥￥]?\s?(\d[\d,]*(?:\.\d+)?)\s*((?:k|m|million|thousand|billion)(?![A-Za-z])|万|亿)?(?![\d])",
+    re.IGNORECASE,
+)
 _RANGE = re.compile(
     r"(?:\bbetween\s+)?[$€£¥￥]?(\d[\d,]*(?:\.\d+)?)\s*(?:元|块|小时|分|yuan)?\s*(?:-|–|~|～|—|至|到|\bto\b|\band\b)\s*[$€£¥￥]?(\d[\d,]*(?:\.\d+)?)",
     re.IGNORECASE,
@@ -97,8 +105,18 @@ _AFTER_ZH = (
     (re.compile(r"^\s*(?:元|块钱|块|分|米|公里|人|年|小时|星|学分)?\s*(?:以下|以内|之内|及以下|或更低)"), "<="),
     (re.compile(r"^\s*(?:年)?\s*(?:之前|以前|前)"), "<"),
     (re.compile(r"^\s*(?:年)?\s*(?:之后|以后|后)"), ">"),
-    (re.compile(r"^\s*(?:stars?|yuan|rmb|points?)?\s*(?:or more|and above|or above|or higher|plus|\+)", re.IGNORECASE), ">="),
-    (re.compile(r"^\s*(?:stars?|yuan|rmb|points?)?\s*(?:or less|or below|or lower|at most|and below)", re.IGNORECASE), "<="),
+    (
+        re.compile(
+            r"^\s*(?:stars?|yuan|rmb|points?)?\s*(?:or more|and above|or above|or higher|plus|\+)", re.IGNORECASE
+        ),
+        ">=",
+    ),
+    (
+        re.compile(
+            r"^\s*(?:stars?|yuan|rmb|points?)?\s*(?:or less|or below|or lower|at most|and below)", re.IGNORECASE
+        ),
+        "<=",
+    ),
 )
 _BEFORE_ZH = (
     (re.compile(r"(?:不到|低于|少于|小于|不足|不超过|未满|短于|早于)\s*$"), "<"),
@@ -108,19 +126,36 @@ _SCALE = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "万": 1e4, "亿"
 _NUMBER_WORDS = {
     word: number
     for number, listed in enumerate(
-        ("", "one 一", "two 两 二", "three 三", "four 四", "five 五", "six 六", "seven 七", "eight 八", "nine 九", "ten 十")
+        (
+            "",
+            "one 一",
+            "two 两 二",
+            "three 三",
+            "four 四",
+            "five 五",
+            "six 六",
+            "seven 七",
+            "eight 八",
+            "nine 九",
+            "ten 十",
+        )
     )
     for word in listed.split()
 }
 _ZH_SUPERLATIVE = re.compile(r"最(便宜|昂贵|贵|实惠|大|小|长|短|高|低|深|重|轻|老|早|晚|新|好|差|多|少|近|密集)")
-_HOW_ADJECTIVE = re.compile(r"\bhow (high|tall|long|big|large|deep|old|heavy|expensive|populous|dense|much)\b", re.IGNORECASE)
+_HOW_ADJECTIVE = re.compile(
+    r"\bhow (high|tall|long|big|large|deep|old|heavy|expensive|populous|dense|much)\b", re.IGNORECASE
+)
 _HOW_ZH = re.compile(r"多(高|长|大|深|重|贵|久|少钱)")
 
 
 def read_cues(text: str, tokens: list[Token], taken: frozenset[int]) -> Cues:
     """The cues of a question; ``taken`` tokens belong to names and are not read as cues."""
     used: set[int] = set()
-    superlatives = (*_english_superlatives(text, tokens, taken, used), *_chinese_superlatives(text, tokens, taken, used))
+    superlatives = (
+        *_english_superlatives(text, tokens, taken, used),
+        *_chinese_superlatives(text, tokens, taken, used),
+    )
     amounts = _amounts(text, tokens, taken, used)
     counting = _counting(text, tokens)
     asked = tuple(_places(tokens, m.end()) for m in (*_WH.finditer(text), *_ASKED_ZH.finditer(text)))
@@ -159,7 +194,7 @@ def _free(match: re.Match[str] | None, tokens: list[Token], taken: frozenset[int
 
 def _boolean(text: str) -> bool:
     if _BOOLEAN_ZH.search(text):
-        return not re.search(r"哪|什么|多少|几|谁|啥", text)
+        return not re.search(r"哪|什么|多少|几|谁|啥|推荐|帮我|想找|给我|知道吗|告诉|列出", text)
     return bool(_BOOLEAN_EN.search(text)) and not re.search(r"\b(?:which|what|who|how many)\b", text, re.IGNORECASE)
 
 
@@ -217,7 +252,9 @@ def _chinese_superlatives(
         used.update(places)
         word = match[1]
         if word in ("多", "少"):
-            found.append(Superlative(places[0], places[-1] + 1, 1 if word == "多" else -1, (), open=True, adjective=word))
+            found.append(
+                Superlative(places[0], places[-1] + 1, 1 if word == "多" else -1, (), open=True, adjective=word)
+            )
             continue
         senses, direction = ADJECTIVES.get(word, (("length",), -1))
         if word == "密集":
@@ -237,7 +274,16 @@ def _amounts(text: str, tokens: list[Token], taken: frozenset[int], used: set[in
         ranges.append((match.start(), match.end()))
         used.update(_covered(tokens, match.start(), end))
         found.append(
-            Amount(places[0], places[-1] + 1, "..", _plain(match[1], None), _plain(match[2], None), senses, compared=True, unit=unit)
+            Amount(
+                places[0],
+                places[-1] + 1,
+                "..",
+                _plain(match[1], None),
+                _plain(match[2], None),
+                senses,
+                compared=True,
+                unit=unit,
+            )
         )
     for match in _NUMBER.finditer(text):
         if any(start <= match.start() < end for start, end in ranges):

@@ -78,6 +78,7 @@ class QueryGraph:
     targets: tuple[int, ...] = ()
     form: str = "list"
     group: tuple[int, ...] = ()
+    unlike: tuple[tuple[int, int], ...] = ()
 
     def around(self, node: int) -> list[Link]:
         """The links of a node."""
@@ -198,6 +199,9 @@ class Writer:
             if link.negated and {link.subject, link.object} <= kept:
                 lines += self._negated(link, suffix)
         lines += [self._filter(c, suffix) for c in graph.comparisons if c.node in kept - hidden]
+        for one, other in graph.unlike:
+            if {one, other} <= kept:
+                lines.append(f"FILTER({self._name(one, suffix)} != {self._name(other, suffix)})")
         return lines
 
     def _hidden(self) -> frozenset[int]:

@@ -68,8 +68,7 @@ def read(text: str, names: NameIndex) -> Reading:
     weights = tuple(_weight(token.text) for token in tokens)
     things = names.things(tokens, text)
     terms = names.schema_terms(tokens, text)
-    spans = _trimmed((*things, *terms), tokens)
-    chosen = _best_cover(spans, tokens, weights)
+    chosen = _best_cover([*things, *terms], tokens, weights)
     mentions = [_mention(span, names) for span in chosen]
     unread = _misspelt(text, tokens, weights, mentions, names)
     mentions = sorted((*mentions, *unread), key=lambda m: m.first)
@@ -83,28 +82,6 @@ def _weight(word: str) -> float:
     if plain in FUNCTION_WORDS or plain in HAN_FUNCTION:
         return 0.0
     return 0.5 if has_han(plain) else 1.0
-
-
-def _trimmed(spans: tuple[Span, ...], tokens: list[Token]) -> list[Span]:
-    """Without schema spans that begin or end with a word that only joins."""
-    kept = []
-    for span in spans:
-        ends = (tokens[span.first].text.casefold(), tokens[span.last - 1].text.casefold())
-        schema = all(name.kind in ("class", "property") for name in span.names)
-        if schema and span.last - span.first > 1 and (_joins(ends[0], first=True) or _joins(ends[1], first=False)):
-            continue
-        kept.append(span)
-    return kept
-
-
-_MAY_END = frozenset(("by", "in", "for", "to", "from", "with", "on", "at", "about"))
-_MAY_BEGIN = frozenset(("how", "next", "good", "has", "number", "written", "next", "近"))
-
-
-def _joins(word: str, *, first: bool) -> bool:
-    if word in SUPERLATIVES and first:
-        return False
-    return (word in FUNCTION_WORDS or word in HAN_FUNCTION) and word not in (_MAY_BEGIN if first else _MAY_END)
 
 
 def _best_cover(spans: list[Span], tokens: list[Token], weights: tuple[float, ...]) -> list[Span]:
@@ -142,7 +119,7 @@ def _mention(span: Span, names: NameIndex) -> Mention:
     groups: dict[tuple[object, ...], list[Name]] = {}
     for name in sorted(span.names, key=lambda n: -n.score):
         if name.kind == "entity":
-            key: tuple[object, ...] = ("entity", names.types(name.term), round(name.score, 1))
+            key: tuple[object, ...] = ("entity", round(name.score, 1), _kin(name, groups, names))
         else:
             key = (name.kind, name.predicate, name.term if name.kind != "value" else "")
         groups.setdefault(key, []).append(name)
@@ -150,6 +127,15 @@ def _mention(span: Span, names: NameIndex) -> Mention:
     best = max(option.score for option in options)
     kept = [option for option in options if option.score >= best - 0.35]
     return Mention(span.first, span.last, tuple(sorted(kept, key=lambda o: -o.score)[:_OPTIONS]))
+
+
+def _kin(name: Name, groups: dict[tuple[object, ...], list[Name]], names: NameIndex) -> object:
+    """What tells a group of namesakes: a class they share."""
+    types = set(names.types(name.term))
+    for key, found in groups.items():
+        if key[:2] == ("entity", round(name.score, 1)) and types & set(names.types(found[0].term)):
+            return key[2]
+    return name.term
 
 
 def _misspelt(

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from pyoxigraph import BlankNode, Literal, NamedNode
+from pyoxigraph import Literal, NamedNode
 
 from kgplatform.ontology import Word, label_of
 from kgplatform.questions.schema import GraphFacts, SchemaView
-from kgplatform.questions.wording import FUNCTION_STEMS, FUNCTION_WORDS, HAN_FUNCTION, keys, parts
+from kgplatform.questions.wording import FUNCTION_STEMS, FUNCTION_WORDS, HAN_FUNCTION, keys, parts, senses
 from kgplatform.text import has_han, normalise, words
 from kgplatform.types import Linked
 from kgplatform.vocab import words_of_iri
@@ -70,6 +71,7 @@ class NameIndex:
     by_trigram: Mapping[str, frozenset[str]]
     terms: Mapping[tuple[str, ...], tuple[Name, ...]]
     starts: frozenset[str] = field(default_factory=frozenset)
+    forms: frozenset[tuple[str, ...]] = field(default_factory=frozenset)
 
     def label(self, term: object, language: str = "en") -> str:
         """The name of a thing in the language, or in any; a literal's own text."""
@@ -83,6 +85,14 @@ class NameIndex:
                 return self.schema.label(term, language)
             return words_of_iri(term.value)
         return str(term)
+
+    def knows(self, node: object) -> bool:
+        """Whether a node occurs in any statement of the graph."""
+        return node in self._nodes
+
+    @cached_property
+    def _nodes(self) -> frozenset[object]:
+        return frozenset(node for subject, _, object_ in self.facts.statements for node in (subject, object_))
 
     def types(self, term: object) -> tuple[NamedNode, ...]:
         """The classes of a thing."""
@@ -153,9 +163,19 @@ class NameIndex:
                         known = names.get((name.term, name.kind))
                         if known is None or known.score < score:
                             names[name.term, name.kind] = Name(name.term, score, name.kind)
-                if names and not _padded(tokens, first, last):
+                if names and not self._padded(tokens, text, first, last):
                     found.append(Span(first, last, _ranked(names.values())))
         return found
+
+    def _padded(self, tokens: list[Token], text: str, first: int, last: int) -> bool:
+        """Whether a stretch begins or ends with a function word that is no part of a form or sense."""
+        if last - first == 1:
+            return False
+        ends = (tokens[first].text.casefold(), tokens[last - 1].text.casefold())
+        if not any(end in FUNCTION_WORDS or end in HAN_FUNCTION for end in ends):
+            return False
+        phrase = tuple(parts(text[tokens[first].start : tokens[last - 1].end]))
+        return phrase not in self.forms and phrase not in senses()
 
     def link(self, question: str) -> tuple[Linked, ...]:
         """What the words of a question stand for, longest names first, every equally good candidate kept."""
@@ -193,14 +213,6 @@ def tokens_of(question: str) -> list[Token]:
     return found
 
 
-def _padded(tokens: list[Token], first: int, last: int) -> bool:
-    """Whether a longer stretch only adds function words to a shorter one."""
-    if last - first == 1:
-        return False
-    ends = (tokens[first].text.casefold(), tokens[last - 1].text.casefold())
-    return all(end in FUNCTION_WORDS and end not in ("by", "in") for end in ends)
-
-
 def _ranked(names: Iterable[Name]) -> tuple[Name, ...]:
     return tuple(sorted(names, key=lambda n: (-n.score, n.kind, str(n.term))))
 
@@ -231,6 +243,8 @@ class _Builder:
         self.exact: dict[str, dict[tuple[object, str], Name]] = defaultdict(dict)
         self.codes: dict[str, dict[tuple[object, str], Name]] = defaultdict(dict)
         self.terms: dict[tuple[str, ...], dict[tuple[object, str], Name]] = defaultdict(dict)
+
+        self.forms: set[tuple[str, ...]] = set()
 
     def add(self, text: str, name: Name) -> None:
         key = normalise(text)
@@ -291,6 +305,7 @@ class _Builder:
             weight = 1.0 if place < 2 else 0.95
             bare = _BRACKETS.sub(" ", form.text).strip() or form.text
             whole = parts(bare)
+            self.forms.add(tuple(whole))
             for key, by_sense in keys(bare):
                 shortened = 0.92 if any(p in FUNCTION_STEMS for p in whole) else 1.0
                 _keep(self.terms[key], Name(iri, weight * shortened * (0.9 if by_sense else 1.0), kind))
@@ -344,14 +359,5 @@ def name_index(facts: GraphFacts, schema: SchemaView) -> NameIndex:
         by_trigram={gram: frozenset(listed) for gram, listed in by_trigram.items()},
         terms={key: _ranked(found.values()) for key, found in builder.terms.items()},
         starts=frozenset(key[:1] for key in (*builder.exact, *builder.codes)),
+        forms=frozenset(builder.forms),
     )
-
-
-def is_thing(term: object) -> bool:
-    """Whether a term is a node rather than a literal."""
-    return isinstance(term, NamedNode | BlankNode)
-
-
-def named(iterator: Iterable[object]) -> Iterator[NamedNode]:
-    """The IRIs among terms."""
-    return (item for item in iterator if isinstance(item, NamedNode))

@@ -30,7 +30,9 @@ class PathFinder:
         self._steps: dict[frozenset[NamedNode], tuple[Step, ...]] = {}
         self._paths: dict[tuple[frozenset[NamedNode], frozenset[NamedNode]], tuple[tuple[Step, ...], ...]] = {}
         self.placing = frozenset(
-            iri for iri, term in schema.properties.items() if term.is_object and (term.transitive or _places(term.words))
+            iri
+            for iri, term in schema.properties.items()
+            if term.is_object and (term.transitive or _places(term.words))
         )
 
     def covers(self, types: Iterable[NamedNode]) -> frozenset[NamedNode]:
@@ -91,6 +93,8 @@ class PathFinder:
 def _places(words: Iterable[object]) -> bool:
     for word in words:
         text = getattr(word, "text", "")
-        if any(("~location",) == key or ("~part",) == key for key, _ in keys(text)) or text.casefold().startswith("in "):
+        if any(("~location",) == key or ("~part",) == key for key, _ in keys(text)) or text.casefold().startswith(
+            "in "
+        ):
             return True
     return False

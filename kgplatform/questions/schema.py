@@ -223,9 +223,7 @@ def read_facts(store: Store, ontology: Ontology) -> GraphFacts:
 
 def _bookkeeping(types: Mapping[object, list[NamedNode]], ontology: Ontology) -> set[object]:
     terms: set[object] = {
-        node
-        for node, found in types.items()
-        if any(t in _BOOKKEEPING_TYPES and t not in _KEPT_TYPES for t in found)
+        node for node, found in types.items() if any(t in _BOOKKEEPING_TYPES and t not in _KEPT_TYPES for t in found)
     }
     terms |= set(ontology.classes) | set(ontology.properties)
     return terms
@@ -238,7 +236,9 @@ def _name_properties(predicates: Iterable[NamedNode]) -> frozenset[NamedNode]:
 
 def _told_apart(
     kept: list[tuple[object, NamedNode, object]], terms: set[object], names: frozenset[NamedNode]
-) -> tuple[dict[object, tuple[Literal, ...]], dict[object, tuple[Literal, ...]], list[tuple[object, NamedNode, object]]]:
+) -> tuple[
+    dict[object, tuple[Literal, ...]], dict[object, tuple[Literal, ...]], list[tuple[object, NamedNode, object]]
+]:
     labels: dict[object, list[Literal]] = defaultdict(list)
     aliases: dict[object, list[Literal]] = defaultdict(list)
     named: dict[object, list[Literal]] = defaultdict(list)
@@ -323,9 +323,7 @@ def _classes(counts: Counter[NamedNode], ontology: Ontology) -> dict[NamedNode, 
         if term is not None and term.internal:
             continue
         words = term.words if term and term.words else (Word(words_of_iri(iri.value), ""),)
-        found[iri] = SchemaClass(
-            iri, words, term.comments if term else (), counts[iri], term.key if term else ()
-        )
+        found[iri] = SchemaClass(iri, words, term.comments if term else (), counts[iri], term.key if term else ())
     return found
 
 
@@ -366,9 +364,7 @@ def is_name(predicate: NamedNode) -> bool:
     return predicate in (*_NAMES, ALT_LABEL, COMMENT, TYPE, SUBCLASS_OF)
 
 
-def render(
-    schema: SchemaView, *, language: str = "en", budget_tokens: int = 3000, focus: Iterable[str] = ()
-) -> str:
+def render(schema: SchemaView, *, language: str = "en", budget_tokens: int = 3000, focus: Iterable[str] = ()) -> str:
     """The schema as text for a prompt: what the focus words are about first, then the most used, within the budget."""
     words = {word.casefold() for word in focus}
 
@@ -417,7 +413,9 @@ def _edge_lines(schema: SchemaView, iri: NamedNode, language: str, described: se
             described.add(predicate)
             comment = label_of(term.comments, language, "")
             words = " / ".join(dict.fromkeys(word.text for word in term.words[:4]))
-            samples = ("one of: " if term.closed else "e.g. ") + "; ".join(term.samples[: _ENUMERATION if term.closed else 3])
+            samples = ("one of: " if term.closed else "e.g. ") + "; ".join(
+                term.samples[: _ENUMERATION if term.closed else 3]
+            )
             extra = [words, f"unit {term.unit}" if term.unit else "", comment, samples if term.samples else ""]
             line += " (" + "; ".join(filter(None, extra)) + ")"
         lines.append(line)

@@ -29,7 +29,7 @@ border: border, neighbor, neighbour, adjacent, adjoin, surround, next to, share 
 traverse: traverse, run through, flow through, cross, go through, pass through, flow, run, wash, course through, runs, 流经, 穿过, 贯穿, 流过, 经过, 横穿, 流淌
 near: near, nearby, close to, around, next to, vicinity, 附近, 周边, 旁边, 靠近, 周围, 邻近
 capital: capital, 首都, 首府, 省会
-author: author, written by, write, wrote, authored by, by, publish, coauthor, writer, 作者, 撰写, 写
+author: author, written by, write, wrote, authored by, by, publish, writer, 作者, 撰写, 写
 publish: publish, published in, publication, appear, present, venue, 发表, 发表于, 出版
 cite: cite, reference, 引用
 about: about, topic, subject, keyphrase, keyword, concern, deal with, on, cover, 关于, 主题, 话题, 涉及, 有关
@@ -39,7 +39,6 @@ advise: advise, advisor, adviser, supervise, supervisor, 指导, 导师
 work: work, employ, employer, belong to, employed by, 工作, 任职, 就职
 offer: offer, provide, provided by, offered by, have, serve, available, list, 提供, 供应, 有
 food: food, cuisine, dish, meal, kind of food, food type, eat, 菜, 菜系, 美食, 吃
-number: number, quantity, amount, count, 数量, 个数
 date: date, when, day, 日期, 哪天, 什么时候, 何时
 year: year, 年份, 哪年, 哪一年, 年
 start: start, begin, open, opened, founded, establish, born, built, 开始, 开放, 成立, 建于, 创建
@@ -49,7 +48,7 @@ part: part of, belong, below, divided into, contain, include, consist, has part,
 salary: salary, earn, wage, pay, income, 工资, 薪水, 收入
 manage: manage, manager, head, lead, run by, direct report, boss, report to, 管理, 经理, 负责人, 主管
 expertise: expertise, expert, speciality, specialise, area of expertise, skilled, 专长, 擅长
-code: code, identifier, id, abbreviation, number, 代码, 编号, 编码, 代号
+code: code, identifier, id, abbreviation, 代码, 编号, 编码, 代号
 size: size, big, large, 大小, 规模, 多大
 capacity: capacity, seat, hold, 容量, 座位, 容纳
 operate: operate, operated by, fly, run by, operator, 运营, 执飞, 经营
@@ -78,6 +77,16 @@ paper: paper, article, publication, 论文, 文章
 course: course, class, 课程, 课
 student: student, 学生
 state: state, 州
+province: province, 省, 省份, 省级, 直辖市
+county: county, district, 县, 区, 区县, 县区, 县级
+township: township, 乡, 镇, 街道, 乡镇, 乡镇街道, 乡级, 街镇
+village: village, 村, 村庄
+room: room, classroom, 房间, 教室, 客房
+building: building, 建筑, 楼
+semester: semester, term, 学期
+title: title, 标题
+grade: grade, mark, 成绩
+street: street, road, 街, 路
 river: river, 河流, 河
 lake: lake, 湖泊, 湖
 mountain: mountain, peak, summit, mount, 山峰, 山脉, 山
@@ -235,7 +244,7 @@ def keys(text: str) -> tuple[tuple[tuple[str, ...], bool], ...]:
     return tuple(found.items())
 
 
-FUNCTION_STEMS = frozenset(stem(word) for word in FUNCTION_WORDS - {"name", "number", "total", "good"})
+FUNCTION_STEMS = frozenset(stem(word) for word in FUNCTION_WORDS - {"name", "total", "good"})
 
 
 def sense_keys(names: Iterable[str]) -> list[tuple[str, ...]]:

@@ -18,6 +18,7 @@ from typing import Any, Final
 from kgplatform.errors import WorkspaceError
 from kgplatform.protocols import Embedder
 from kgplatform.retrieval.terms import analyzer, latin, pairs, question_pairs, question_stems
+from kgplatform.text import language_of
 from kgplatform.types import Chunk
 from kgplatform.vectors import VectorIndex
 
@@ -96,9 +97,10 @@ class ChunkIndex:
         old = self._indexed()
         gone = [iri for iri in old if iri not in wanted]
         changed = {iri: entry for iri, entry in wanted.items() if old.get(iri) != entry[0]}
-        embedded = old.keys() if self._vectors is None else set(self._vectors)
-        stray = [iri for iri in embedded if iri not in wanted]
-        unembedded = [iri for iri in wanted if iri in changed or iri not in embedded]
+        meant = {iri for iri, (_, text, _) in wanted.items() if self._is_spoken(text)}
+        embedded = old.keys() & meant if self._vectors is None else set(self._vectors)
+        stray = [iri for iri in embedded if iri not in meant]
+        unembedded = [iri for iri in wanted if iri in meant and (iri in changed or iri not in embedded)]
         if not (gone or changed or stray or unembedded):
             return Synced(0, 0)
         with _writer(self._words, self._folder) as writer:
@@ -106,6 +108,10 @@ class ChunkIndex:
             self._sync_words(writer, gone, changed)
         self._digests = {iri: entry[0] for iri, entry in wanted.items()}
         return Synced(sum(iri not in old for iri in changed), len(gone))
+
+    def _is_spoken(self, text: str) -> bool:
+        """Whether the embedder knows the language of the text; a vector of a text it cannot read would mislead."""
+        return not self.languages or language_of(text) in self.languages
 
     def _sync_vectors(self, gone: Sequence[str], new: Mapping[str, tuple[str, str]]) -> None:
         if self._vectors is None or self.embedder is None:

@@ -1,0 +1,59 @@
+"""What tables and people describe, for texts and further tables to refer to: names, keys, classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyoxigraph import Literal, NamedNode
+
+from kgplatform.dataset import EvidenceDataset
+from kgplatform.documents.registry import NameKey
+from kgplatform.extraction.entities import EntityIndex
+from kgplatform.ontology import Ontology
+from kgplatform.store import DEFAULT_GRAPH
+from kgplatform.text import normalise
+from kgplatform.vocab import ALT_LABEL, LABEL, TYPE
+
+
+def known_entities(dataset: EvidenceDataset, ontology: Ontology) -> dict[NameKey, NamedNode]:
+    """The entities that tables and people describe, by class and normalised name."""
+    known: dict[NameKey, NamedNode] = {}
+    for label, type_, iri in _described(dataset, ontology):
+        known.setdefault((type_, normalise(label)), iri)
+    return known
+
+
+def _described(dataset: EvidenceDataset, ontology: Ontology) -> Iterator[tuple[str, NamedNode, NamedNode]]:
+    """Name, class and IRI of what has a name in a table graph or by hand."""
+    graphs = [g for g in dataset.store.graphs() if g == dataset.asserted or "/graph/table/" in g.value]
+    for graph in sorted(graphs, key=lambda g: g.value):
+        for predicate in (LABEL, ALT_LABEL):
+            for quad in dataset.store.quads(None, predicate, None, graph):
+                if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal):
+                    for type_ in _types(dataset, quad.subject, ontology):
+                        yield quad.object.value, type_, quad.subject
+
+
+def known_names(dataset: EvidenceDataset, ontology: Ontology) -> dict[str, NamedNode]:
+    """The names of the entities that tables and people describe, each with its class."""
+    return {label: type_ for label, type_, _ in _described(dataset, ontology)}
+
+
+def entity_index(dataset: EvidenceDataset, ontology: Ontology) -> EntityIndex:
+    """The entities that tables and people describe, by their names and keys, for further tables to refer to."""
+    index = EntityIndex(ontology, dataset.base)
+    for label, type_, iri in _described(dataset, ontology):
+        index.add(iri, type_, (label,))
+        index.call(iri)
+    keys = {key for class_ in ontology.classes.values() for key in class_.key}
+    for key in sorted(keys, key=lambda k: k.value):
+        for quad in dataset.store.quads(None, key, None, DEFAULT_GRAPH):
+            if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal):
+                for type_ in _types(dataset, quad.subject, ontology):
+                    index.add(quad.subject, type_, (quad.object.value,))
+    return index
+
+
+def _types(dataset: EvidenceDataset, subject: NamedNode, ontology: Ontology) -> list[NamedNode]:
+    found = (quad.object for quad in dataset.store.quads(subject, TYPE))
+    return sorted({t for t in found if isinstance(t, NamedNode) and t in ontology.classes}, key=lambda t: t.value)

@@ -1,0 +1,192 @@
+"""Entity linking: which names stand for one thing.
+
+Deterministic, over all that was read at once, and independent of the order in which it was read. A name is a class
+and a normalised text; names come together by text, code, alias, wording or spelling (see `candidates`), the surest
+pairs first, and never across disjoint classes, differing codes or points of the compass (see `grouping`). Two things
+taken for one are worse than one thing taken for two: the rules are strict.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from pyoxigraph import Literal, NamedNode, Triple
+
+from kgplatform.documents.registry import LinkedEntity, Linking, NameKey, NameLink
+from kgplatform.linking.candidates import Candidates
+from kgplatform.linking.grouping import Group, grouped, ways_from
+from kgplatform.linking.names import Name, Names, read_names, sort_key
+from kgplatform.linking.wording import Wording, row
+from kgplatform.ontology import Individual, Ontology, Word
+from kgplatform.protocols import Embedder
+from kgplatform.text import has_han, normalise
+from kgplatform.types import Extraction
+from kgplatform.vocab import CORE, DCTERMS, TYPE, XSD_DOUBLE, entity_iri
+
+
+def link_entities(
+    extractions: Iterable[Extraction],
+    *,
+    ontology: Ontology,
+    base: str,
+    known: Mapping[NameKey, NamedNode] | None = None,
+    embedder: Embedder | None = None,
+    similarity: float = 0.92,
+) -> Linking:
+    """The map from names to entities for everything that was read.
+
+    ``known`` are entities that the graph has from tables or loaded data, by class and normalised name: they keep
+    their IRIs. ``similarity`` (0..1) is the least likeness of two spellings that are no more than a slip apart; an
+    ``embedder``, where there is one, may raise it.
+
+    Raises:
+        ModelUnavailableError: the embedding model cannot be used.
+    """
+    names = read_names(extractions, ontology, known or {})
+    values = _values(names, ontology)
+    kept = Names({key: name for key, name in names.by_key.items() if key not in values}, names.within)
+    minting = _Minting(ontology, base, {name.text for name in kept})
+
+    wording = Wording(ontology)
+
+    def groups_of(names: Names) -> list[Group]:
+        return grouped(names, Candidates(names, ontology, wording, embedder=embedder, similarity=similarity))
+
+    # twice: the first time tells the class of a thing from all its names, and that tells more of their wording
+    groups = groups_of(_narrowed(kept, groups_of(kept), minting))
+    links = {key: NameLink(key[0], key[1], iri, 1.0, "value") for key, iri in values.items()}
+    entities: dict[NamedNode, LinkedEntity] = {}
+    for group in groups:
+        if not any(name.count for name in group.names):
+            continue  # known, and not mentioned anywhere
+        made = minting.entity(group)
+        entities[made.entity.iri] = made.entity
+        links.update(_links(group, made))
+    ordered = {key: links[key] for key in sorted(links, key=sort_key)}
+    return Linking(ordered, {iri: entities[iri] for iri in sorted(entities, key=lambda iri: iri.value)})
+
+
+def _values(names: Names, ontology: Ontology) -> dict[NameKey, NamedNode]:
+    """The names of the ontology's own named values, such as audiences and seasons."""
+    listed: dict[tuple[str, ...], list[Individual]] = {}
+    for individual in sorted(ontology.individuals.values(), key=lambda item: item.iri.value):
+        for words in {row(normalise(word.text)) for word in individual.words}:
+            listed.setdefault(words, []).append(individual)
+    found: dict[NameKey, NamedNode] = {}
+    for name in names:
+        for individual in listed.get(row(name.text), []):
+            if individual.types and ontology.fits(name.type, individual.types):
+                found.setdefault(name.key, individual.iri)
+    return found
+
+
+def _narrowed(names: Names, groups: Iterable[Group], minting: _Minting) -> Names:
+    """The names, each as of the class of its group."""
+    types = {name.key: minting.type(group) for group in groups for name in group.names}
+    return Names({key: replace(name, narrowed=types[key]) for key, name in names.by_key.items()}, names.within)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """An entity, and the name of it from which the way to the others is counted."""
+
+    entity: LinkedEntity
+    main: Name
+
+
+class _Minting:
+    """Gives groups their classes, labels and IRIs; no IRI twice."""
+
+    def __init__(self, ontology: Ontology, base: str, texts: set[str]) -> None:
+        self._ontology = ontology
+        self._base = base
+        self._texts = texts
+        self._taken: set[NamedNode] = set()
+
+    def entity(self, group: Group) -> _Made:
+        type_ = self.type(group)
+        labels = self._labels(group)
+        main = min(group.names, key=lambda name: (name.known is None, -name.count, sort_key(name.key)))
+        iri = min(group.known, key=lambda iri: iri.value) if group.known else self._iri(group, type_, labels)
+        self._taken.add(iri)
+        return _Made(LinkedEntity(iri, type_, labels), main)
+
+    def type(self, group: Group) -> NamedNode:
+        """The most specific class; of several that do not lie above one another, the one mentioned most."""
+        counts: Counter[NamedNode] = Counter()
+        for name in group.names:
+            counts[name.type] += name.count
+        lowest = [t for t in counts if not any(t != o and t in self._ontology.superclasses(o) for o in counts)]
+        return min(lowest or counts, key=lambda iri: (-counts[iri], iri.value))
+
+    def _labels(self, group: Group) -> tuple[Word, ...]:
+        """In each language the name used most; where there is none, what the names are also called.
+
+        What the graph itself calls an entity stays its label: another one in that language would be a second.
+        """
+        forms: dict[str, Counter[str]] = {"en": Counter(), "zh": Counter()}
+        aliases: dict[str, Counter[str]] = {"en": Counter(), "zh": Counter()}
+        fixed = {name.text for name in group.names if name.known}
+        settled = {_language(text) for text in fixed}
+        for name in group.names:
+            for text, count in name.forms.items():
+                if name.text in fixed or _language(text) not in settled:
+                    forms[_language(text)][text] += count
+            for text, count in name.aliases.items():
+                if _language(text) not in settled and normalise(text) not in self._texts:
+                    aliases[_language(text)][text] += count
+        found = [Word(_most_used(forms[lang] or aliases[lang]), lang) for lang in forms if forms[lang] or aliases[lang]]
+        return tuple(found) if any(forms.values()) else ()
+
+    def _iri(self, group: Group, type_: NamedNode, labels: tuple[Word, ...]) -> NamedNode:
+        texts = [word.text for word in labels] + [name.text for name in group.names]
+        tried = [entity_iri(self._base, type_, text) for text in texts]
+        tried += [entity_iri(self._base, name.type, name.text) for name in group.names]
+        return next((iri for iri in tried if iri not in self._taken), tried[-1])
+
+
+def _language(text: str) -> str:
+    return "zh" if has_han(text) else "en"
+
+
+def _most_used(texts: Counter[str]) -> str:
+    return min(texts, key=lambda text: (-texts[text], -len(text), text))
+
+
+def _links(group: Group, made: _Made) -> dict[NameKey, NameLink]:
+    ways = ways_from(made.main.key, group.pairs)
+    found: dict[NameKey, NameLink] = {}
+    for name in group.names:
+        if name.count:
+            score, method = ways[name.key]
+            if made.main.known and method == "exact":
+                method = "known"
+            found[name.key] = NameLink(*name.key, made.entity.iri, score, method)
+    return found
+
+
+def link_triples(linking: Linking, base: str) -> list[Triple]:
+    """What was merged, as `core:Link` nodes with score and method, for ``graph/links``.
+
+    A link goes from the IRI that a name would have by itself to the entity it was taken for; that IRI is retired and
+    says so (`dcterms:isReplacedBy`).
+    """
+    found: list[Triple] = []
+    for link in linking.names.values():
+        own = entity_iri(base, link.type, link.name)
+        if own == link.entity or own in linking.entities or link.method == "value":
+            continue
+        digest = hashlib.sha256(f"{own.value}\x1f{link.entity.value}".encode()).hexdigest()[:16]
+        node = NamedNode(f"{base}link/{digest}")
+        found += [
+            Triple(node, TYPE, NamedNode(f"{CORE}Link")),
+            Triple(node, NamedNode(f"{CORE}linkFrom"), own),
+            Triple(node, NamedNode(f"{CORE}linkTo"), link.entity),
+            Triple(node, NamedNode(f"{CORE}score"), Literal(repr(link.score), datatype=XSD_DOUBLE)),
+            Triple(node, NamedNode(f"{CORE}method"), Literal(link.method)),
+            Triple(own, NamedNode(f"{DCTERMS}isReplacedBy"), link.entity),
+        ]
+    return list(dict.fromkeys(found))

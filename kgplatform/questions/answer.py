@@ -1,0 +1,380 @@
+"""Asks a question of a graph: translated, checked, run, put into words, with the passages it rests on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from pyoxigraph import NamedNode
+
+from kgplatform.dataset import EvidenceDataset
+from kgplatform.errors import ModelError, QueryError
+from kgplatform.ontology import Ontology
+from kgplatform.protocols import ChatModel, Message
+from kgplatform.questions.names import NameIndex, name_index
+from kgplatform.questions.repair import mended
+from kgplatform.questions.schema import SchemaView, read_facts, schema_view
+from kgplatform.questions.support import FindEvidence, supporting
+from kgplatform.questions.synthesis import phrases, said, unsupported, values_of
+from kgplatform.questions.translate_builtin import BuiltinTranslator, Translation, is_empty
+from kgplatform.questions.translate_model import Solved, draft, shipped_examples, similar
+from kgplatform.store import Store
+from kgplatform.text import language_of
+from kgplatform.types import (
+    Answer,
+    Attempt,
+    Clarification,
+    Evidence,
+    Linked,
+    Query,
+    Question,
+    QuestionKind,
+    Solutions,
+    Term,
+    Usage,
+    Verdict,
+)
+
+_LONGEST_QUESTION = 2_000
+_SURE_ENOUGH = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What answering needs to know of a graph; good for one version of the store."""
+
+    schema: SchemaView
+    names: NameIndex
+    translator: BuiltinTranslator
+
+
+def knowledge(store: Store, ontology: Ontology) -> Knowledge:
+    """The schema view, name index and translator of the default graph, from one pass over it."""
+    facts = read_facts(store, ontology)
+    schema = schema_view(facts, ontology)
+    names = name_index(facts, schema)
+    return Knowledge(schema, names, BuiltinTranslator(names))
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSettings:
+    """Limits of answering."""
+
+    max_rows: int = 1_000
+    repairs: int = 2
+    passages: int = 5
+    examples: int = 3
+    schema_tokens: int = 3_000
+    phrased_by_model: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionParts:
+    """What `ask` works with; ``find`` gives the passage of a statement in a graph, ``retrieve`` passages for a text."""
+
+    dataset: EvidenceDataset
+    ontology: Ontology
+    knowledge: Knowledge
+    run: Callable[[str], Solutions]
+    find: FindEvidence
+    model: ChatModel | None = None
+    retrieve: Callable[[str, int], list[Evidence]] | None = None
+    examples: Sequence[Solved] | None = None
+    settings: QuestionSettings = field(default_factory=QuestionSettings)
+
+
+def ask(text: str, *, parts: QuestionParts) -> Answer:
+    """The answer to a question in natural language, whatever the text is; it never writes."""
+    began = time.perf_counter()
+    asking = _Asking(parts, text)
+    answer = asking.answer()
+    seconds = time.perf_counter() - began
+    return replace(answer, usage=replace(answer.usage, seconds=seconds), trace=tuple(asking.trace))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A query that ran, with its rows."""
+
+    query: Query
+    solutions: Solutions
+    confidence: float
+    model: str | None = None
+    kind: QuestionKind = QuestionKind.LIST
+    target: Translation | None = None
+
+
+class _Asking:
+    """One question on its way to an answer."""
+
+    def __init__(self, parts: QuestionParts, text: str) -> None:
+        self._parts = parts
+        self._names = parts.knowledge.names
+        self._text = text.strip()[:_LONGEST_QUESTION]
+        self._language = "zh" if language_of(self._text) == "zh" else "en"
+        self._usage = Usage()
+        self._linked: tuple[Linked, ...] = ()
+        self._original = text
+        self.trace: list[str] = []
+        if len(text.strip()) > _LONGEST_QUESTION:
+            self.trace.append(f"only the first {_LONGEST_QUESTION:,} characters of the question were read")
+
+    def _label(self, term: Term) -> str:
+        return self._names.label(term, self._language)
+
+    def answer(self) -> Answer:
+        if not any(character.isalnum() for character in self._text):
+            empty = "请提出一个问题。" if self._language == "zh" else "There is no question to answer."
+            return self._unanswerable(empty, None, ())
+        self._linked = self._names.link(self._text)
+        found = self._by_model()
+        if found is None:
+            return self._by_builtin()
+        return self._answered(found)
+
+    # with a model
+
+    def _by_model(self) -> _Found | None:
+        model = self._parts.model
+        if model is None:
+            return None
+        try:
+            return self._from_model(model)
+        except ModelError as error:
+            self.trace.append(f"the model did not help ({error}); the built-in translator was used")
+            return None
+
+    def _from_model(self, model: ChatModel) -> _Found | None:
+        settings = self._parts.settings
+        pool = shipped_examples() if self._parts.examples is None else self._parts.examples
+        drafted = draft(
+            self._text,
+            self._linked,
+            names=self._names,
+            model=model,
+            examples=similar(self._text, pool, self._names, settings.examples),
+            schema_tokens=settings.schema_tokens,
+        )
+        self._usage += drafted.usage
+        repair = mended(
+            self._text,
+            drafted.text,
+            names=self._names,
+            model=model,
+            rounds=settings.repairs,
+            prefixes=self._parts.dataset.store.prefixes,
+        )
+        self._usage += repair.usage
+        self.trace.append(
+            f"model {model.name}: {len(repair.attempts)} draft(s), {'sound' if repair.sound else 'unsound'}"
+        )
+        if not repair.sound:
+            self.trace.append("the model's query was not run; the built-in translator was used")
+            return None
+        solutions = self._ran(repair.text)
+        if solutions is None or is_empty(solutions):
+            self.trace.append("the model's query gave nothing; the built-in translator was used")
+            return None
+        confidence = 0.9 - 0.1 * (len(repair.attempts) - 1)
+        return _Found(Query(repair.text, "", repair.attempts), solutions, confidence, model.name, _kind_of(repair.text))
+
+    def _ran(self, query: str) -> Solutions | None:
+        try:
+            return self._parts.run(query)
+        except QueryError as error:
+            self.trace.append(f"not run: {error}")
+            return None
+
+    # without
+
+    def _by_builtin(self) -> Answer:
+        translations = self._parts.knowledge.translator.translate(self._text, run=self._parts.run)
+        if not translations:
+            return self._nothing_linked()
+        best = translations[0]
+        self.trace.append(f"built-in: {len(translations)} reading(s); read as: {best.reading}")
+        if best.uncovered:
+            self.trace.append(f"not understood: {', '.join(best.uncovered[:8])}")
+        attempts = tuple(Attempt(item.text) for item in translations[1:3])
+        query = Query(best.text, best.reading, attempts)
+        if best.confidence < _SURE_ENOUGH and not best.empty:
+            return self._unanswerable(self._not_understood(best), query, best.uncovered, confidence=best.confidence)
+        solutions = self._ran(best.text)
+        if solutions is None or is_empty(solutions):
+            return self._unanswerable(self._empty(best), query, best.uncovered, confidence=best.confidence)
+        found = _Found(query, solutions, best.confidence, kind=_kind_of(best.text), target=best)
+        clarification = self._ambiguous(best)
+        return self._answered(found, clarification)
+
+    def _ambiguous(self, best: Translation) -> Clarification | None:
+        """A question back, where one name stands for several things equally well."""
+        several = [node for node in best.graph.nodes if len(node.terms) > 1 and not node.literal]
+        if not several or best.graph.form == "count":
+            return None
+        options = tuple(self._described(term) for term in several[0].terms[:8] if isinstance(term, NamedNode))
+        name = self._label(several[0].terms[0])
+        question = f"“{name}”指的是哪一个？" if self._language == "zh" else f"Which “{name}” do you mean?"
+        return Clarification(question, options) if len(options) > 1 else None
+
+    def _described(self, term: NamedNode) -> str:
+        """A thing's label with what tells it from its namesakes: its class and a neighbour."""
+        types = [self._names.schema.label(t, self._language) for t in self._names.types(term)[:1]]
+        beside = []
+        for quad in self._parts.dataset.store.quads(term):
+            if isinstance(quad.object, NamedNode) and quad.predicate in self._names.schema.properties:
+                beside.append(f"{self._names.schema.label(quad.predicate, self._language)} {self._label(quad.object)}")
+        detail = ", ".join([*types, *sorted(set(beside))[:1]])
+        return f"{self._label(term)} ({detail})" if detail else self._label(term)
+
+    # in words
+
+    def _answered(self, found: _Found, clarification: Clarification | None = None) -> Answer:
+        solutions = found.solutions
+        limit = self._parts.settings.max_rows
+        if len(solutions.rows) > limit:
+            solutions = replace(solutions, rows=solutions.rows[:limit], truncated=True)
+        evidence = self._evidence(found.query.text, solutions)
+        text = said(solutions, self._label, self._language, unit=self._unit(found))
+        model = found.model
+        if model is not None and self._parts.settings.phrased_by_model and self._parts.model is not None:
+            text = self._phrased(self._parts.model, text, solutions, evidence)
+        confidence = self._assessed(found, evidence)
+        verdict = Verdict.ANSWERED
+        if clarification is not None:
+            verdict, confidence = Verdict.UNCLEAR, min(confidence, 0.5)
+            text = f"{clarification.question} {text}"
+        return Answer(
+            text=text,
+            question=Question(self._original, self._language, found.kind, self._linked),
+            verdict=verdict,
+            confidence=confidence,
+            using="sparql",
+            query=found.query,
+            solutions=solutions,
+            values=values_of(solutions, self._label, self._language),
+            evidence=evidence,
+            clarification=clarification,
+            model=model,
+            usage=self._usage,
+        )
+
+    def _evidence(self, query: str, solutions: Solutions) -> tuple[Evidence, ...]:
+        answers = [term for row in solutions.rows[:50] for term in row if term is not None]
+        return supporting(
+            query,
+            self._parts.dataset,
+            run=self._parts.run,
+            find=self._parts.find,
+            answers=answers,
+            prefixes=self._parts.dataset.store.prefixes,
+        )
+
+    def _assessed(self, found: _Found, evidence: tuple[Evidence, ...]) -> float:
+        confidence = found.confidence
+        if found.solutions.boolean is False or _only_zero(found.solutions):
+            confidence -= 0.15
+        if evidence:
+            confidence += 0.03
+        return round(max(0.05, min(0.98, confidence)), 3)
+
+    def _unit(self, found: _Found) -> str:
+        """The unit that the ontology gives the one measured property shown."""
+        graph = found.target.graph if found.target else None
+        if graph is None or len(graph.targets) != 1 or graph.form == "count":
+            return ""
+        for link in graph.links:
+            if link.object == graph.targets[0]:
+                term = self._names.schema.properties.get(link.predicate)
+                return term.unit if term else ""
+        return ""
+
+    def _phrased(self, model: ChatModel, plain: str, solutions: Solutions, evidence: tuple[Evidence, ...]) -> str:
+        """The answer as the model words it, unless it says more than the rows and passages do."""
+        allowed = [plain, self._text, *(item.quote for item in evidence)]
+        allowed += values_of(solutions, self._label, self._language)
+        instruction = (
+            "Answer the question in one or two sentences, in its language, from the result only. "
+            "Add no name, number or judgement that the result does not hold."
+        )
+        content = f"Question: {self._text}\n\nResult: {plain}"
+        try:
+            completion = model.complete([Message("system", instruction), Message("user", content)])
+        except ModelError as error:
+            self.trace.append(f"worded without the model: {error}")
+            return plain
+        self._usage += completion.usage
+        text = completion.text.strip()
+        made_up = unsupported(text, allowed)
+        if made_up or not text:
+            self.trace.append(f"the model's wording was dropped: it said {', '.join(made_up[:3]) or 'nothing'}")
+            return plain
+        return text
+
+    # where there is no answer
+
+    def _nothing_linked(self) -> Answer:
+        words = phrases(self._language)
+        tokens = self._parts.knowledge.translator.read(self._text).uncovered()
+        said_ = words["unlinked"].format(words=", ".join(tokens[:6]) or self._text[:60])
+        return self._unanswerable(said_ + self._near(tokens), None, tokens)
+
+    def _not_understood(self, best: Translation) -> str:
+        words = phrases(self._language)
+        return words["unlinked"].format(words=", ".join(best.uncovered[:6]) or self._text[:60]) + self._near(
+            best.uncovered
+        )
+
+    def _empty(self, best: Translation) -> str:
+        words = phrases(self._language)
+        read = f"（理解为：{best.reading}）" if self._language == "zh" else f" (Read as: {best.reading}.)"
+        return words["nothing"] + read + (self._near(best.uncovered) if best.uncovered else "")
+
+    def _near(self, tokens: Sequence[str]) -> str:
+        near = [self._label(name.term) for token in tokens[:4] for name in self._names.near(token, 2)]
+        listed = list(dict.fromkeys(near))[:4]
+        return phrases(self._language)["nearest"].format(names=", ".join(listed)) if listed else ""
+
+    def _unanswerable(
+        self, text: str, query: Query | None, uncovered: Sequence[str], *, confidence: float = 0.0
+    ) -> Answer:
+        passages: list[Evidence] = []
+        if self._parts.retrieve is not None and self._text:
+            passages = self._parts.retrieve(self._text, self._parts.settings.passages)
+        if passages:
+            nearest = (
+                "最接近的段落见下，但不能直接作答。"
+                if self._language == "zh"
+                else "The nearest passages are shown; they may help."
+            )
+            text = f"{text} {nearest}"
+        if uncovered:
+            self.trace.append(f"no word of the graph for: {', '.join(uncovered[:8])}")
+        return Answer(
+            text=text,
+            question=Question(
+                self._original, self._language, QuestionKind.PASSAGE if passages else QuestionKind.LIST, self._linked
+            ),
+            verdict=Verdict.UNANSWERABLE,
+            confidence=round(min(confidence, 0.3), 3),
+            using="passages" if passages else "sparql",
+            query=query,
+            evidence=tuple(passages),
+            usage=self._usage,
+        )
+
+
+def _only_zero(solutions: Solutions) -> bool:
+    return len(solutions.rows) == 1 and [getattr(t, "value", "") for t in solutions.rows[0]] == ["0"]
+
+
+def _kind_of(query: str) -> QuestionKind:
+    upper = query.lstrip().upper()
+    head = upper.partition("{")[0]
+    if "ASK" in head.split():
+        return QuestionKind.BOOLEAN
+    if "COUNT(" in head:
+        return QuestionKind.COUNT
+    if any(f"{name}(" in head for name in ("AVG", "SUM", "MIN", "MAX")):
+        return QuestionKind.AGGREGATE
+    return QuestionKind.SUPERLATIVE if "MAX(" in upper or "MIN(" in upper else QuestionKind.LIST

@@ -1,0 +1,124 @@
+"""Which property an adjective measures: by what the ontology says in its comments, by its words, by its unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyoxigraph import NamedNode
+
+from kgplatform.questions.cues import Amount, read_cues
+from kgplatform.questions.names import NameIndex, tokens_of
+from kgplatform.questions.schema import SchemaProperty
+from kgplatform.questions.wording import SUPERLATIVES, sense_keys, stem
+
+_CLAUSE = re.compile(r"[;.。；](?=\s|$|[^\d])")
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """What an adjective means of a class, as its comment says: a property compared with a number."""
+
+    predicate: NamedNode
+    amount: Amount
+
+
+class Measures:
+    """Finds the measured properties of the classes of one graph."""
+
+    def __init__(self, names: NameIndex) -> None:
+        self._names = names
+        self._schema = names.schema
+
+    def literal_properties(self, types: Iterable[NamedNode]) -> list[SchemaProperty]:
+        """The properties with literal values that things of these classes have, the most frequent first."""
+        counts: dict[NamedNode, int] = {}
+        for iri in types:
+            for edge in self._schema.outgoing.get(iri, ()):
+                if edge.literal and edge.predicate in self._schema.properties:
+                    counts[edge.predicate] = counts.get(edge.predicate, 0) + edge.count
+        ranked = sorted(counts, key=lambda p: (-counts[p], p.value))
+        return [self._schema.properties[p] for p in ranked]
+
+    def by_senses(
+        self, types: Iterable[NamedNode], senses: Iterable[str], *, adjective: str = "", ordered: bool = True
+    ) -> NamedNode | None:
+        """The property of these classes that measures one of the senses, the first sense first."""
+        listed = tuple(types)
+        candidates = [p for p in self.literal_properties(listed) if not ordered or p.numeric or p.temporal]
+        known = {p.iri for p in candidates}
+        told = self._told(listed, adjective, known) if adjective else None
+        if told is not None:
+            return told
+        for key in sense_keys(senses):
+            scored = [n for n in self._names.terms.get(key, ()) if n.term in known]
+            if scored:
+                best = max(scored, key=lambda n: (n.score, -len(str(n.term))))
+                assert isinstance(best.term, NamedNode)
+                return best.term
+        if "date" in tuple(senses) or "time" in tuple(senses):
+            return next((p.iri for p in candidates if p.temporal), None)
+        return None
+
+    def by_unit(self, types: Iterable[NamedNode], unit: str) -> NamedNode | None:
+        """The property of these classes whose ontology unit is the one named."""
+        wanted = stem(unit) if unit else ""
+        currency = {"元", "块", "块钱", "yuan", "rmb", "cny"}
+        for term in self.literal_properties(types):
+            own = term.unit.casefold()
+            if wanted and own and (stem(own) == wanted or (unit.casefold() in currency and own in currency)):
+                return term.iri
+        return None
+
+    def _told(self, types: Iterable[NamedNode], adjective: str, known: set[NamedNode]) -> NamedNode | None:
+        """The property that a class comment names for "largest" and the like."""
+        wanted = {stem(adjective), *(stem(word) for word, base in SUPERLATIVES.items() if base == adjective)}
+        for clause in self._clauses(types):
+            if wanted & {stem(token.text) for token in tokens_of(clause)}:
+                found = self._property_in(clause, known)
+                if found is not None:
+                    return found
+        return None
+
+    def _clauses(self, types: Iterable[NamedNode]) -> Iterable[str]:
+        for iri in types:
+            term = self._schema.classes.get(iri)
+            for comment in term.comments if term else ():
+                yield from filter(None, (part.strip() for part in _CLAUSE.split(comment.text)))
+
+    def _property_in(self, clause: str, known: set[NamedNode]) -> NamedNode | None:
+        best: tuple[float, int, NamedNode] | None = None
+        for span in self._names.schema_terms(tokens_of(clause), clause):
+            for name in span.names:
+                if name.kind == "property" and isinstance(name.term, NamedNode) and name.term in known:
+                    candidate = (name.score, span.last, name.term)
+                    if best is None or candidate[:2] > best[:2]:
+                        best = candidate
+        return best[2] if best else None
+
+    def convention(self, types: Iterable[NamedNode], word: str) -> Convention | None:
+        """What the comments of the classes say that the word means, if they put it as a number."""
+        listed = tuple(types)
+        known = {p.iri for p in self.literal_properties(listed) if p.numeric}
+        wanted = stem(word)
+        for clause, said in self._defining(listed):
+            tokens = tokens_of(clause)
+            if wanted not in {stem(token.text) for token in tokens}:
+                continue
+            amounts = [a for a in read_cues(clause, tokens, frozenset()).amounts if a.compared]
+            if not amounts:
+                continue
+            predicate = said or self._property_in(clause, known) or self.by_senses(listed, amounts[0].senses)
+            if predicate in known and predicate is not None:
+                return Convention(predicate, amounts[0])
+        return None
+
+    def _defining(self, types: tuple[NamedNode, ...]) -> Iterable[tuple[str, NamedNode | None]]:
+        """The clauses of the comments of classes, and of their measured properties with the property."""
+        for clause in self._clauses(types):
+            yield clause, None
+        for term in self.literal_properties(types):
+            for comment in term.comments if term.numeric else ():
+                for part in _CLAUSE.split(comment.text):
+                    yield part.strip(), term.iri

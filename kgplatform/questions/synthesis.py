@@ -1,0 +1,113 @@
+"""Sentences from rows, in the question's language: nothing is said that the rows do not hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from pyoxigraph import BlankNode, Literal
+
+from kgplatform.text import normalise
+from kgplatform.types import Solutions, Term
+
+_SHOWN = 12
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NAME_EN = re.compile(r"\b[A-ZÀ-Þ][\w'’.-]*(?:\s+(?:of|the|de|and)?\s*[A-ZÀ-Þ][\w'’.-]*)*")
+_QUOTED = re.compile(r"[「『“\"《]([^」』”\"》]{1,60})[」』”\"》]")
+_FRACTION = re.compile(r"-?\d+\.\d{3,}")
+
+_WORDS = {
+    "en": {
+        "yes": "Yes.",
+        "no": "No.",
+        "many": "{count} found, among them {shown}.",
+        "nothing": "The graph does not say.",
+        "unlinked": "I could not link {words} to anything in the graph.",
+        "nearest": " Closest names: {names}.",
+        "zero": "0",
+        "and": ", ",
+        "cell": " · ",
+    },
+    "zh": {
+        "yes": "是。",
+        "no": "否。",
+        "many": "共 {count} 个，其中有：{shown}。",
+        "nothing": "图谱中没有相关信息。",
+        "unlinked": "图谱中找不到与“{words}”对应的内容。",
+        "nearest": "最接近的名称：{names}。",
+        "zero": "0",
+        "and": "、",
+        "cell": " · ",
+    },
+}
+
+
+def phrases(language: str) -> Mapping[str, str]:
+    """The built-in wording in a language, English where it has none."""
+    return _WORDS.get(language, _WORDS["en"])
+
+
+def value_of(term: Term, label: Callable[[Term], str]) -> str:
+    """A term as an answer value: a label, or a literal as it is written."""
+    return term.value if isinstance(term, Literal) else label(term)
+
+
+def values_of(solutions: Solutions, label: Callable[[Term], str], language: str) -> tuple[str, ...]:
+    """The flat list of answer values, each once, in the order of the rows; columns after each other."""
+    if solutions.boolean is not None:
+        said = phrases(language)["yes" if solutions.boolean else "no"]
+        return (said.rstrip("。."),)
+    found = [
+        value_of(term, label)
+        for row in solutions.rows
+        for term in row
+        if term is not None and not isinstance(term, BlankNode)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def said(
+    solutions: Solutions, label: Callable[[Term], str], language: str, *, unit: str = "", total: int | None = None
+) -> str:
+    """The rows as a sentence: all of a short list, the number and the first ones of a long one."""
+    words = phrases(language)
+    if solutions.boolean is not None:
+        return words["yes" if solutions.boolean else "no"]
+    rows = [[_shown(value_of(t, label), t, unit) for t in row if t is not None] for row in solutions.rows]
+    lines = list(dict.fromkeys(words["cell"].join(row) for row in rows if row))
+    if not lines:
+        return words["nothing"]
+    if len(lines) <= _SHOWN:
+        text = words["and"].join(lines)
+        return text + ("。" if language == "zh" else ".") if not text.endswith((".", "。")) else text
+    count = f"{total or len(lines)}{'+' if solutions.truncated else ''}"
+    return words["many"].format(count=count, shown=words["and"].join(lines[:_SHOWN]))
+
+
+def _shown(value: str, term: Term, unit: str) -> str:
+    if not isinstance(term, Literal) or not term.datatype.value.endswith(("#integer", "#decimal", "#double", "#float")):
+        return value
+    number = f"{float(value):.2f}".rstrip("0").rstrip(".") if _FRACTION.fullmatch(value) else value
+    return f"{number} {unit}".strip()
+
+
+def unsupported(text: str, allowed: Iterable[str]) -> tuple[str, ...]:
+    """The names and numbers in a text that occur nowhere in the allowed texts: what a model made up."""
+    source = " ".join(allowed)
+    plain = normalise(source)
+    numbers = {_digits(match) for match in _NUMBER.findall(source)}
+    found = [number for number in _NUMBER.findall(text) if _digits(number) not in numbers]
+    for match in _NAME_EN.finditer(text):
+        name = match.group().rstrip(".'’-")
+        opening = match.start() == 0 or text[: match.start()].rstrip().endswith((".", "!", "?", ":", "\n", "-", "*"))
+        if normalise(name) in plain or (opening and " " not in name):
+            continue
+        if not all(normalise(part) in plain for part in name.split()):
+            found.append(name)
+    found += [name for name in _QUOTED.findall(text) if normalise(name) not in plain]
+    return tuple(dict.fromkeys(found))
+
+
+def _digits(number: str) -> str:
+    plain = number.replace(",", "")
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain

@@ -1,0 +1,125 @@
+"""The Ask page and ``/api/ask``: a question in, an answer with its steps, query, rows and passages out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, redirect, request, url_for
+
+from kgplatform.describing import Labels
+from kgplatform.questions import rendering
+from kgplatform.types import Answer, Evidence, Verdict
+from kgplatform.web import addresses
+from kgplatform.web.citing import Segment, cited, marks_of
+from kgplatform.web.endpoint import problem
+from kgplatform.web.frame import language, page
+from kgplatform.web.needs import Graph
+from kgplatform.web.overview import Lately
+from kgplatform.web.starters import starters
+from kgplatform.web.tables import Cell, Table, table
+
+MAX_QUESTION_CHARACTERS = 1000
+_NEAREST = 3
+_CLASSES_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An answer, ready for its page: the sentence cut up, the rows as cells with the numbers of their sources."""
+
+    answer: Answer
+    sentence: list[Segment]
+    table: Table
+    row_marks: list[tuple[int, ...]]
+    sources: tuple[Evidence, ...]
+    nearest: tuple[Evidence, ...]
+    understood: list[Cell]
+    valid_drafts: int
+    drafts: int
+
+
+def blueprint(kg: Graph, lately: Lately) -> Blueprint:
+    """The routes of the Ask page."""
+    routes = Blueprint("asking", __name__)
+
+    @routes.get("/")
+    def home() -> Any:
+        question = request.args.get("question", "").strip()
+        if question:
+            return redirect(addresses.of_question(question), 303)
+        overview = lately.overview()
+        labels = Labels(kg.dataset, kg.ontology, language())
+        counts = [(labels.reference(iri), number) for iri, number in list(overview.classes.items())[:_CLASSES_SHOWN]]
+        records = kg.registry.documents()
+        return page(
+            "home.html",
+            kg.base,
+            overview=overview,
+            counts=counts,
+            documents=len(records),
+            updated=max((record.updated for record in records), default=""),
+            starters=starters(kg, overview, language()),
+        )
+
+    @routes.get("/ask")
+    def ask() -> Any:
+        question = request.args.get("question", "").strip()
+        if not question:
+            return redirect(url_for("asking.home"), 303)
+        if len(question) > MAX_QUESTION_CHARACTERS:
+            return page("too_long.html", kg.base, status=400, question=question, limit=MAX_QUESTION_CHARACTERS)
+        return page("answer.html", kg.base, question=question, shown=_shown(kg, kg.ask(question)))
+
+    @routes.route("/api/ask", methods=["GET", "POST"])
+    def api_ask() -> Response:
+        question = _asked()
+        if not isinstance(question, str) or not question.strip():
+            return problem(400, "Bad request", 'send {"question": "…"} as JSON, or ?question=…')
+        if len(question) > MAX_QUESTION_CHARACTERS:
+            return problem(400, "Bad request", f"a question has at most {MAX_QUESTION_CHARACTERS} characters")
+        answer = kg.ask(question.strip())
+        labels = Labels(kg.dataset, kg.ontology, answer.question.language)
+        response = jsonify(rendering.as_json(answer, lambda term: labels.reference(term).label))
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+    return routes
+
+
+def _asked() -> object:
+    if request.method == "GET" or not request.is_json:
+        return request.values.get("question")
+    record = request.get_json(silent=True)
+    return record.get("question") if isinstance(record, dict) else None
+
+
+def _shown(kg: Graph, answer: Answer) -> Shown:
+    labels = Labels(kg.dataset, kg.ontology, answer.question.language)
+    rows = table(answer.solutions, labels, kg.base)
+    pages = dict.fromkeys(answer.values, "")
+    pages |= {cell.text: cell.href for row in rows.rows for cell in row if cell.href}
+    answered = answer.verdict is Verdict.ANSWERED
+    nearest = () if answered else tuple(kg.search(answer.question.text, _NEAREST))
+    sources = answer.evidence if answered else ()
+    attempts = answer.query.attempts if answer.query else ()
+    return Shown(
+        answer=answer,
+        sentence=cited(answer.text, pages, sources),
+        table=rows,
+        row_marks=[_row_marks(row, sources) for row in rows.rows],
+        sources=sources,
+        nearest=nearest,
+        understood=[
+            Cell(item.text, addresses.of_iri(item.iri, kg.base), item.iri.value) for item in answer.question.linked
+        ],
+        valid_drafts=sum(not any(issue.fatal for issue in attempt.issues) for attempt in attempts),
+        drafts=len(attempts),
+    )
+
+
+def _row_marks(row: tuple[Cell, ...], sources: tuple[Evidence, ...]) -> tuple[int, ...]:
+    """The passages that hold every value of the row, else those that hold its first name."""
+    found = [set(marks_of(cell.text, sources)) for cell in row if cell.text]
+    common = set.intersection(*found) if found else set()
+    return tuple(sorted(common or (found[0] if found else set())))[:3]

@@ -1,0 +1,115 @@
+"""What all pages share: language, templates, numbers and dates in words."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Flask, Response, make_response, render_template, request
+from jinja2 import StrictUndefined
+from pyoxigraph import NamedNode
+
+from kgplatform import resources
+from kgplatform.text import has_han
+from kgplatform.types import Evidence
+from kgplatform.web import addresses, words
+from kgplatform.web.highlighting import highlight
+
+COOKIE = "kgplatform_lang"
+_YEAR_SECONDS = 365 * 24 * 3600
+
+
+def language() -> str:
+    """The interface language of the request: ``?lang=``, else the cookie, else ``Accept-Language``, else English."""
+    for given in (request.args.get("lang"), request.cookies.get(COOKIE)):
+        if given in words.LANGUAGES:
+            return given
+    return request.accept_languages.best_match(words.LANGUAGES) or "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What templates call: words and addresses in the language and workspace of the request."""
+
+    language: str
+    base: str
+
+    def t(self, key: str, **values: object) -> str:
+        """The phrase in the language of the page."""
+        return words.phrase(key, self.language, **values)
+
+    def count(self, key: str, number: int) -> str:
+        """The phrase with a number in it, in the singular where there is one."""
+        singular = key.removesuffix("s")
+        if number == 1 and singular in words.WORDS:
+            return self.t(singular)
+        return self.t(key, n=self.number(number))
+
+    def number(self, value: float) -> str:
+        """The number with its thousands apart."""
+        return f"{value:,}"
+
+    def seconds(self, value: float) -> str:
+        """Seconds, to two digits."""
+        return f"{value:.2g}" if value < 10 else f"{value:.0f}"
+
+    def at(self, iri: NamedNode) -> str:
+        """The page about an IRI."""
+        return addresses.of_iri(iri, self.base)
+
+    def passage(self, item: Evidence) -> str:
+        """The page of a passage."""
+        return addresses.of_passage(item, self.base)
+
+    def tag(self, text: str) -> str:
+        """The language tag for the element that holds a text of the data."""
+        return "zh" if has_han(text) else "en"
+
+    def when(self, stamp: str) -> str:
+        """A time stamp, as far as it matters."""
+        try:
+            moment = datetime.fromisoformat(stamp)
+        except ValueError:
+            return stamp
+        today = datetime.now(UTC).date()
+        return moment.strftime("%H:%M UTC") if moment.date() == today else moment.strftime("%Y-%m-%d")
+
+    def other_language(self) -> str:
+        """This page in the other language."""
+        wanted = "en" if self.language == "zh" else "zh"
+        kept = [(key, value) for key, value in request.args.items(multi=True) if key != "lang"]
+        return f"?{urlencode([*kept, ('lang', wanted)])}"
+
+
+def page(template: str, base: str, *, status: int = 200, **values: Any) -> Response:
+    """The page made from the template of ``templates/html``."""
+    frame = Frame(language(), base)
+    response = make_response(render_template(template, f=frame, t=frame.t, **values), status)
+    response.headers["Vary"] = "Accept, Accept-Language, Cookie"
+    response.headers["Cache-Control"] = "no-cache"
+    response.headers["Content-Language"] = frame.language
+    if request.args.get("lang") in words.LANGUAGES:
+        response.set_cookie(COOKIE, frame.language, max_age=_YEAR_SECONDS, samesite="Lax", httponly=True)
+    return response
+
+
+def prepare(app: Flask) -> None:
+    """Sets up the templates of the app."""
+    app.jinja_env.undefined = StrictUndefined
+    app.jinja_env.trim_blocks = True
+    app.jinja_env.lstrip_blocks = True
+    app.jinja_env.filters["sparql"] = highlight
+    app.jinja_env.globals["asset"] = asset
+    app.jinja_env.globals["address"] = addresses
+
+
+@lru_cache(maxsize=16)
+def asset(name: str) -> str:
+    """The address of a static file, with a mark of its content so that it may be cached for long."""
+    path: Path = resources.folder("templates") / "static" / name
+    return f"/static/{name}?v={hashlib.sha256(path.read_bytes()).hexdigest()[:10]}"

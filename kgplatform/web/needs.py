@@ -1,0 +1,76 @@
+"""What the server needs of a workspace; `kgplatform.KnowledgeGraph` offers it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pyoxigraph import NamedNode, Triple
+
+from kgplatform.config import Settings
+from kgplatform.dataset import EvidenceDataset
+from kgplatform.documents.registry import Registry
+from kgplatform.ontology import Ontology
+from kgplatform.store import Store
+from kgplatform.types import Answer, Evidence
+from kgplatform.workers import QueryWorkers
+
+
+class FindsEvidence(Protocol):
+    """Finds the passage of a statement."""
+
+    def find(self, triple: Triple, graph: NamedNode) -> Evidence | None:
+        """The passage in the graph that says it; None where the graph has no text."""
+        ...
+
+
+class Graph(Protocol):
+    """A workspace as the server sees it."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the workspace."""
+        ...
+
+    @property
+    def base(self) -> str:
+        """Where the IRIs of the workspace begin."""
+        ...
+
+    @property
+    def store(self) -> Store:
+        """The quads."""
+        ...
+
+    @property
+    def dataset(self) -> EvidenceDataset:
+        """The knowledge and its evidence."""
+        ...
+
+    @property
+    def registry(self) -> Registry:
+        """The documents."""
+        ...
+
+    @property
+    def ontology(self) -> Ontology:
+        """The classes and properties."""
+        ...
+
+    @property
+    def workers(self) -> QueryWorkers:
+        """The processes that run queries from outside."""
+        ...
+
+    @property
+    def evidence_finder(self) -> FindsEvidence:
+        """Finds passages for statements."""
+        ...
+
+    def ask(self, question: str, /) -> Answer:
+        """The answer to a question."""
+        ...
+
+    def search(self, text: str, k: int = 10, /) -> Sequence[Evidence]:
+        """The passages nearest to the text, best first."""
+        ...

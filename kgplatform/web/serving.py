@@ -1,0 +1,128 @@
+"""Runs the server: waitress, a few threads, a clean stop, and one clear line when the port is taken."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from waitress.server import create_server
+
+from kgplatform.errors import KgPlatformError
+from kgplatform.web.app import create_app
+from kgplatform.web.needs import Graph
+from kgplatform.web.protocol import MAX_BODY_BYTES
+from kgplatform.web.security import Access
+
+_THREADS = 8
+_PORTS_TRIED = 50
+
+
+class PortTakenError(KgPlatformError):
+    """The port cannot be listened on; ``free`` is the next one that can, None if none near it can."""
+
+    def __init__(self, message: str, *, port: int, free: int | None) -> None:
+        super().__init__(message)
+        self.port = port
+        self.free = free
+
+
+def _to_stderr(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def serve(
+    kg: Graph, *, host: str = "127.0.0.1", port: int = 8000, announce: Callable[[str], object] = _to_stderr
+) -> None:
+    """Serves the workspace until SIGINT or SIGTERM; ``announce`` gets the address once it can be asked.
+
+    Raises:
+        PortTakenError: the port is taken or may not be used; the message names one that is free.
+        KgPlatformError: the host is not one of this machine.
+    """
+    logging.getLogger("waitress").setLevel(logging.CRITICAL)
+    app = create_app(kg, access=Access.on(host))
+    listener = _listener(host, port)
+    server = create_server(
+        app,
+        sockets=[listener],
+        threads=_THREADS,
+        ident="kgplatform",
+        max_request_body_size=MAX_BODY_BYTES + 1024,
+        max_request_header_size=1 << 16,
+        channel_timeout=60,
+        log_socket_errors=False,
+        clear_untrusted_proxy_headers=True,
+    )
+    shown = f"[{host}]" if ":" in host else "localhost" if host in ("0.0.0.0", "") else host
+    announce(f"Serving at http://{shown}:{listener.getsockname()[1]}/ (SPARQL at /sparql); stop with Ctrl-C")
+    try:
+        with _stopping():
+            server.run()
+    except (KeyboardInterrupt, SystemExit):
+        pass
+    finally:
+        server.close()
+        kg.workers.close()
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """Makes SIGTERM end the server as Ctrl-C does, where signals can be set."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= 65535:
+        raise PortTakenError(f"{port} is not a port; choose one from 1024 to 65535", port=port, free=None)
+    try:
+        return _bound(host, port)
+    except socket.gaierror as error:
+        raise KgPlatformError(f"{host!r} is not an address of this machine; try --host 127.0.0.1") from error
+    except PermissionError as error:
+        raise PortTakenError(f"port {port} needs more rights; try --port 8000", port=port, free=None) from error
+    except OSError as error:
+        free = _free_after(host, port)
+        way_out = f"; port {free} is free: --port {free}" if free else "; try another --host or --port"
+        reason = "is taken" if free else f"cannot be used ({error.strerror})"
+        raise PortTakenError(f"port {port} on {host} {reason}{way_out}", port=port, free=free) from error
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _free_after(host: str, port: int) -> int | None:
+    for candidate in range(port + 1, min(port + 1 + _PORTS_TRIED, 65536)):
+        try:
+            _bound(host, candidate).close()
+        except OSError:
+            continue
+        return candidate
+    return None

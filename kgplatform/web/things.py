@@ -1,0 +1,165 @@
+"""Pages and data of single things, at addresses made from their IRIs, and the search for things and passages."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, redirect, request
+from pyoxigraph import NamedNode, Quad, RdfFormat, Triple
+
+from kgplatform.describing import Labels, describe
+from kgplatform.errors import NotFoundError
+from kgplatform.store import DEFAULT_GRAPH
+from kgplatform.types import Evidence
+from kgplatform.vocab import TYPE
+from kgplatform.web import addresses
+from kgplatform.web.endpoint import problem
+from kgplatform.web.frame import language, page
+from kgplatform.web.needs import Graph
+from kgplatform.web.negotiation import GRAPHS, HTML, Format, choose, listing, named
+from kgplatform.web.overview import Lately
+
+_OFFERS = (HTML, *GRAPHS)
+_EXTENSIONS = {".ttl": "ttl", ".nt": "nt", ".rdf": "rdf", ".jsonld": "jsonld", ".html": "html"}
+_SHORT = {"turtle": "ttl", "ntriples": "nt", "rdfxml": "rdf", "jsonld": "jsonld"}
+_MOST_INCOMING = 1000
+_MOST_FOUND = 20
+
+
+def blueprint(kg: Graph, lately: Lately) -> Blueprint:
+    """The routes of entity pages and of the search."""
+    routes = Blueprint("things", __name__)
+
+    @routes.get("/id/<path:rest>")
+    def below(rest: str) -> Any:
+        iri = _iri(f"{kg.base}{rest}")
+        stem, dot, extension = rest.rpartition(".")
+        if dot and f".{extension}" in _EXTENSIONS and not _known(kg, iri):
+            return _thing(kg, _iri(f"{kg.base}{stem}"), _EXTENSIONS[f".{extension}"])
+        return _thing(kg, iri, request.args.get("format"))
+
+    @routes.get("/resource")
+    def resource() -> Any:
+        name = request.args.get("iri", "").strip().removeprefix("<").removesuffix(">")
+        return _thing(kg, _iri(name), request.args.get("format"))
+
+    @routes.get("/search")
+    def search() -> Any:
+        text = request.args.get("q", "").strip()[:200]
+        labels = Labels(kg.dataset, kg.ontology, language())
+        found = lately.called(text, _MOST_FOUND)
+        passages = kg.search(text, 5) if text else ()
+        things = [(labels.reference(iri), [labels.of(t).text for t in _types(kg, iri)]) for iri in found]
+        return page("search.html", kg.base, text=text, things=things, passages=passages)
+
+    @routes.get("/api/search")
+    def api_search() -> Response:
+        text = request.args.get("q", "").strip()[:200]
+        if not text:
+            return problem(400, "Bad request", "say what to look for: ?q=…")
+        labels = Labels(kg.dataset, kg.ontology, language())
+        return jsonify(
+            {
+                "query": text,
+                "entities": [
+                    {
+                        "iri": iri.value,
+                        "label": labels.of(iri).text,
+                        "types": [labels.of(type_).text for type_ in _types(kg, iri)],
+                        "page": addresses.of_iri(iri, kg.base),
+                    }
+                    for iri in lately.called(text, _MOST_FOUND)
+                ],
+                "passages": [_passage(item) for item in kg.search(text, 10)],
+            }
+        )
+
+    return routes
+
+
+def _passage(item: Evidence) -> dict[str, object]:
+    return {
+        "chunk": item.chunk.value,
+        "document": item.document.value,
+        "title": item.title,
+        "quote": item.quote,
+        "start": item.start,
+        "end": item.end,
+        "score": item.score,
+    }
+
+
+def _types(kg: Graph, iri: NamedNode) -> list[NamedNode]:
+    return [term for term in kg.store.objects(iri, TYPE) if isinstance(term, NamedNode)]
+
+
+def _iri(text: str) -> NamedNode:
+    """The IRI that the text spells.
+
+    Raises:
+        NotFoundError: it is none.
+    """
+    try:
+        return NamedNode(text)
+    except ValueError as error:
+        raise NotFoundError(f"{text[:200]!r} is not an IRI", name=text) from error
+
+
+def _known(kg: Graph, iri: NamedNode) -> bool:
+    return any(True for _ in islice(kg.store.quads(iri), 1)) or any(
+        True for _ in islice(kg.store.quads(None, None, iri), 1)
+    )
+
+
+def _thing(kg: Graph, iri: NamedNode, wanted: str | None) -> Any:
+    format_ = named(wanted, _OFFERS) if wanted else choose(request.headers.get("Accept"), _OFFERS)
+    if format_ is None:
+        return problem(406, "Not acceptable", f"there is {listing(_OFFERS)}")
+    response = _page(kg, iri) if format_ is HTML else _data(kg, iri, format_)
+    response.headers["Link"] = ", ".join(
+        f'<{_as(iri, offer)}>; rel="alternate"; type="{offer.media_type}"' for offer in GRAPHS
+    )
+    response.vary.add("Accept")
+    return response
+
+
+def _as(iri: NamedNode, format_: Format) -> str:
+    return addresses.of_data(iri, _SHORT[format_.name])
+
+
+def _page(kg: Graph, iri: NamedNode) -> Any:
+    place = addresses.of_iri(iri, kg.base)
+    if place.startswith("/documents/"):
+        return redirect(place, 303)
+    view = describe(
+        iri, dataset=kg.dataset, ontology=kg.ontology, find_evidence=kg.evidence_finder.find, language=language()
+    )
+    sources = view.evidence
+    return page(
+        "entity.html",
+        kg.base,
+        view=view,
+        sources=sources,
+        number={passage: index for index, passage in enumerate(sources, start=1)},
+        formats=[(offer.name, _as(iri, offer)) for offer in GRAPHS],
+        outside=None if iri.value.startswith(kg.base) else addresses.outside(iri.value),
+    )
+
+
+def _data(kg: Graph, iri: NamedNode, format_: Format) -> Response:
+    """What the graph says about the thing; for a document or chunk, what its own graph holds."""
+    quads: list[Quad] = list(kg.store.quads(graph=iri))
+    if not quads:
+        quads = list(kg.store.quads(iri, None, None, DEFAULT_GRAPH))
+        quads += islice(kg.store.quads(None, None, iri, DEFAULT_GRAPH), _MOST_INCOMING)
+    if not quads:
+        raise NotFoundError(f"the graph says nothing about {iri.value}", name=iri.value)
+    triples: list[Triple] = sorted({quad.triple for quad in quads}, key=str)
+    rdf = RdfFormat.from_media_type(format_.media_type)
+    assert rdf is not None
+    try:
+        body = kg.store.serialise(triples, rdf)
+    except (ValueError, OSError) as error:  # RDF/XML cannot write every predicate
+        return problem(406, "Not acceptable", f"this cannot be written as {format_.media_type}: {error}")
+    return Response(body, headers={"Content-Type": format_.content_type})

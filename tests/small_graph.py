@@ -1,0 +1,243 @@
+"""A small workspace with real documents, statements and passages, for the tests of pages and endpoint.
+
+It offers what the server needs of a workspace. Its answers are made from real queries over its data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from pyoxigraph import Literal, NamedNode, Triple
+
+from kgplatform import packs
+from kgplatform.config import ServerSettings, Settings
+from kgplatform.dataset import Change, EvidenceDataset
+from kgplatform.documents.registry import Linking, Registry
+from kgplatform.linking.evidence import EvidenceFinder
+from kgplatform.linking.projection import Projection, document_triples
+from kgplatform.ontology import Ontology
+from kgplatform.store import Store
+from kgplatform.types import (
+    Answer,
+    Attempt,
+    Chunk,
+    Claim,
+    Clarification,
+    Document,
+    Evidence,
+    Extraction,
+    Linked,
+    Mention,
+    Query,
+    Question,
+    Usage,
+    Verdict,
+)
+from kgplatform.vocab import GEO, LABEL, PREFIXES, TRAVEL, XSD_INTEGER, chunk_iri, document_iri
+from kgplatform.workers import QueryWorkers
+
+BASE = "https://example.org/kg/"
+EVIL = '<script>alert("x")</script>'
+
+ENGLISH = (
+    "Wuzhen is a water town two hours from Shanghai. The Lakeside Inn stands near Xizha and has 24 rooms.\n\n"
+    "Another place to sleep, Canal House, lies near Xizha too; it has 12 rooms."
+)
+CHINESE = "西栅位于乌镇。通安客栈在西栅附近，有80间客房。"
+ATTACK = f"Our hotel {EVIL} is near Xizha. It has 3 rooms."
+
+FIRST = "The Lakeside Inn stands near Xizha and has 24 rooms."
+SECOND = "Another place to sleep, Canal House, lies near Xizha too; it has 12 rooms."
+HOTELS = """SELECT ?hotel ?rooms WHERE {
+  ?hotel a travel:Hotel ;
+         travel:roomCount ?rooms .
+}
+ORDER BY DESC(?rooms)
+"""
+
+Read: TypeAlias = tuple[tuple[Mention, ...], tuple[Claim, ...]]
+
+
+def term(name: str, space: str = TRAVEL) -> NamedNode:
+    return NamedNode(f"{space}{name}")
+
+
+def mention(text: str, name: str, type_: NamedNode) -> Mention:
+    start = text.index(name)
+    return Mention(name, start, start + len(name), type_, name)
+
+
+def claim(text: str, subject: Mention, predicate: NamedNode, object_: Mention | Literal, sentence: str) -> Claim:
+    start = text.index(sentence)
+    return Claim(subject, predicate, object_, start, start + len(sentence))
+
+
+def rooms(number: int) -> Literal:
+    return Literal(str(number), datatype=XSD_INTEGER)
+
+
+def english() -> Read:
+    text = ENGLISH
+    wuzhen = mention(text, "Wuzhen", term("WaterTown"))
+    inn, house = mention(text, "Lakeside Inn", term("Hotel")), mention(text, "Canal House", term("Hotel"))
+    xizha = mention(text, "Xizha", term("ScenicArea"))
+    return (wuzhen, inn, house, xizha), (
+        claim(text, inn, term("near"), xizha, FIRST),
+        claim(text, inn, term("roomCount"), rooms(24), FIRST),
+        claim(text, house, term("near"), xizha, SECOND),
+        claim(text, house, term("roomCount"), rooms(12), SECOND),
+    )
+
+
+def chinese() -> Read:
+    text = CHINESE
+    xizha, wuzhen = mention(text, "西栅", term("ScenicArea")), mention(text, "乌镇", term("WaterTown"))
+    inn = mention(text, "通安客栈", term("Hotel"))
+    return (xizha, wuzhen, inn), (
+        claim(text, xizha, term("locatedIn", GEO), wuzhen, "西栅位于乌镇。"),
+        claim(text, inn, term("near"), xizha, "通安客栈在西栅附近，有80间客房。"),
+        claim(text, inn, term("roomCount"), rooms(80), "通安客栈在西栅附近，有80间客房。"),
+    )
+
+
+def attack() -> Read:
+    hotel, xizha = mention(ATTACK, EVIL, term("Hotel")), mention(ATTACK, "Xizha", term("ScenicArea"))
+    return (hotel, xizha), (
+        claim(ATTACK, hotel, term("near"), xizha, f"Our hotel {EVIL} is near Xizha."),
+        claim(ATTACK, hotel, term("roomCount"), rooms(3), "It has 3 rooms."),
+    )
+
+
+@dataclass
+class SmallGraph:
+    """What `kgplatform.web.needs.Graph` asks for, over three short documents."""
+
+    base: str
+    settings: Settings
+    store: Store
+    dataset: EvidenceDataset
+    registry: Registry
+    ontology: Ontology
+    workers: QueryWorkers
+    evidence_finder: EvidenceFinder
+
+    def entity(self, name: str) -> NamedNode:
+        return next(
+            quad.subject
+            for quad in self.store.quads(None, LABEL)
+            if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal) and quad.object.value == name
+        )
+
+    def ask(self, question: str) -> Answer:
+        asked = Question(question, "zh" if "哪" in question else "en")
+        if "Mars" in question:
+            return Answer(
+                text="No class or property fits “Mars”.",
+                question=asked,
+                verdict=Verdict.UNANSWERABLE,
+                confidence=0.9,
+                using="sparql",
+            )
+        if "it" in question.split():
+            options = ("How many rooms has Lakeside Inn?", "How many rooms has Canal House?")
+            return Answer(
+                text="",
+                question=asked,
+                verdict=Verdict.UNCLEAR,
+                confidence=0.2,
+                using="sparql",
+                clarification=Clarification("Which one do you mean?", options),
+            )
+        return self._hotels(asked)
+
+    def _hotels(self, question: Question) -> Answer:
+        text = HOTELS
+        solutions = self.store.query(text)
+        evidence: list[Evidence] = []
+        names = []
+        for hotel, number in solutions.rows:
+            assert isinstance(hotel, NamedNode)
+            triple = Triple(hotel, term("roomCount"), number)
+            found = [self.evidence_finder.find(triple, graph) for graph in self.dataset.evidence_graphs(triple)]
+            evidence += [item for item in found if item]
+            names += [q.object.value for q in self.store.quads(hotel, LABEL, None) if isinstance(q.object, Literal)][:1]
+        return Answer(
+            text=f"{len(names)} hotels: {', '.join(names)}.",
+            question=replace(question, linked=(Linked("hotels", term("Hotel"), "hotel", 1.0, "class"),)),
+            verdict=Verdict.ANSWERED,
+            confidence=0.9,
+            using="sparql",
+            query=Query(text, "the hotels with their rooms", (Attempt(text),)),
+            solutions=solutions,
+            values=tuple(names),
+            evidence=tuple(evidence),
+            usage=Usage(seconds=0.012),
+        )
+
+    def search(self, text: str, k: int = 10) -> list[Evidence]:
+        found = []
+        for record in self.registry.documents():
+            for chunk in self.registry.chunks(record.document.iri):
+                if any(word in chunk.text.casefold() for word in text.casefold().split()):
+                    document = record.document
+                    found.append(
+                        Evidence(
+                            chunk.iri, document.iri, document.title, document.source, chunk.text, chunk.start, chunk.end
+                        )
+                    )
+        return found[:k]
+
+    def close(self) -> None:
+        self.workers.close()
+        self.registry.close()
+
+
+def small_graph(folder: Path, *, timeout_seconds: float = 10.0, empty: bool = False) -> SmallGraph:
+    """The workspace in a new folder."""
+    store = Store.open(folder / "store", prefixes={**PREFIXES, "kg": BASE})
+    dataset, registry = EvidenceDataset(store, BASE), Registry(folder / "documents.sqlite")
+    loaded = packs.load(["travel"], folder=folder)
+    dataset.commit(Change(added={dataset.ontology: loaded.triples}))
+    projection = Projection(BASE, Linking())
+    if not empty:
+        for title, text, language, read in (
+            ("Two days in Wuzhen", ENGLISH, "en", english()),
+            ("乌镇笔记", CHINESE, "zh", chinese()),
+            (f"Bad {EVIL}", ATTACK, "en", attack()),
+        ):
+            _enter(title, text, language, read, registry=registry, dataset=dataset, projection=projection)
+        failed = Document(
+            document_iri(BASE, "f" * 64), "", "scan.pdf", "application/pdf", "notes/scan.pdf", "f" * 64, "en"
+        )
+        registry.fail(failed, "the pages are images; there is no text in them")
+    settings = replace(Settings(), base=BASE, server=ServerSettings(timeout_seconds=timeout_seconds))
+    workers = QueryWorkers(store, folder=folder / "workers", count=2, memory_bytes=1 << 30)
+    return SmallGraph(
+        BASE, settings, store, dataset, registry, loaded.ontology, workers, EvidenceFinder(registry, projection)
+    )
+
+
+def _enter(
+    title: str,
+    text: str,
+    language: str,
+    read: object,
+    *,
+    registry: Registry,
+    dataset: EvidenceDataset,
+    projection: Projection,
+) -> None:
+    mentions, claims = read
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    iri = document_iri(BASE, sha256)
+    document = Document(iri, text, title, "text/plain", f"notes/{title}.txt", sha256, language)
+    chunk = Chunk(chunk_iri(iri, 0), iri, 0, 0, len(text), text)
+    extraction = Extraction(chunk.iri, mentions, claims)
+    registry.enter(document, [chunk], [extraction])
+    described = document_triples(document, [chunk], {chunk.iri: extraction}, projection)
+    statements = projection.triples(extraction)
+    dataset.commit(Change(added={iri: described, chunk.iri: statements}))
+    registry.finish(document, statements=len(statements), refused=0, seconds=0.1)
