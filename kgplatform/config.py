@@ -7,6 +7,7 @@ Argument beats flag beats file beats default. A misspelt key stops: the message 
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 import tomllib
@@ -47,7 +48,6 @@ class DocumentSettings:
     """``[documents]``: what is read and how it is cut."""
 
     chunker: str = "sliding-window"
-    chunk_tokens: int = 300
     max_bytes: int = 100_000_000
 
 
@@ -105,15 +105,17 @@ def load(workspace: Path) -> Settings:
         )
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise ConfigError(f"{path}: {error}") from error
-    settings = _section(Settings(), table, "", path)
-    if settings.version != FORMAT_VERSION:
+    version = table.get("version", FORMAT_VERSION)  # looked at first: another version may have other settings
+    if isinstance(version, int) and version != FORMAT_VERSION:
         raise WorkspaceError(
-            f"{workspace} has format {settings.version}, this kgplatform reads format {FORMAT_VERSION}; "
+            f"{workspace} has format {version}, this kgplatform reads format {FORMAT_VERSION}; "
             "dump it with the version that made it and load the dump into a new workspace",
             path=workspace,
         )
+    settings = _section(Settings(), table, "", path)
+    checked_base(settings.base)
     return from_environment(settings)
 
 
@@ -163,8 +165,8 @@ def write(workspace: Path, *, base: str, ontology: tuple[str, ...]) -> None:
 
 
 def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    """The value as a TOML basic string, which is JSON's but for one control character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _section(default: Any, table: Mapping[str, Any], path: str, file: Path) -> Any:
@@ -176,7 +178,9 @@ def _section(default: Any, table: Mapping[str, Any], path: str, file: Path) -> A
         if key not in known:
             raise ConfigError(f"{file}: {name} is not a setting{_nearest(key, known, path)}", setting=name)
         current = getattr(default, key)
-        if hasattr(current, "__dataclass_fields__") and isinstance(value, Mapping):
+        if hasattr(current, "__dataclass_fields__"):
+            if not isinstance(value, Mapping):
+                raise ConfigError(f"{file}: {name} is a section: write [{name}] above its settings", setting=name)
             values[key] = _section(current, value, f"{name}.", file)
         else:
             values[key] = _typed(value, hints[key], name, file)

@@ -84,17 +84,44 @@ class EvidenceDataset:
             gone = {item for graph in dropped for item in self.store.quads(graph=graph)}
             new = {quad(triple, graph) for graph, triples in change.added.items() for triple in triples}
             removed, added = gone - new, new - gone
-            gained, orphaned = self._gained(added), self._orphaned(removed, new, dropped)
-            asserted = [quad(t, self.asserted) for t in self._unsupported(q.triple for q in added)]
+            freed, struck = self._rejections(removed), self._rejections(added)
+            gained = self._gained(added, new, dropped, freed=freed, struck=struck)
+            orphaned = dict.fromkeys(
+                (*self._orphaned(removed, new, dropped), *(t for t in struck if self.store.has(t)))
+            )
+            brought = (item.triple for item in added if self.is_evidence(item.graph_name))
+            asserted = [quad(t, self.asserted) for t in self._unsupported(brought)]
             lost = [quad(triple, DEFAULT_GRAPH) for triple in orphaned]
             won = [quad(triple, DEFAULT_GRAPH) for triple in gained]
             self.store.apply(removed=[*removed, *lost], added=[*added, *won, *asserted])
         return Committed(gained=len(won), lost=len(lost))
 
-    def _gained(self, added: Iterable[Quad]) -> list[Triple]:
-        """The statements new to the default graph: brought by an evidence graph, not rejected, not there yet."""
+    def _rejections(self, quads: Iterable[Quad]) -> frozenset[Triple]:
+        return frozenset(item.triple for item in quads if item.graph_name == self.rejected)
+
+    def _gained(
+        self,
+        added: Iterable[Quad],
+        new: set[Quad],
+        dropped: frozenset[NamedNode],
+        *,
+        freed: frozenset[Triple],
+        struck: frozenset[Triple],
+    ) -> list[Triple]:
+        """The statements new to the default graph: brought by an evidence graph or no longer rejected."""
         brought = dict.fromkeys(item.triple for item in added if self.is_evidence(item.graph_name))
-        return [t for t in brought if not self.store.has(t) and not self.store.has(t, self.rejected)]
+        if freed:
+            kept = {item.triple for item in new if self.is_evidence(item.graph_name)}
+            brought |= dict.fromkeys(t for t in freed if t in kept or self._rests(t, dropped))
+        return [
+            t
+            for t in brought
+            if not self.store.has(t) and t not in struck and (t in freed or not self.store.has(t, self.rejected))
+        ]
+
+    def _rests(self, triple: Triple, dropped: frozenset[NamedNode]) -> bool:
+        """Whether an evidence graph that stays holds the statement."""
+        return any(graph not in dropped for graph in self.evidence_graphs(triple))
 
     def _orphaned(self, removed: Iterable[Quad], new: set[Quad], dropped: frozenset[NamedNode]) -> list[Triple]:
         """The statements that no evidence graph holds any longer."""
@@ -103,9 +130,7 @@ class EvidenceDataset:
         return [
             triple
             for triple in candidates
-            if triple not in brought
-            and self.store.has(triple)
-            and not any(graph not in dropped for graph in self.evidence_graphs(triple))
+            if triple not in brought and self.store.has(triple) and not self._rests(triple, dropped)
         ]
 
     def _unsupported(self, triples: Iterable[Triple]) -> Iterator[Triple]:
@@ -151,7 +176,8 @@ class EvidenceDataset:
             stated, missing = held - supported, supported - held - struck
             back = [quad(t, self.rejected) for t in struck & held]
             added = [quad(t, self.asserted) for t in stated] + [quad(t, self.rejected) for t in missing]
-            self.store.apply(removed=back, added=added)
+            self.store.apply(added=added)  # first and by itself: together, blank nodes would get other names
+            self.store.apply(removed=back)
         return Committed(gained=len(stated), lost=len(missing))
 
     def violations(self) -> tuple[frozenset[Triple], frozenset[Triple]]:

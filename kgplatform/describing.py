@@ -32,6 +32,8 @@ _DESCRIBING = (COMMENT, NamedNode(f"{SKOS}definition"), NamedNode(f"{DCTERMS}des
 _REPLACED_BY = NamedNode(f"{DCTERMS}isReplacedBy")
 _APART = frozenset((*NAMING, *_DESCRIBING, ALT_LABEL, TYPE, _REPLACED_BY))
 _MOST_COUNTED = 100_000
+_UNNAMED = "urn:kgplatform:node:"
+"""Where the IRIs begin that stand for the blank nodes of ontologies: they are structure, not things."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,8 @@ def describe(
     labels = Labels(dataset, ontology, language)
     stated: dict[NamedNode, list[Term]] = defaultdict(list)
     for quad in dataset.store.quads(iri, None, None, DEFAULT_GRAPH):
-        stated[quad.predicate].append(quad.object)
+        if not _is_unnamed(quad.object):
+            stated[quad.predicate].append(quad.object)
     incoming = _incoming(iri, dataset, ontology, labels, max_subjects)
     words = labels.words(iri)
     if not stated and not incoming and not words:
@@ -178,6 +181,10 @@ def describe(
         incoming=incoming,
         replaced_by=labels.reference(replaced[0]) if replaced else None,
     )
+
+
+def _is_unnamed(term: Term) -> bool:
+    return isinstance(term, NamedNode) and term.value.startswith(_UNNAMED)
 
 
 def _description(iri: NamedNode, labels: Labels, language: str) -> str:
@@ -246,6 +253,8 @@ def _incoming(
     by_predicate: dict[NamedNode, list[NamedNode]] = defaultdict(list)
     totals: dict[NamedNode, int] = defaultdict(int)
     for quad in islice(dataset.store.quads(None, None, iri, DEFAULT_GRAPH), _MOST_COUNTED):
+        if _is_unnamed(quad.subject):
+            continue
         totals[quad.predicate] += 1
         if isinstance(quad.subject, NamedNode) and totals[quad.predicate] <= 4 * max_subjects:
             by_predicate[quad.predicate].append(quad.subject)

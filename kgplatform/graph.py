@@ -33,7 +33,7 @@ from kgplatform.questions import answer
 from kgplatform.questions.schema import SchemaView
 from kgplatform.retrieval import retriever
 from kgplatform.retrieval.index import ChunkIndex
-from kgplatform.store import Store
+from kgplatform.store import Store, checked_iri
 from kgplatform.types import Answer, Evidence, Solutions
 from kgplatform.vocab import PREFIXES
 from kgplatform.workers import QueryWorkers
@@ -91,12 +91,17 @@ class KnowledgeGraph:
         """
         path = Path(folder)
         names = (ontology,) if isinstance(ontology, str) else tuple(ontology)
+        if path.exists() and not path.is_dir():
+            raise WorkspaceError(f"{path} is a file; choose another folder", path=path)
         if path.exists() and any(path.iterdir()):
             what = "is a workspace already" if (path / config.FILE).exists() else "is not empty"
             raise WorkspaceError(f"{path} {what}; choose another folder", path=path)
         config.checked_base(base)
         loaded = packs.load(names, folder=Path.cwd())
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WorkspaceError(f"{path}: cannot be made: {error.strerror or error}", path=path) from error
         kept = packs.keep(names, loaded, source=Path.cwd(), folder=path)
         store = Store.open(path / _STORE)
         dataset = EvidenceDataset(store, base)
@@ -178,12 +183,12 @@ class KnowledgeGraph:
         Raises:
             StoreError: the file cannot be read or does not parse; nothing was loaded.
         """
-        return load_rdf(self.dataset, Path(path), graph=NamedNode(graph) if graph else None, format_=format_)
+        return load_rdf(self.dataset, Path(path), graph=checked_iri(graph) if graph else None, format_=format_)
 
     def dump(self, path: Path | str | None = None, *, graph: str | None = None, format_: str | None = None) -> bytes:
         """The dataset as text, also written to ``path`` if one is given."""
         target = Path(path) if path else None
-        return dump_rdf(self.dataset, target, graph=NamedNode(graph) if graph else None, format_=format_)
+        return dump_rdf(self.dataset, target, graph=checked_iri(graph) if graph else None, format_=format_)
 
     # questions out
 

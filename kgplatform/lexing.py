@@ -1,31 +1,41 @@
 """A linear scan of SPARQL text before any parser sees it.
 
-The parser in the store recurses: ten kilobytes of nested braces end the process, and no exception can be
-caught. So the text is lexed first (SPARQL 1.1 §19.8, terminals), aware of comments, strings and IRIs, and
-length, depth and tokens are bounded. The same scan tells updates, SERVICE and LOAD from words in strings.
+The parser in the store recurses: ten kilobytes of nested braces, or five thousand OPTIONALs side by side, end the
+process, and no exception can be caught. So the text is lexed first (SPARQL 1.1 §19.8, terminals), aware of comments,
+strings, IRIs and escapes in names, and length, depth, breadth and tokens are bounded. The same scan tells updates,
+SERVICE and LOAD from words in strings.
+
+The scan must never see less than the parser does. A quotation mark that no string closes, or a backslash outside
+strings and names, is an error that the parser cannot get past, so the scan ends there. Where the parser reads ``<``
+as a comparison although the terminals make an IRI of it (``?a<'>'``), the text is refused.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 200
 MAX_TOKENS = 200_000
+MAX_CLAUSES = 500
+"""OPTIONAL, UNION, BIND and their kin: each nests in the one before once parsed."""
+MAX_OPERATORS = 5_000
+"""Signs that join two things, and in queries the triples too: a chain of them is as deep as it is long."""
 
 _TOKEN = re.compile(
     r"""
-      (?P<comment>\#[^\n]*)
-    | (?P<iri><[^<>"{}|^`\\\x00-\x20]*>)
-    | (?P<long>\"{3}(?:\"{0,2}(?:[^"\\]|\\.))*\"{3}|'{3}(?:'{0,2}(?:[^'\\]|\\.))*'{3})
-    | (?P<string>"(?:[^"\\\n\r]|\\.)*"|'(?:[^'\\\n\r]|\\.)*')
-    | (?P<variable>[?$]\w+)
-    | (?P<name>[^\W\d_][\w\-.]*:[\w\-.:%\\]*|:[\w\-.:%\\]+|_:[\w\-.]+)
-    | (?P<lang>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)
-    | (?P<word>[^\W\d]\w*)
-    | (?P<open>[{(\[])
-    | (?P<close>[})\]])
+      (?P<comment>\#[^\n\r]*+)
+    | (?P<iri><(?:[^<>"{}|^`\\\x00-\x20]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*+>)
+    | (?P<long>\"{3}(?:\"{0,2}+(?:[^"\\]|\\.))*+\"{3}|'{3}(?:'{0,2}+(?:[^'\\]|\\.))*+'{3})
+    | (?P<string>"(?:[^"\\\n\r]|\\[^\n\r])*+"|'(?:[^'\\\n\r]|\\[^\n\r])*+')
+    | (?P<stray>["'\\])
+    | (?P<variable>[?$]\w++)
+    | (?P<word>[^\W\d][\w\-.]*+(?P<local>:(?:[\w\-.:%]|\\[_~.\-!$&'()*+,;=/?\#@%])*+)?)
+    | (?P<name>:(?:[\w\-.:%]|\\[_~.\-!$&'()*+,;=/?\#@%])*+)
+    | (?P<lang>@[A-Za-z]++(?:-[A-Za-z0-9]++)*+)
+    | (?P<open>[{(\[]|<<(?![^<>"{}|^`\\\x00-\x20]*+>))
+    | (?P<close>[})\]]|>>)
     | (?P<other>\S)
     """,
     re.VERBOSE | re.DOTALL,
@@ -34,16 +44,29 @@ _TOKEN = re.compile(
 _QUERY_FORMS = frozenset({"SELECT", "ASK", "CONSTRUCT", "DESCRIBE"})
 _UPDATE_FORMS = frozenset({"INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"})
 _PROLOGUE = frozenset({"PREFIX", "BASE", "VERSION"})
+_CLAUSES = frozenset({"OPTIONAL", "UNION", "MINUS", "BIND", "FILTER", "EXISTS", "VALUES", "GRAPH", "LATERAL"})
+_OPERATORS = frozenset("+-*/|&!^=<>?")
+_TRIPLES = frozenset(".;,")
+_COMPARED = re.compile(r"(?!<[A-Za-z][A-Za-z0-9+.\-]*://)<.*['(\[#]", re.DOTALL)
+"""An IRI that could be a comparison with something that has brackets, quotation marks or a comment in it."""
+
+
+_BRACE = re.compile(r"(?:\s|\#[^\n\r]*+)*+\{")
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a scan saw: the ``form`` (SELECT, ASK, …, UPDATE or empty), upper-case keywords, and reasons to refuse."""
+    """What a scan saw: the ``form`` (SELECT, ASK, …, UPDATE or empty), upper-case keywords, and reasons to refuse.
+
+    ``variables`` are in the order of their first use; ``selects_all`` is whether the query begins ``SELECT *``.
+    """
 
     form: str
     keywords: frozenset[str]
     prefixes: frozenset[str]
     issues: tuple[str, ...]
+    variables: tuple[str, ...] = ()
+    selects_all: bool = False
 
     @property
     def is_update(self) -> bool:
@@ -56,30 +79,100 @@ class Scan:
         return bool(self.keywords & {"SERVICE", "LOAD"})
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What the scan has come across so far."""
+
+    words: list[str] = field(default_factory=list)
+    prefixes: set[str] = field(default_factory=set)
+    variables: dict[str, None] = field(default_factory=dict)
+    brackets: list[str] = field(default_factory=list)
+    deepest: int = 0
+    tokens: int = 0
+    clauses: int = 0
+    operators: int = 0
+    triples: int = 0
+    selects_all: bool = False
+    compared: str = ""
+    last: str = ""
+    before_rows: bool = False
+
+    def take(self, match: re.Match[str]) -> None:
+        """Notes one token."""
+        self.tokens += 1
+        token = match.group()
+        match match.lastgroup:
+            case "comment":
+                return
+            case "variable":
+                self.variables[token[1:]] = None
+            case "word" | "local":
+                self._word(match)
+            case "name":
+                self.prefixes.add("")
+            case "open":
+                self._open(token)
+            case "close":
+                del self.brackets[-1:]
+            case "iri":
+                self._iri(token)
+            case "other":
+                self._sign(token)
+        rows_follow = self.before_rows and (match.lastgroup == "variable" or token in ("(", ")"))
+        self.before_rows = rows_follow or token.upper() == "VALUES"
+        self.last = token
+
+    def _word(self, match: re.Match[str]) -> None:
+        token = match.group()
+        if match["local"] is None:
+            for word in re.split(r"[-.]", token.upper()):
+                self.words.append(word)
+                self.clauses += word in _CLAUSES
+            return
+        prefix = token.partition(":")[0]
+        self.prefixes.add(prefix)
+        # the parser also reads ``SERVICE:x {`` as the keyword and a name
+        if prefix.upper() == "LOAD" or (prefix.upper() == "SERVICE" and _BRACE.match(match.string, match.end())):
+            self.words.append(prefix.upper())
+
+    def _open(self, token: str) -> None:
+        self.brackets.append("rows" if token == "{" and self.before_rows else token)
+        self.deepest = max(self.deepest, len(self.brackets))
+
+    def _iri(self, token: str) -> None:
+        if self.brackets[-2:-1] == ["rows"]:  # of VALUES: terms, no comparisons
+            return
+        operand = self.last[-1:].isalnum() or self.last[-1:] in ("_", '"', "'", ")", ">", ":", ".")
+        if operand and self.brackets[-1:] == ["("] and _COMPARED.match(token):
+            self.compared = self.compared or token
+
+    def _sign(self, token: str) -> None:
+        self.operators += token in _OPERATORS
+        self.triples += token in _TRIPLES
+        if token == "*" and self.last.upper() in ("SELECT", "DISTINCT", "REDUCED") and not self.brackets:
+            self.selects_all = True
+
+
 def scan(text: str) -> Scan:
     """What the text is and whether it is safe to parse; never fails and never recurses."""
     if len(text) > MAX_CHARACTERS:
-        return Scan(
-            "", frozenset(), frozenset(), (f"the query has {len(text):,} characters; {MAX_CHARACTERS:,} are allowed",)
-        )
-    words: list[str] = []
-    prefixes: set[str] = set()
-    depth = deepest = tokens = 0
+        issue = f"the query has {len(text):,} characters; {MAX_CHARACTERS:,} are allowed"
+        return Scan("", frozenset(), frozenset(), (issue,))
+    seen = _Seen()
     for match in _TOKEN.finditer(text):
-        tokens += 1
-        kind = match.lastgroup
-        if kind == "word":
-            words.append(match.group().upper())
-        elif kind == "name":
-            prefixes.add(match.group().split(":", 1)[0])
-        elif kind == "open":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif kind == "close":
-            depth -= 1
-        if tokens > MAX_TOKENS:
+        if match.lastgroup == "stray" or seen.tokens > MAX_TOKENS:
             break
-    return Scan(_form(words), frozenset(words), frozenset(prefixes), _issues(deepest, tokens))
+        seen.take(match)
+    form = _form(seen.words)
+    keywords = frozenset(seen.words)
+    return Scan(
+        form,
+        keywords,
+        frozenset(seen.prefixes),
+        _issues(seen, has_patterns=form != "UPDATE" or "WHERE" in keywords),
+        tuple(seen.variables),
+        seen.selects_all,
+    )
 
 
 def _form(words: list[str]) -> str:
@@ -93,12 +186,21 @@ def _form(words: list[str]) -> str:
     return ""
 
 
-def _issues(deepest: int, tokens: int) -> tuple[str, ...]:
+def _issues(seen: _Seen, *, has_patterns: bool) -> tuple[str, ...]:
     issues = []
-    if deepest > MAX_DEPTH:
-        issues.append(f"the query nests {deepest} deep; {MAX_DEPTH} is allowed")
-    if tokens > MAX_TOKENS:
+    if seen.deepest > MAX_DEPTH:
+        issues.append(f"the query nests {seen.deepest} deep; {MAX_DEPTH} is allowed")
+    if seen.tokens > MAX_TOKENS:
         issues.append(f"the query has more than {MAX_TOKENS:,} tokens")
+    if seen.clauses > MAX_CLAUSES:
+        issues.append(f"the query has {seen.clauses:,} clauses such as OPTIONAL and FILTER; {MAX_CLAUSES} are allowed")
+    joined = seen.operators + (seen.triples if has_patterns else 0)
+    if joined > MAX_OPERATORS:
+        issues.append(f"the query joins {joined:,} triples and operands; {MAX_OPERATORS:,} are allowed")
+    if seen.compared:
+        issues.append(
+            f"{seen.compared} can be read as an IRI or as a comparison; put a blank after <, or write it in full"
+        )
     return tuple(issues)
 
 
@@ -112,3 +214,17 @@ def read_only_issues(text: str) -> tuple[str, ...]:
     if seen.reaches_network:
         return ("SERVICE reaches another server, which is switched off",)
     return ()
+
+
+def triple_nesting(text: str) -> int:
+    """How deep triple terms (``<<( … )>>``) nest in SPARQL or Turtle text; parsers recurse into them too."""
+    depth = deepest = 0
+    for match in _TOKEN.finditer(text):
+        if match.lastgroup == "stray":
+            break
+        if match.group() == "<<":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif match.group() == ">>":
+            depth = max(0, depth - 1)
+    return deepest

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from itertools import islice
+
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.errors import NotFoundError
@@ -9,6 +12,7 @@ from kgplatform.store import DEFAULT_GRAPH, Store
 from kgplatform.text import normalise
 from kgplatform.vocab import ALT_LABEL, LABEL, SKOS
 
+_MOST_COMPARED = 20_000
 _PREF_LABEL = NamedNode(f"{SKOS}prefLabel")
 
 
@@ -30,14 +34,24 @@ def find_iri(store: Store, name: str) -> NamedNode:
         if found:
             listed = ", ".join(item.value for item in found[:5])
             raise NotFoundError(f"{len(found)} things are called {name!r}: {listed}; give the IRI", name=name)
-    raise NotFoundError(f"nothing is called {name!r}; try `kgplatform search {name!r}`", name=name)
+    near = _nearest(store, name)
+    hint = f"did you mean {' or '.join(repr(item) for item in near)}?" if near else f"try `kgplatform search {name!r}`"
+    raise NotFoundError(f"nothing is called {name!r}; {hint}", name=name)
+
+
+def _nearest(store: Store, name: str) -> list[str]:
+    labels = (item.object for item in islice(store.quads(None, LABEL, None, DEFAULT_GRAPH), _MOST_COMPARED))
+    known = {normalise(label.value): label.value for label in labels if isinstance(label, Literal)}
+    return [known[form] for form in difflib.get_close_matches(normalise(name), sorted(known), n=3, cutoff=0.75)]
 
 
 def _as_iri(store: Store, name: str) -> NamedNode | None:
-    text = name.strip().removeprefix("<").removesuffix(">")
+    text = name.strip()
+    bracketed = text.startswith("<") and text.endswith(">")
+    text = text.removeprefix("<").removesuffix(">")
     prefix, colon, local = text.partition(":")
     try:
-        if colon and local.startswith("//"):
+        if bracketed or (colon and (local.startswith("//") or prefix == "urn")):
             return NamedNode(text)
         if colon and prefix in store.prefixes and local:
             return NamedNode(store.prefixes[prefix] + local)
@@ -48,6 +62,8 @@ def _as_iri(store: Store, name: str) -> NamedNode | None:
 
 def _called(store: Store, name: str, predicates: tuple[NamedNode, ...]) -> list[NamedNode]:
     wanted = normalise(name)
+    if not wanted:
+        return []
     found = {
         item.subject
         for predicate in predicates

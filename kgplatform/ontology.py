@@ -333,7 +333,7 @@ def _property(reading: _Reading, iri: NamedNode, *, is_object: bool) -> Ontology
         pattern=reading.literal(iri, f"{CORE}pattern"),
         unit=reading.literal(iri, f"{CORE}unit"),
         examples=reading.words(iri, f"{SKOS}example"),
-        order=int(order) if order and order.isdigit() else 1000,
+        order=int(order) if order and order.isdecimal() else 1000,
         internal=reading.literal(iri, f"{CORE}internal") == "true",
     )
 

@@ -10,19 +10,20 @@ from __future__ import annotations
 import difflib
 import hashlib
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from urllib.parse import quote
 
-from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Triple
+from pyoxigraph import NamedNode, RdfFormat, Triple
 
 from kgplatform import resources
 from kgplatform.errors import OntologyError, StoreError
 from kgplatform.ontology import Ontology, read_ontology
-from kgplatform.store import parse, skolemised
+from kgplatform.store import numbered, parse, skolemised
 from kgplatform.vocab import OWL, RDF
 
+_LARGEST = 50_000_000
 _OWN = "https://w3id.org/kgplatform/"
 _SUFFIXES = {
     ".ttl": RdfFormat.TURTLE,
@@ -91,18 +92,26 @@ def load(names: Iterable[str], *, folder: Path) -> LoadedOntology:
             else:
                 waiting.append(local)
     ontology = read_ontology(triples)
+    unresolved = [iri for iri in dict.fromkeys(unresolved) if iri not in ontology.iris]  # given in another folder
     if seen and not ontology.classes:
         raise OntologyError("declares no owl:Class; is it an ontology?", source=", ".join(p.name for p in seen))
-    return LoadedOntology(ontology, tuple(triples), tuple(dict.fromkeys(unresolved)), tuple(seen))
+    return LoadedOntology(ontology, tuple(triples), tuple(unresolved), tuple(seen))
 
 
 def keep(names: Iterable[str], loaded: LoadedOntology, *, source: Path, folder: Path) -> tuple[str, ...]:
     """Copies one's own files (and what they import) into ``folder/ontology``, so that a workspace is whole.
 
     Returns the names to write into its settings: shipped names as they are, files by their new place.
+
+    Raises:
+        OntologyError: two different files have the same name.
     """
     home = resources.folder("ontology").resolve()
     own = [path for path in loaded.files if path.parent != home]
+    taken: dict[str, Path] = {}
+    for path in own:
+        if taken.setdefault(path.name, path) != path:
+            raise OntologyError(f"has the same name as {taken[path.name]}; rename one of them", source=str(path))
     if own:
         (folder / "ontology").mkdir(parents=True, exist_ok=True)
     for path in own:
@@ -118,26 +127,13 @@ def _read(path: Path) -> list[Triple]:
         )
     try:
         data = path.read_bytes()
-        quads = parse(data, format_, base_iri=path.as_uri(), source=path.name)
+        quads = parse(data, format_, base_iri=_place(path), source=path.name)
     except StoreError as error:
         raise OntologyError(str(error).removeprefix(f"{path.name}: "), source=str(path)) from error
     except OSError as error:
         raise OntologyError(f"cannot be read: {error.strerror or error}", source=str(path)) from error
     prefix = f"urn:kgplatform:node:{hashlib.sha256(data).hexdigest()[:12]}:"
-    return list(skolemised((quad.triple for quad in _numbered(quads)), prefix))
-
-
-def _numbered(quads: list[Quad]) -> Iterator[Quad]:
-    """The quads with blank nodes labelled by their order of appearance: parsers label them by chance."""
-    names: dict[BlankNode, BlankNode] = {}
-
-    def term(node: Any) -> Any:
-        if isinstance(node, BlankNode):
-            return names.setdefault(node, BlankNode(f"b{len(names)}"))
-        return node
-
-    for quad in quads:
-        yield Quad(term(quad.subject), quad.predicate, term(quad.object), quad.graph_name)
+    return list(skolemised((quad.triple for quad in numbered(quads)), prefix))
 
 
 def _imports(triples: Iterable[Triple]) -> list[str]:
@@ -150,17 +146,23 @@ def _local(iri: str, importer: Path) -> Path | None:
     if iri.startswith(_OWN) and iri.removeprefix(_OWN).rstrip("#/") in shipped():
         return resources.folder("ontology") / f"{iri.removeprefix(_OWN).rstrip('#/')}.ttl"
     for path in sorted(importer.parent.iterdir()):
-        if path != importer and path.suffix.lower() in _SUFFIXES and _declares(path, iri):
+        if path != importer and path.suffix.lower() in _SUFFIXES and path.is_file() and _declares(path, iri):
             return path
     return None
 
 
+def _place(path: Path) -> str:
+    """What relative IRIs in a file refer to: the same wherever the file lies, so that a workspace can keep a copy."""
+    return f"file:///ontology/{quote(path.name)}"
+
+
 def _declares(path: Path, iri: str) -> bool:
-    if path.stat().st_size > 50_000_000 or iri.encode() not in path.read_bytes():
-        return False
     try:
-        quads = parse(path.read_bytes(), _SUFFIXES[path.suffix.lower()], base_iri=path.as_uri())
-    except StoreError:
+        data = path.read_bytes() if path.stat().st_size <= _LARGEST else b""
+        if iri.encode() not in data and iri != _place(path):
+            return False
+        quads = parse(data, _SUFFIXES[path.suffix.lower()], base_iri=_place(path))
+    except (StoreError, OSError):
         return False
     ontology = Triple(NamedNode(iri), NamedNode(f"{RDF}type"), NamedNode(f"{OWL}Ontology"))
     return any(quad.triple == ontology for quad in quads)

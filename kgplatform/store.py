@@ -21,8 +21,8 @@ from typing import Any
 import pyoxigraph as ox
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
 
-from kgplatform.errors import QueryRejectedError, QuerySyntaxError, StoreError, WorkspaceError
-from kgplatform.lexing import read_only_issues, scan
+from kgplatform.errors import ConfigError, QueryRejectedError, QuerySyntaxError, StoreError, WorkspaceError
+from kgplatform.lexing import read_only_issues, scan, triple_nesting
 from kgplatform.types import Solutions, Term
 from kgplatform.vocab import PREFIXES
 
@@ -38,6 +38,7 @@ _BULK = 20_000
 
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
 _PARSER_PLACE = re.compile(r"^Parser error at line (\d+) (?:between )?column (\d+)[^:]*: (.*)", re.DOTALL)
+_KEYWORD = re.compile(r"expected ([A-Z_]+)")
 _LOCKED = re.compile(r"lock", re.IGNORECASE)
 
 
@@ -47,10 +48,23 @@ def syntax_error(error: SyntaxError, query: str) -> QuerySyntaxError:
     match = _PLACE.search(message) or _PARSER_PLACE.search(message)
     line, column, reason = (int(match[1]), int(match[2]), match[3]) if match else (0, 0, message)
     if "Prefix not found" in reason:
-        reason = "a prefix is used that is not declared"
+        reason, column = _undeclared(query, line, column)
+    elif (keyword := _KEYWORD.fullmatch(reason)) and column > len(keyword[1]):
+        column -= len(keyword[1])  # the parser counts from behind the word that it looked for
+        reason = "this is not what SPARQL expects here" + _nearest(query, line, column)
     elif len(reason) > 160:
         reason = "this is not what SPARQL expects here" + _nearest(query, line, column)
     return QuerySyntaxError(" ".join(reason.split()), query=query, line=line, column=column)
+
+
+def _undeclared(query: str, line: int, column: int) -> tuple[str, int]:
+    """What is wrong, and where the name begins behind which the parser stopped."""
+    lines = query.splitlines()
+    before = lines[line - 1][: max(0, column - 1)] if 0 < line <= len(lines) else ""
+    match = re.search(r"([\w\-.]*:)[^\s:<>{}()]*$", before)
+    if match is None:
+        return "a prefix is used that is not declared", column
+    return f"the prefix {match[1]} is not declared", match.start() + 1
 
 
 def _nearest(query: str, line: int, column: int) -> str:
@@ -275,12 +289,11 @@ def _first_line(error: BaseException) -> str:
 
 def _in_order_of_use(solutions: Solutions, text: str) -> Solutions:
     """``SELECT *`` gives its columns in alphabetical order; here they come as the query first names them."""
-    places = {
-        name: match.start() for name in solutions.variables if (match := re.search(rf"[?$]{re.escape(name)}\b", text))
-    }
-    order = sorted(range(len(solutions.variables)), key=lambda i: places.get(solutions.variables[i], len(text)))
-    if order == list(range(len(order))):
+    seen = scan(text)
+    if not seen.selects_all:
         return solutions
+    places = {name: place for place, name in enumerate(seen.variables)}
+    order = sorted(range(len(solutions.variables)), key=lambda i: places.get(solutions.variables[i], len(places)))
     return Solutions(
         tuple(solutions.variables[i] for i in order),
         tuple(tuple(row[i] for i in order) for row in solutions.rows),
@@ -317,6 +330,21 @@ def skolemised(triples: Iterable[Triple], prefix: str) -> Iterator[Triple]:
         yield Triple(term(triple.subject), triple.predicate, term(triple.object))
 
 
+def numbered(quads: Iterable[Quad]) -> Iterator[Quad]:
+    """The quads with blank nodes labelled by their order of appearance: parsers label them by chance."""
+    names: dict[BlankNode, BlankNode] = {}
+
+    def term(node: Any) -> Any:
+        if isinstance(node, BlankNode):
+            return names.setdefault(node, BlankNode(f"b{len(names)}"))
+        if isinstance(node, Triple):
+            return Triple(term(node.subject), node.predicate, term(node.object))
+        return node
+
+    for quad in quads:
+        yield Quad(term(quad.subject), quad.predicate, term(quad.object), term(quad.graph_name))
+
+
 def parse(data: bytes, format_: RdfFormat, *, base_iri: str | None = None, source: str = "the text") -> list[Quad]:
     """The quads that the text spells.
 
@@ -326,6 +354,8 @@ def parse(data: bytes, format_: RdfFormat, *, base_iri: str | None = None, sourc
     """
     if format_ == RdfFormat.RDF_XML and (b"<!DOCTYPE" in data[:100_000] or b"<!ENTITY" in data):
         raise StoreError(f"{source}: RDF/XML with a DOCTYPE or entities is not read; save it without them or as Turtle")
+    if data.count(b"<<") > _MOST_NESTED and triple_nesting(data.decode("utf-8", "replace")) > _MOST_NESTED:
+        raise StoreError(f"{source}: triple terms nest more than {_MOST_NESTED} deep")
     try:
         return list(ox.parse(io.BytesIO(data), format=format_, base_iri=base_iri))
     except (SyntaxError, ValueError) as error:
@@ -334,9 +364,25 @@ def parse(data: bytes, format_: RdfFormat, *, base_iri: str | None = None, sourc
         raise StoreError(f"{source}: {place}") from error
 
 
+_MOST_NESTED = 100
+"""Triple terms this deep are read; the parser recurses into them, and a file of nothing else would end the process."""
+
+
 def literal(value: str, datatype: NamedNode | None = None, language: str | None = None) -> Literal:
     """A literal; a language tag that RDF does not allow is dropped rather than failing."""
     if language:
         with suppress(ValueError):
             return Literal(value, language=language)
     return Literal(value, datatype=datatype) if datatype else Literal(value)
+
+
+def checked_iri(text: str) -> NamedNode:
+    """The IRI that the text spells.
+
+    Raises:
+        ConfigError: it is not an absolute IRI.
+    """
+    try:
+        return NamedNode(text.strip().removeprefix("<").removesuffix(">"))
+    except ValueError as error:
+        raise ConfigError(f"{text!r} is not an absolute IRI: {error}", setting="graph") from error

@@ -94,7 +94,8 @@ def _digest(*parts: str, length: int) -> str:
 
 def entity_iri(base: str, type_: NamedNode, name: str) -> NamedNode:
     """The IRI of the entity that is called ``name`` and is of class ``type_``."""
-    return NamedNode(f"{base}entity/{slug(name)}-{_digest(type_.value, normalise(name), length=8)}")
+    form = normalise(name) or name
+    return NamedNode(f"{base}entity/{slug(form)}-{_digest(type_.value, form, length=8)}")
 
 
 def document_iri(base: str, sha256: str, part: int = 0) -> NamedNode:

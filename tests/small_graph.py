@@ -85,9 +85,9 @@ def english() -> Read:
     inn, house = mention(text, "Lakeside Inn", term("Hotel")), mention(text, "Canal House", term("Hotel"))
     xizha = mention(text, "Xizha", term("ScenicArea"))
     return (wuzhen, inn, house, xizha), (
-        claim(text, inn, term("near"), xizha, FIRST),
+        claim(text, inn, term("near", GEO), xizha, FIRST),
         claim(text, inn, term("roomCount"), rooms(24), FIRST),
-        claim(text, house, term("near"), xizha, SECOND),
+        claim(text, house, term("near", GEO), xizha, SECOND),
         claim(text, house, term("roomCount"), rooms(12), SECOND),
     )
 
@@ -98,7 +98,7 @@ def chinese() -> Read:
     inn = mention(text, "通安客栈", term("Hotel"))
     return (xizha, wuzhen, inn), (
         claim(text, xizha, term("locatedIn", GEO), wuzhen, "西栅位于乌镇。"),
-        claim(text, inn, term("near"), xizha, "通安客栈在西栅附近，有80间客房。"),
+        claim(text, inn, term("near", GEO), xizha, "通安客栈在西栅附近，有80间客房。"),
         claim(text, inn, term("roomCount"), rooms(80), "通安客栈在西栅附近，有80间客房。"),
     )
 
@@ -106,7 +106,7 @@ def chinese() -> Read:
 def attack() -> Read:
     hotel, xizha = mention(ATTACK, EVIL, term("Hotel")), mention(ATTACK, "Xizha", term("ScenicArea"))
     return (hotel, xizha), (
-        claim(ATTACK, hotel, term("near"), xizha, f"Our hotel {EVIL} is near Xizha."),
+        claim(ATTACK, hotel, term("near", GEO), xizha, f"Our hotel {EVIL} is near Xizha."),
         claim(ATTACK, hotel, term("roomCount"), rooms(3), "It has 3 rooms."),
     )
 

@@ -208,7 +208,7 @@ def test_the_dataset_of_the_request_is_used(client: FlaskClient, kg: SmallGraph)
     whole = ask(client, count).get_json(force=True)["results"]["bindings"][0]["n"]["value"]
     part = client.get("/sparql", query_string={"query": count, "default-graph-uri": chunk}).get_json(force=True)
     named = client.get(
-        "/sparql", query_string={"query": "SELECT ?g { GRAPH ?g { ?s travel:near ?o } }", "named-graph-uri": chunk}
+        "/sparql", query_string={"query": "SELECT ?g { GRAPH ?g { ?s geo:near ?o } }", "named-graph-uri": chunk}
     ).get_json(force=True)
     assert whole == "4"
     assert part["results"]["bindings"][0]["n"]["value"] == "1"

@@ -26,7 +26,8 @@ TERMS = """
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 @prefix core: <https://w3id.org/kgplatform/core#> .
-:Place a owl:Class ; rdfs:label "place"@en, "地点"@zh ; rdfs:comment "Somewhere."@en, "某处。"@zh ; skos:example "Wuzhen"@en .
+:Place a owl:Class ; rdfs:label "place"@en, "地点"@zh ;
+  rdfs:comment "Somewhere."@en, "某处。"@zh ; skos:example "Wuzhen"@en .
 :Temple a owl:Class ; rdfs:subClassOf :Place ; rdfs:label "temple"@en, "寺"@zh .
 :Person a owl:Class ; rdfs:label "person"@en, "人"@zh .
 :Audience a owl:Class ; rdfs:label "audience"@en .

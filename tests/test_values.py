@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
-from kgplatform.extraction.values import accepts, clock, converted, han_number, hours, literal_of, values_in
+from kgplatform.extraction.times import clock, hours
+from kgplatform.extraction.values import accepts, converted, han_number, literal_of, values_in
 from kgplatform.ontology import OntologyProperty
 from kgplatform.vocab import XSD
 
@@ -56,7 +58,7 @@ def test_values_in_finds_the_value_with_kind_and_unit(text: str, kind: str, lexi
 def test_values_in_keeps_no_value_inside_another() -> None:
     found = values_in("2024年5月3日 9:00-17:00, 150元, 7.5 credits")
     assert [value.kind for value in found] == ["date", "span", "money", "number"]
-    assert all(first.end <= second.start for first, second in zip(found, found[1:], strict=False))
+    assert all(first.end <= second.start for first, second in pairwise(found))
 
 
 @pytest.mark.parametrize(

@@ -126,15 +126,18 @@ class Ingest:
             digest = _digest(path, self._max_bytes)
             known = self._known(source, digest)
             if known:
-                self._registry.remove(_unread(self._base, path).iri)
+                self._registry.drop_unfinished(source, keep=[document.iri for document in known])
                 yield from (Added(document, "unchanged") for document in known)
                 return
             documents = read(path, base=self._base, max_bytes=self._max_bytes)
         except ReadError as error:
             yield self._failed(_unread(self._base, path), error.reason)
             return
-        self._registry.remove(_unread(self._base, path).iri)
-        stale = self._registry.drop_source(source, keep=[document.iri for document in documents])
+        for document in documents:  # all of them, so that a crash between two leaves the second to be read
+            self._registry.announce(document)
+        keep = [document.iri for document in documents]
+        self._registry.drop_unfinished(source, keep)
+        stale = self._registry.drop_source(source, keep)
         for document in documents:
             yield self._add_document(document, projection, replaced=tuple(stale))
             stale = []
@@ -157,6 +160,7 @@ class Ingest:
             seen = self._read(document)
             graphs = self._graphs(seen, projection)
             table = seen.table
+            dropped = [graph for iri in (document.iri, *replaced) for graph in self._graphs_of(iri)]
             self._registry.enter(
                 document,
                 seen.chunks,
@@ -164,7 +168,6 @@ class Ingest:
                 rows=table.rows if table else (),
                 graph=table.graph if table else None,
             )
-            dropped = [graph for iri in (document.iri, *replaced) for graph in self._graphs_of(iri)]
             self._dataset.commit(Change(dropped=(*dropped, *graphs), added=graphs))
         except KgPlatformError as error:
             return self._failed(document, error.reason if isinstance(error, ReadError) else str(error))
@@ -227,7 +230,7 @@ class Ingest:
         Raises:
             NotFoundError: no document has that IRI.
         """
-        self._registry.document(iri)
+        self._registry.mark(self._registry.document(iri).document.iri, State.PROCESSING)
         committed = self._dataset.commit(Change(dropped=tuple(self._graphs_of(iri))))
         self._registry.remove(iri)
         return committed

@@ -6,6 +6,7 @@ import difflib
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
 
 from kgplatform.dataset import Change, EvidenceDataset
 from kgplatform.errors import ConfigError, StoreError
-from kgplatform.store import DEFAULT_GRAPH, parse, skolemised
+from kgplatform.store import DEFAULT_GRAPH, numbered, parse, skolemised
 
 FORMATS: dict[str, RdfFormat] = {
     "turtle": RdfFormat.TURTLE,
@@ -79,11 +80,12 @@ def load_rdf(
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
     prefix = f"{dataset.base}genid/{hashlib.sha256(data).hexdigest()[:12]}-"
-    quads = list(_without_blanks(parse(data, kind, base_iri=path.resolve().as_uri(), source=str(path)), prefix, graph))
+    read = parse(data, kind, base_iri=path.resolve().as_uri(), source=str(path))
+    quads = list(_without_blanks(numbered(read), prefix, graph))
     if not quads:
         raise StoreError(f"{path}: holds no statements")
-    before = len(dataset.store)
     with dataset.store.write_lock():
+        before = len(dataset.store)
         named: dict[NamedNode, list[Triple]] = {}
         plain: list[Triple] = []
         for item in quads:
@@ -93,7 +95,8 @@ def load_rdf(
                 plain.append(item.triple)
         dataset.commit(Change(added=named))
         dataset.state(triple for triple in plain if not dataset.evidence_graphs(triple))
-    return LoadReport(str(path), len(quads), len(dataset.store) - before, _rewritten(quads))
+        new = len(dataset.store) - before
+    return LoadReport(str(path), len(quads), new, _rewritten(quads))
 
 
 def _without_blanks(quads: Iterable[Quad], prefix: str, graph: NamedNode | None) -> Iterator[Quad]:
@@ -150,10 +153,13 @@ def dump_rdf(
 
 def _write(path: Path, data: bytes) -> None:
     """Writes the whole file or nothing."""
+    if path.is_dir():
+        raise StoreError(f"{path}: is a folder; name a file in it")
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         partial.write_bytes(data)
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error

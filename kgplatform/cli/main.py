@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import difflib
 import importlib
 import os
@@ -46,14 +47,14 @@ def _known_words(parser: argparse.ArgumentParser) -> list[str]:
 
 def _with_hint(message: str, known: Sequence[str]) -> str:
     if "invalid choice:" in message:
-        wrong = message.partition("invalid choice: ")[2].split("'")[1]
+        wrong = str(ast.literal_eval(message.partition("invalid choice: ")[2].partition(" (choose from ")[0]))
         message = f"{wrong!r} is not one of the choices"
     elif "unrecognized arguments:" in message:
         wrong = message.partition("unrecognized arguments: ")[2].split()[0]
         message = f"there is no option {wrong}" if wrong.startswith("-") else f"{wrong!r} is one argument too many"
     else:
         return f"{message}; see --help"
-    near = difflib.get_close_matches(wrong, known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(wrong.partition("=")[0], known, n=1, cutoff=0.5)
     return f"{message}; did you mean {near[0]}?" if near else f"{message}; see --help"
 
 
@@ -180,6 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = build_parser().parse_args(arguments)
     verb: Callable[[argparse.Namespace], int] = getattr(importlib.import_module("kgplatform.cli.verbs"), given.verb)
     try:
+        _check_words(given)
         return verb(given)
     except KgPlatformError as error:
         _complain(error)
@@ -190,6 +192,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SHORT
+
+
+def _check_words(given: argparse.Namespace) -> None:
+    """Refuses words (not paths, whose names may be any bytes) that are not text in the terminal's encoding."""
+    for name, value in vars(given).items():
+        if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise ConfigError(f"{name} is not valid UTF-8: {value.encode('ascii', 'backslashreplace').decode()}")
 
 
 def _complain(error: KgPlatformError) -> None:

@@ -242,9 +242,9 @@ def _sparql(given: argparse.Namespace) -> str:
         raise ConfigError("give SPARQL by -e TEXT, as a FILE, or - for stdin", setting="query")
     if given.text is not None:
         return str(given.text)
-    if given.file == "-":
-        return sys.stdin.read()
     try:
+        if given.file == "-":
+            return sys.stdin.buffer.read().decode()
         return Path(given.file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{given.file}: cannot be read: {error}", setting="query") from error

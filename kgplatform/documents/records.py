@@ -12,7 +12,7 @@ from kgplatform.types import Claim, Extraction, Mention, Refusal
 
 
 def encode(extraction: Extraction) -> str:
-    """The extraction as one line of JSON; mentions are listed once and claims refer to them by number."""
+    """The extraction as one line of JSON; mentions are written once and referred to by number."""
     mentions = list(dict.fromkeys([*extraction.mentions, *_claimed(extraction)]))
     number = {mention: index for index, mention in enumerate(mentions)}
 
@@ -23,6 +23,7 @@ def encode(extraction: Extraction) -> str:
     record = {
         "chunk": extraction.chunk.value,
         "mentions": [[m.text, m.start, m.end, m.type.value, m.name, list(m.aliases)] for m in mentions],
+        "listed": [number[m] for m in extraction.mentions],
         "claims": [claim(item) for item in extraction.claims],
         "refused": [[item.text, item.reason] for item in extraction.refused],
         "keywords": list(extraction.keywords),
@@ -61,7 +62,7 @@ def decode(text: str) -> Extraction:
     claims = tuple(Claim(mentions[c[0]], NamedNode(c[1]), object_of(c[2]), c[3], c[4], c[5]) for c in record["claims"])
     return Extraction(
         chunk=NamedNode(record["chunk"]),
-        mentions=tuple(mentions),
+        mentions=tuple(mentions[index] for index in record["listed"]),
         claims=claims,
         refused=tuple(Refusal(*item) for item in record["refused"]),
         keywords=tuple(record["keywords"]),

@@ -215,6 +215,15 @@ class Registry:
             _forget(db, iri.value)
             db.execute("DELETE FROM sources WHERE document = ?", (iri.value,))
 
+    def drop_unfinished(self, source: str, keep: Iterable[NamedNode]) -> None:
+        """Forgets what was to be read at ``source``, or failed there, before its content changed."""
+        kept = {iri.value for iri in keep}
+        with self._transaction() as db:
+            rows = self._all("SELECT iri FROM documents WHERE source=? AND state IN ('pending','failed')", source)
+            for row in rows:
+                if row["iri"] not in kept:
+                    _forget(db, row["iri"])
+
     def add_source(self, source: str, iri: NamedNode) -> None:
         """Notes that the document also lies at ``source``."""
         with self._transaction() as db:
@@ -273,13 +282,17 @@ class Registry:
             NotFoundError: none or several fit.
         """
         rows = self._all(
-            "SELECT * FROM documents WHERE iri=?1 OR source=?1 OR title=?1 OR sha256 LIKE ?1 || '%' AND length(?1) >= 6"
-            " OR source LIKE '%/' || ?1 OR iri LIKE '%/document/' || ?1",
+            "SELECT * FROM documents WHERE iri=?1 OR source=?1 OR title=?1"
+            " OR (length(?1) >= 6 AND substr(sha256, 1, length(?1)) = ?1)"
+            " OR substr(source, -length(?1) - 1) = '/' || ?1"
+            " OR substr(iri, -length('/document/' || ?1)) = '/document/' || ?1 ORDER BY source, iri",
             name,
         )
-        if len(rows) != 1:
-            found = "no document" if not rows else f"{len(rows)} documents"
-            raise NotFoundError(f"{found} fit {name!r}; `kgplatform documents` lists them", name=name)
+        if not rows:
+            raise NotFoundError(f"no document fits {name!r}; `kgplatform documents` lists them", name=name)
+        if len(rows) > 1:
+            fits = "; ".join(f"{row['iri']} ({row['title']}, {row['state']})" for row in rows[:5])
+            raise NotFoundError(f"{len(rows)} documents fit {name!r}, give an IRI: {fits}", name=name)
         return _record(rows[0])
 
     def chunks(self, document: NamedNode) -> list[Chunk]:

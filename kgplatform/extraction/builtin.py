@@ -30,6 +30,7 @@ Known = Mapping[str, NamedNode] | Callable[[], Mapping[str, NamedNode]]
 """Names of entities that are known already, each with its class; or what gives them when asked."""
 
 _KEPT_READINGS: Final = 8
+_ROUNDS: Final = 3  # a name that was given a class can give one to the name beside it; chains are short
 
 
 class BuiltinExtractor:
@@ -79,8 +80,9 @@ class BuiltinExtractor:
     def _read(self, document: Document) -> Reading:
         text = flowing(document.text)
         reading = read_names(document, text, self._lexicon, NameFinder(text, self._lexicon, self._gazetteer()))
-        while type_strangers(reading):
-            continue
+        for _ in range(_ROUNDS):
+            if not type_strangers(reading):
+                break
         read_labelled(reading)
         referents = Referents(reading)
         read_relations(reading, referents)

@@ -74,7 +74,7 @@ def _nameish(token: Token) -> bool:
         return any(character.isupper() or character.isdigit() for character in token.text)
     if not _HAN_ONLY.fullmatch(token.text):
         return bool(re.fullmatch(r"[A-Z]*\d+", token.text))
-    if token.tag in ("a", "v", "zg", "q", "f") and len(token.text) == 1:
+    if token.tag in ("a", "v", "zg", "q", "f", "vg", "ag", "ng", "tg") and len(token.text) == 1:
         return token.text not in _STOP_CHARACTERS
     return token.tag.startswith(_NAME_TAGS) and token.tag not in ("ng", "nrx")
 
@@ -123,10 +123,18 @@ def _suffix_at(tokens: list[Token], index: int, suffixes: Mapping[str, NamedNode
         word = joined[-length:]
         if word not in suffixes or (length == 1 and not _single_ok(tokens[index])):
             continue
+        if length > len(tokens[index].text) and not _at_boundary(tokens, index, length):
+            continue
         if length == 2 and len(tokens[index].text) == 3 and word[-1] in suffixes:
             continue
         return word
     return None
+
+
+def _at_boundary(tokens: list[Token], index: int, length: int) -> bool:
+    """Whether a class word over several words begins where one of them does."""
+    start = tokens[index].end - length
+    return any(item.start == start for item in tokens[max(0, index - 3) : index])
 
 
 def _single_ok(token: Token) -> bool:

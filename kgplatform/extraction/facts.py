@@ -134,6 +134,8 @@ def _subject(
         if cue is not None:
             return following, cue
     between = [item for item in mentions if position <= item.start and item.end <= value.start]
+    if value.kind == "year":  # "founded in Jiaxing in 1921" does not speak of Jiaxing
+        between = []
     for item in reversed(between):
         cue = lexicon.best(cues, item.type)
         if cue is not None and not reading.strange_between(item.end, value.start):

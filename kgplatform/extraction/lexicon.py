@@ -145,7 +145,7 @@ def compile_lexicon(ontology: Ontology) -> Lexicon:
 
 def _han_phrases(words: Iterable[str]) -> re.Pattern[str] | None:
     listed = sorted((word for word in words if has_han(word) and len(word) >= 2), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, listed))) if listed else None
+    return re.compile(r"(?:\d{3,4}年)?(?:" + "|".join(map(re.escape, listed)) + ")") if listed else None
 
 
 def _value_relations(ontology: Ontology, cues: Iterable[Cue]) -> tuple[Cue, ...]:

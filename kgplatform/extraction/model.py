@@ -80,7 +80,7 @@ class ModelExtractor:
 
     method = "model"
 
-    def __init__(self, model: ChatModel, ontology: Ontology, *, schema_tokens: int = 3000) -> None:
+    def __init__(self, model: ChatModel, ontology: Ontology, *, schema_tokens: int = 4000) -> None:
         self._model = model
         self._ontology = ontology
         self._schema_tokens = schema_tokens
@@ -255,7 +255,7 @@ class _Checked:
 def locate(passage: str, quote: str) -> tuple[int, int] | None:
     r"""Where the quote stands in the passage; blanks count as equal whatever they are, nothing else is forgiven.
 
-    >>> locate("It opens\\n at 9:00.", "opens at 9:00")
+    >>> locate("It opens\n at 9:00.", "opens at 9:00")
     (3, 17)
     """
     start = passage.find(quote) if quote.strip() else -1

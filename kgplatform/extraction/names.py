@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pyoxigraph import NamedNode
 
 from kgplatform.extraction.chinese import PROPER_TAGS, STOP_TOKENS, Token, names_with_suffix, tag
+from kgplatform.extraction.classing import PARENTHESIS, NameClasses, Span
 from kgplatform.extraction.gazetteer import Gazetteer, Known
 from kgplatform.extraction.lexicon import FUNCTION_WORDS, Lexicon, tokens
 from kgplatform.text import has_han, singular
@@ -26,21 +27,11 @@ _NUMBER = r"\d[\w.]*(?=[ ,.;:)]|$)"
 _JOIN = r"(?:of[ ]the|of|the|and[ ]the|de|du|des|von|van|&|within[ ]a)"
 _CAPITALS = re.compile(rf"(?<![\w#@/.]){_WORD}(?:(?:[ ]{_JOIN})?[ ]{_WORD}|[ ]{_NUMBER})*")
 _TITLE = re.compile(rf"{_WORD}(?:(?:[ ](?:{_JOIN}|in|for|and|with|to|a|an|by|on)){{0,2}}[ ]{_WORD}|[ ]{_NUMBER})*")
-_PARENTHESIS = re.compile(r"\s?[（(]([^()（）\n]{1,80})[)）]")
 _ALSO = re.compile(
     r",?\s?(?:\(?(?:a\.?k\.?a\.?|also (?:known as|called)|or simply)\s|[，,]?(?:又|也|俗)[名称叫作]{1,2}|[，,]?简称)"
     r"[“\"「]?([A-Z][\w'’-]*(?:[ ][A-Z][\w'’-]*){0,5}|[\u4e00-\u9fff]{2,8}?(?=[，。,.、；;”」)）]))"
 )
 _TITLE_MARKS = re.compile(r"《([^《》\n]{2,160})》")
-_APPOSITION = re.compile(
-    r"\s?(?:,|\s(?:is|was|are))\s(?:(?:also|now|still)\s)?(?:an?|the|one of the)\s([a-z][\w'’ -]{2,60})", re.IGNORECASE
-)
-_HAN_APPOSITION = re.compile(
-    r"\s?(?:[，,]\s?(?:是|为)?|\s?是|\s?为)(?:[一这]?[种座家个款条片所项套]|中国|全国)([^，。,.;；\n]{0,30})"
-)
-_NOUN_PHRASE_END = re.compile(
-    r"[\s,.;:)]*(?:$|[,.;:)]|(?:in|at|on|of|near|that|which|who|where|with|by|for|from|and|between|about|\w+ed|beside)\b|\d)"
-)
 _LEADING_WORDS = (
     "the a an this that these those in on at from to of by for with and or but as if when while where after before its "
     "his her their our my your it he she we they i you"
@@ -48,24 +39,12 @@ _LEADING_WORDS = (
 _LEADING = frozenset(_LEADING_WORDS.split())
 _OPENING = re.compile(r"(?:[.!?:\n•*#>|\"“(-]\s*|^)$")
 _INTRODUCED = re.compile(
-    r"(?:\s?[（(][^()（）\n]{1,60}[)）])?(?:, (?:an?|the) |\*{0,2} (?:is an? |is located|lies |belongs to|stands |is in ))"
+    r"(?:\s?[（(][^()（）\n]{1,60}[)）])?"
+    r"(?:, (?:an?|the) |\*{0,2} (?:is an? |is located|lies |belongs to|stands |is in ))"
 )
 _ROAD = re.compile(r"[东西南北中]?[街路巷弄道](?!口)|大道|大街")
-_OBJECT_OF = re.compile(r"\b(?:in|of|from|at|near|on|to|by|and|with|than)\s(?:the\s)?$")
 _HAN_CLAUSE = re.compile(r"(?:^|[\n。！？!?；;,，:：、📍①-⑳】\s])(?P<name>[\u3400-\u9fff·]{2,8})$")
-_BREAK = re.compile(r"[。！？!?;；]|\n|\. ")
 _DIGIT_AND_LETTER = re.compile(r"(?=.*\d)(?=.*[A-Za-z])")
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch that is or may be a name; ``type`` None: a name of unknown class. ``name`` empty: the text itself."""
-
-    start: int
-    end: int
-    type: NamedNode | None = None
-    name: str = ""
-    strength: int = 0
 
 
 @dataclass(slots=True)
@@ -86,6 +65,7 @@ class NameFinder:
         self.lexicon = lexicon
         self.known = known
         self.local = Gazetteer()
+        self._classes = NameClasses(text, lexicon, known)
         self.names = Names(tokens=tag(text) if has_han(text) else [])
 
     def find(self) -> Names:
@@ -93,9 +73,9 @@ class NameFinder:
         candidates = list(self._capitalised())
         known = [item for item in self._known(self.known) if not self._part_of_another(item, candidates)]
         typed = [*known, *self._codes(), *self._suffixed(), *self._titles()]
-        typed += [span for item in candidates if (span := self._headed(item))]
+        typed += [span for item in candidates if (span := self._classes.headed(item))]
         free = [item for item in candidates if not _overlaps_any(item, typed)]
-        typed += [span for item in free if (span := self._apposed(item))]
+        typed += [span for item in free if (span := self._classes.apposed(item))]
         opening = list(self._before_phrases(typed))
         typed += [item for item in opening if item.type]
         free += [*self._proper_nouns(), *(item for item in opening if not item.type)]
@@ -179,11 +159,11 @@ class NameFinder:
             return match.group().rstrip(".")
         title = ""
         for item in self._tokens_from(position + 1):
-            ends = item.tag[0] in "upcdrmxw" or (item.tag.startswith("v") and item.tag != "vn" and title)
-            if not has_han(item.text) or ends or len(title) + len(item.text) > 16:
+            ends = item.tag.startswith("v") and item.tag != "vn" and (len(item.text) > 1 or item.text in "是讲有为")
+            if not has_han(item.text) or ends or item.text[0] in "是为的在" or len(title) + len(item.text) > 16:
                 break
             title += item.text
-        return title
+        return title.rstrip("和与及或")
 
     def tokens_in(self, start: int, end: int) -> list[Token]:
         """The Chinese words that lie in the stretch."""
@@ -275,95 +255,6 @@ class NameFinder:
             return False
         return not self._opens(start) or bool(re.search(rf"[a-z,] {re.escape(text)}\b", self.text))
 
-    # of which class they are
-
-    def _headed(self, span: Span) -> Span | None:
-        """The candidate with the class that its last or first word names, or the class word after it."""
-        words = self.text[span.start : span.end].split(" ")
-        parts = [singular(re.sub(r"['’]s$", "", word).casefold()) for word in words]
-        if len(words) >= 3 and parts[0] in self.lexicon.class_words and parts[1] == "of":
-            return Span(span.start, span.end, self.lexicon.class_words[parts[0]], strength=2)
-        end = span.end
-        for length in range(min(4, len(words) - 1), 0, -1):
-            class_ = self.lexicon.class_words.get(" ".join(parts[-length:]))
-            if class_ is not None and not words[-1].casefold().endswith(
-                "s" if words[-1].casefold() != parts[-1] else "\0"
-            ):
-                return Span(span.start, end, class_, strength=2)
-        return self._with_class_word_after(span.start, end, words) or self._prefixed(span.start, end, parts)
-
-    def _with_class_word_after(self, start: int, end: int, words: list[str]) -> Span | None:
-        """The name together with a class word in small letters after it: "Qiantang Renjia restaurant"."""
-        match = re.match(r" ([a-z]+(?: [a-z]+)?)", self.text[end : end + 40])
-        if match is None or self.known.get(" ".join(words)):
-            return None
-        if len(words) == 1 and re.search(r"\b[Aa]n? $", self.text[max(0, start - 4) : start]):
-            return None
-        following = match[1].split()
-        for length in (2, 1):
-            word = " ".join(following[:length])
-            class_ = self.lexicon.class_words.get(word)
-            if len(following) >= length and class_ is not None and singular(word) == word:
-                whole = Span(start, end + 1 + len(word), class_, strength=1)
-                return whole if len(words) == 1 else Span(start, end + 1 + len(word), class_, " ".join(words), 1)
-        return None
-
-    def _prefixed(self, start: int, end: int, parts: list[str]) -> Span | None:
-        class_ = self.lexicon.class_words.get(parts[0]) if 2 <= len(parts) <= 4 else None
-        if class_ is None or len(parts[0]) < 3 or "of" in parts:
-            return None
-        label = {word.text.casefold() for word in self.lexicon.ontology.classes[class_].words}
-        return Span(start, end, class_, strength=1) if parts[0] in label else None
-
-    def _apposed(self, span: Span) -> Span | None:
-        """The candidate with the class that "…, a water town in" or "是一种…模型" after it names."""
-        rest = self.text[span.end : span.end + 140]
-        rest = _PARENTHESIS.sub("", rest, count=1) if _PARENTHESIS.match(rest) else rest
-        match = _APPOSITION.match(rest)
-        if (
-            match
-            and not rest.lstrip().startswith(",")
-            and _OBJECT_OF.search(self.text[max(0, span.start - 12) : span.start])
-        ):
-            return None
-        if match and (class_ := self._noun_phrase(match[1] + rest[match.end() : match.end() + 12])):
-            return Span(span.start, span.end, class_, strength=1)
-        match = _HAN_APPOSITION.match(rest)
-        if match and (class_ := self._han_noun_phrase(match[1])):
-            return Span(span.start, span.end, class_, strength=1)
-        return None
-
-    def class_said(self, text: str) -> NamedNode | None:
-        """The class that a predicate such as ", a water town in" or "是一座博物馆" names, if it begins with one."""
-        match = _APPOSITION.match(text)
-        if match:
-            return self._noun_phrase(match[1] + text[match.end() : match.end() + 12])
-        match = _HAN_APPOSITION.match(text)
-        return self._han_noun_phrase(match[1]) if match else None
-
-    def _noun_phrase(self, text: str) -> NamedNode | None:
-        words = list(re.finditer(r"[\w'’-]+", text))[:8]
-        if re.search(r"minute|hour|mile|\bkm\b|\bday", text):
-            return None
-        for last in range(len(words)):
-            if words[last].group() in ("of", "in", "that", "which", "with", "at", "on", "for", "by", "where", "and"):
-                return None
-            if not _NOUN_PHRASE_END.match(text[words[last].end() :]):
-                continue
-            for first in range(max(0, last - 2), last + 1):
-                phrase = " ".join(singular(word.group().casefold()) for word in words[first : last + 1])
-                if phrase in self.lexicon.class_words:
-                    return self.lexicon.class_words[phrase]
-            return None
-        return None
-
-    def _han_noun_phrase(self, text: str) -> NamedNode | None:
-        for length in range(min(6, len(text)), 0, -1):
-            word = text[-length:]
-            if word in self.lexicon.han_suffixes and (length > 1 or len(text) == 1):
-                return self.lexicon.han_suffixes[word]
-        return None
-
     # by what other names they go
 
     def _take_aliases(self, free: list[Span]) -> None:
@@ -390,7 +281,7 @@ class NameFinder:
 
     def _aliases_after(self, span: Span) -> Iterator[str]:
         rest = self.text[span.end : span.end + 100]
-        match = _PARENTHESIS.match(rest)
+        match = PARENTHESIS.match(rest)
         if match:
             han = has_han(self.text[span.start : span.end])
             for part in re.split(r"[,，;；/、]", match[1]):

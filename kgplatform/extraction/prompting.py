@@ -49,31 +49,62 @@ def _named(lines: Iterable[SchemaLine], name: str) -> NamedNode | None:
     return next((line.iri for line in lines if line.name.casefold() == wanted or line.iri.value == name.strip()), None)
 
 
-def schema_of(ontology: Ontology, text: str, *, language: str = "en", budget: int = 3000) -> Schema:
+def schema_of(ontology: Ontology, text: str, *, language: str = "en", budget: int = 4000) -> Schema:
     """The classes and properties to show beside the text, at most ``budget`` tokens of them.
 
-    Names are local names; where two terms share one, the IRI is the name of the second.
+    Every term is shown with at least its place in the ontology, as long as that fits; those whose words occur in the
+    text come first and are the first to be explained too. Names are local names; where two terms share one, the IRI
+    is the name of the second.
     """
     found = frozenset(singular(word) for word in words(text))
-    classes = _ranked(ontology.domain_classes, text, found)
-    properties = _ranked([term for term in ontology.domain_properties if term.words], text, found)
     names: set[str] = set()
-    left = budget
-    shown_classes: list[SchemaLine] = []
-    for item in classes:
-        line = SchemaLine(_name(item.iri, names), item.iri, _class_line(item, ontology, language))
-        left -= count_tokens(line.text) + 4
-        if left < budget // 2:
+    classes = [
+        _Lines(_name(item.iri, names), item.iri, _class_short(item, ontology), _class_line(item, ontology, language))
+        for item in _ranked(ontology.domain_classes, text, found)
+    ]
+    properties = [
+        _Lines(_name(term.iri, names), term.iri, _property_short(term), _property_line(term, language))
+        for term in _ranked([term for term in ontology.domain_properties if term.words], text, found)
+    ]
+    shown = _within(properties, budget * 3 // 5)
+    spent = sum(count_tokens(f"{line.name}{line.text}") + 3 for line in shown)
+    return Schema(_within(classes, budget - spent), shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """What a term says of itself in brief and in full."""
+
+    name: str
+    iri: NamedNode
+    short: str
+    full: str
+
+
+def _within(terms: list[_Lines], budget: int) -> tuple[SchemaLine, ...]:
+    """The terms that fit, in brief, and as many of them in full as the rest of the budget allows, from the first on."""
+    shown: list[_Lines] = []
+    for term in terms:
+        budget -= count_tokens(f"{term.name}{term.short}") + 3
+        if budget < 0:
             break
-        shown_classes.append(line)
-    shown_properties: list[SchemaLine] = []
-    for term in properties:
-        line = SchemaLine(_name(term.iri, names), term.iri, _property_line(term, language))
-        left -= count_tokens(line.text) + 4
-        if left < 0:
-            break
-        shown_properties.append(line)
-    return Schema(tuple(shown_classes), tuple(shown_properties))
+        shown.append(term)
+    lines = []
+    for term in shown:
+        budget -= count_tokens(term.full) - count_tokens(term.short)
+        lines.append(SchemaLine(term.name, term.iri, term.full if budget >= 0 else term.short))
+    return tuple(lines)
+
+
+def _class_short(item: OntologyClass, ontology: Ontology) -> str:
+    above = [local_name(iri.value) for iri in item.parents if iri in ontology.classes]
+    return f"kind of {', '.join(above)}" if above else "thing"
+
+
+def _property_short(term: OntologyProperty) -> str:
+    domain = " or ".join(local_name(iri.value) for iri in term.domains) or "anything"
+    range_ = " or ".join(local_name(iri.value) for iri in term.ranges) or "anything"
+    return f"{domain} | {range_}"
 
 
 def _ranked(terms: Iterable[_Term], text: str, found: frozenset[str]) -> list[_Term]:
@@ -112,11 +143,9 @@ def _class_line(item: OntologyClass, ontology: Ontology, language: str) -> str:
 
 
 def _property_line(term: OntologyProperty, language: str) -> str:
-    domain = " or ".join(local_name(iri.value) for iri in term.domains) or "anything"
-    range_ = " or ".join(local_name(iri.value) for iri in term.ranges) or "anything"
     unit = f" in {term.unit}" if term.unit else ""
     form = f"; form {term.pattern}" if term.pattern and len(term.pattern) <= 60 else ""
-    return f"{domain} | {range_}{unit} | {_said(term.words, term.comments, language)}{form}"
+    return f"{_property_short(term)}{unit} | {_said(term.words, term.comments, language)}{form}"
 
 
 def _said(terms: tuple[Word, ...], comments: tuple[Word, ...], language: str) -> str:

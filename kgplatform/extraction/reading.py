@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from pyoxigraph import NamedNode
 
+from kgplatform.extraction.classing import Span
 from kgplatform.extraction.lexicon import Cue, Lexicon, label_key
-from kgplatform.extraction.names import NameFinder, Span, clean_name
+from kgplatform.extraction.names import NameFinder, clean_name
 from kgplatform.extraction.structure import Section, bare_heading, sections, sentence_spans
 from kgplatform.text import has_han, normalise
 from kgplatform.types import Claim, Document, Mention, Refusal

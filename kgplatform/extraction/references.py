@@ -14,7 +14,10 @@ _DEFINITE = re.compile(r"\b(?:[Tt]he|[Tt]his)\s([a-z]+(?:\s[a-z]+)?)\b")
 _HAN_DEFINITE = re.compile(r"(?:本|该|这[家座个条]?)(论文|文|[\u4e00-\u9fff]{1,3})")
 _PRONOUN = re.compile(r"(?:[\"“(*-]\s*)?(It|它)(?=[\s'’\u4e00-\u9fff])")
 _CLAUSE = re.compile(r"[,，、;；:：]\s*")
-_OBJECT_OF = re.compile(r"\b(?:in|from|at|near|on|to|by|than|like|unlike|around|via|with)\s(?:the\s)?$")
+_OBJECT_OF = re.compile(
+    r"\b(?:in|from|at|near|on|to|by|than|like|unlike|around|via|with)\s(?:the\s)?"
+    r"(?:[\w'’-]+(?:\s\w+)?\s(?:or|and)\s)?$"
+)
 _NEW_SUBJECT = re.compile(r":\s|\b(?:it|which|they|that|this|he|she|we|you|I)\b")
 _TOPIC_TAGS = "njilgfsv"
 _NO_TOPIC_WORDS = """
@@ -141,11 +144,11 @@ class Referents:
 
     def _aside(self, mention: Mention, mentions: list[Mention], start: int) -> bool:
         """Whether the name only says where or than what: not what an English sentence is about."""
-        if not _OBJECT_OF.search(self.reading.text[max(start, mention.start - 12) : mention.start]):
-            return False
-        return any(item.start < mention.start for item in mentions) or self.reading.strange_between(
-            start, mention.start
-        )
+        lead = self.reading.text[max(start, mention.start - 40) : mention.start]
+        if re.search(r"\bof\s(?:the\s)?$", lead):
+            earlier = any(item.start < mention.start for item in mentions)
+            return earlier or self.reading.strange_between(start, mention.start)
+        return bool(_OBJECT_OF.search(lead))
 
     def _main_near(self, position: int) -> bool:
         """Whether the paragraph names the main entity before the position."""
@@ -207,4 +210,10 @@ class Referents:
             if self.reading.strange_between(line.start, line.end):
                 return None
         main = self.reading.main
-        return main if main is not None and ontology.is_a(main.type, term.domains) else None
+        if main is None or not ontology.is_a(main.type, term.domains):
+            return None
+        if self.reading.structured:
+            return main
+        recent = (item for item in reversed(self.reading.before(position)) if ontology.is_a(item.type, term.domains))
+        last = next(recent, main)
+        return main if last.name == main.name else None

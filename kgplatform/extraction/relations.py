@@ -11,9 +11,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from pyoxigraph import NamedNode
+
+from kgplatform.extraction.classing import Span
 from kgplatform.extraction.labelled import individuals_in
 from kgplatform.extraction.lexicon import Cue, phrase_key
-from kgplatform.extraction.names import Span
 from kgplatform.extraction.reading import Reading
 from kgplatform.extraction.references import Referents
 from kgplatform.text import has_han
@@ -21,7 +23,7 @@ from kgplatform.types import Claim, Mention
 
 _NEGATION = re.compile(r"\b(?:not|no|never|without|n't)\b|n't\b|不|没|别|无须|避免", re.IGNORECASE)
 _BESIDE = re.compile(
-    r"^(?:的)?(?:[东西南北]{1,2}[边面侧部]|旁边?|边上|附近|对面|门口|外面?|隔壁|脚下|周边|后面|前面|背后|路上)"
+    r"^(?:的)?(?:[东西南北]{1,2}(?:[边面侧部岸]|(?=[,，。;；]|$))|城?[东西南北]{1,2}约|旁边?|边上|附近|对面|门口|外面?|隔壁|脚下|周边|后面|前面|背后|路上)"
 )
 _LIST_GAP = re.compile(
     r"^\s*(?:,|，|、|;|/|&|和|与|及|以及|,?\s*and|,?\s*or|,?\s*as well as)\s*(?:the\s|an?\s|the poem\s)?(?:《)?$"
@@ -30,6 +32,7 @@ _AND_GAP = re.compile(r"^\s*(?:、|和|与|及|and|&)\s*(?:the\s)?$")
 _PREPOSITION = re.compile(r"^\s*(?:at|in|on|near|by|of|beside|,|（|\(|在)?\s*(?:the\s)?$")
 _PARENTHESIS = re.compile(r"^\s?[（(][^()（）\n]{1,80}[)）]")
 _TAIL_NOUN = re.compile(r"^(?:'s)?\s(?:[a-z]+\s)?(?:station|bars?|shops?|street|people|side)\b")
+_LEAD = re.compile(r"(?:\s?[（(][^()（）\n]{1,40}[)）])?\s?(?:\d{3,4}年|is|was|were|has)?\s?")
 _MAX_GAP = 90
 
 
@@ -52,6 +55,9 @@ def type_strangers(reading: Reading) -> bool:
             forward = mention.start < stranger.start
             low, high = (mention.end, stranger.start) if forward else (stranger.end, mention.start)
             cues = _strong(_cues_between(reading, low, high))
+            single = " " not in reading.text[low:high].strip() and not has_han(reading.text[low:high])
+            if single and (not forward or " " in reading.text[stranger.start : stranger.end]):
+                continue
             for cue in cues:
                 ends = (cue.term.domains, cue.term.ranges) if forward else (cue.term.ranges, cue.term.domains)
                 wanted = ends[1] if len(ends[1]) == 1 else [item for item in ends[1] if item in ends[0]]
@@ -68,17 +74,30 @@ def type_strangers(reading: Reading) -> bool:
 
 def _typed_by_value(reading: Reading, stranger: Span) -> bool:
     """Gives the name the one class of things that have the property said right after it: "… was founded in 1894"."""
-    pattern = reading.lexicon.value_pattern
-    gap = re.compile(r"(?:\s?[（(][^()（）\n]{1,40}[)）])?\s?(?:is|was|were|has)?\s?")
-    match = pattern.match(reading.text, gap.match(reading.text, stranger.end).end()) if pattern else None  # type: ignore[union-attr]
-    if match is None or not re.search(r"\d", reading.text[match.end() : match.end() + 12]):
-        return False
-    cues = _strong(reading.lexicon.value_cues.get(match.group().casefold(), ()))
-    classes = {cue.term.domains[0] for cue in cues if len(cue.term.domains) == 1}
-    if len(classes) != 1 or len(cues) != 1:
+    pattern, text = reading.lexicon.value_pattern, reading.text
+    lead = _LEAD.match(text, stranger.end)
+    match = pattern.match(text, lead.end()) if pattern and lead else None
+    classes: set[NamedNode] = set()
+    if match is not None and re.search(r"\d", text[stranger.end : match.end() + 12]):
+        cues = _strong(reading.lexicon.value_cues.get(match.group().casefold(), ()))
+        classes = {cue.term.domains[0] for cue in cues if len(cue.term.domains) == 1} if len(cues) == 1 else set()
+    elif has_han(text[stranger.start : stranger.end]):
+        classes = _located(reading, stranger)
+    if len(classes) != 1:
         return False
     reading.finder.learn(stranger, classes.pop())
     return True
+
+
+def _located(reading: Reading, stranger: Span) -> set[NamedNode]:
+    """The class of what has its place told: "楼外楼位于孤山路30号"."""
+    for length in (4, 3, 2):
+        word = reading.text[stranger.end : stranger.end + length]
+        for cue in reading.lexicon.between.get(word, ()):
+            shared = {item for item in cue.term.domains if item in cue.term.ranges}
+            if len(shared) == 1 and cue.term.transitive:
+                return shared
+    return set()
 
 
 def _neighbours(reading: Reading, start: int, end: int) -> Iterator[Mention]:
@@ -108,6 +127,9 @@ def _pair(
                 *sentence,
                 f"{label(cues[0].term.iri)!r} does not lead from {label(first.type)!r} to {label(second.type)!r}",
             )
+        return
+    gap = reading.text[first.end : second.start]
+    if has_han(gap) and re.search(r"[,，]", gap) and index:
         return
     objects = list(_listed(reading, mentions[index + 1 :], cue, subject))
     for one in [*_coordinated(reading, mentions[: index + 1], cue, second, subject), subject]:

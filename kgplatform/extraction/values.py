@@ -19,6 +19,7 @@ from typing import Final
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.documents.parts import iso_date
+from kgplatform.extraction.times import ONE_CLOCK, OPEN_CLOSE, SPAN, clock, hours, span
 from kgplatform.ontology import OntologyProperty
 from kgplatform.text import singular
 from kgplatform.vocab import (
@@ -68,26 +69,6 @@ _MEASURE_OF: Final = {form: measure for measure, forms in _MEASURES.items() for 
 
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _HAN_NUMBER = r"[一二两三四五六七八九十百]{1,5}"
-_CLOCK = (
-    r"(?:(?:早上|上午|中午|下午|晚上|傍晚|凌晨)\s*)?"
-    r"(?:[01]?\d|2[0-4])(?:\s*[:：]\s*[0-5]\d(?:\s*[ap]\.?m\b\.?)?|\s*[ap]\.?m\b\.?|\s*点(?:半|[0-5]?\d分)?)"
-)
-_DASH = r"\s*(?:[-–—~〜～至到]+|to|until|till|and|through)\s*(?:about\s+|around\s+|次日)?"
-_SPAN_TEXT = (
-    rf"(?P<opens>{_CLOCK}|(?:[01]?\d|2[0-4])(?={_DASH}[01]?\d(?::[0-5]\d)?\s*[ap]\.?m)){_DASH}(?P<closes>{_CLOCK})"
-)
-_SPAN = re.compile(rf"(?<![\d:.])(?:{_SPAN_TEXT})(?![\d:])", re.IGNORECASE)
-_OPEN_CLOSE = re.compile(
-    rf"(?<![\d:.])(?P<opens>{_CLOCK})[^\d\n。.;]{{0,30}}?"
-    rf"(?:closes?|closing|shuts?|until|till|关门|闭馆|打烊|停止营业|关)[^\d\n。.;]{{0,15}}(?P<closes>{_CLOCK})(?![\d:])",
-    re.IGNORECASE,
-)
-_ONE_CLOCK = re.compile(rf"(?<![\d:.])({_CLOCK})(?![\d:])", re.IGNORECASE)
-_CLOCK_PARTS = re.compile(
-    r"(?P<part>早上|上午|中午|下午|晚上|傍晚|凌晨)?\s*(?P<hour>\d{1,2})"
-    r"(?:\s*[:：]\s*(?P<minute>\d\d)|\s*点(?:(?P<half>半)|(?P<han>\d{1,2})分)?)?\s*(?P<half_day>[ap])?\.?(?:m\b)?",
-    re.IGNORECASE,
-)
 _DATE = re.compile(
     r"(?<!\d)\d{4}\s*(?:[-/.]\s*\d{1,2}\s*[-/.]|年\s*\d{1,2}\s*月)\s*\d{1,2}(?!\d)日?"
     r"|\b\d{1,2}(?:st|nd|rd|th)?\s+(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?,?\s+\d{4}\b"
@@ -153,40 +134,6 @@ def han_number(text: str) -> int | None:
     return total + current if text else None
 
 
-def clock(text: str) -> str | None:
-    """A time of day as ``HH:MM``; None where there is none.
-
-    >>> clock("8:30"), clock("5 pm"), clock("晚上9点半"), clock("noonish")
-    ('08:30', '17:00', '21:30', None)
-    """
-    match = _CLOCK_PARTS.search(text)
-    if match is None:
-        return None
-    hour = int(match["hour"])
-    minute = 30 if match["half"] else int(match["minute"] or match["han"] or 0)
-    afternoon = match["part"] in ("下午", "晚上", "傍晚") or (match["half_day"] or "").lower() == "p"
-    if afternoon and hour < 12:
-        hour += 12
-    if (match["half_day"] or "").lower() == "a" and hour == 12:
-        hour = 0
-    return f"{hour:02d}:{minute:02d}" if hour <= 24 and minute < 60 else None
-
-
-def hours(text: str) -> str | None:
-    """Spans of hours as ``HH:MM-HH:MM``, several joined by a comma; None where there is none.
-
-    >>> hours("8:00-17:30"), hours("9am to 5pm"), hours("9:00到22:00"), hours("9-11:30am, 1pm-5pm")
-    ('08:00-17:30', '09:00-17:00', '09:00-22:00', '09:00-11:30, 13:00-17:00')
-    """
-    found = [span for match in _SPAN.finditer(text) if (span := _span(match))]
-    return ", ".join(found) or None
-
-
-def _span(match: re.Match[str]) -> str | None:
-    opens, closes = clock(match["opens"]), clock(match["closes"])
-    return f"{opens}-{closes}" if opens and closes and opens != closes else None
-
-
 def values_in(text: str, start: int = 0, end: int | None = None) -> list[Value]:
     """The values in ``text[start:end]``, in order, none inside another."""
     found: list[Value] = []
@@ -206,7 +153,7 @@ def _candidates(text: str, start: int, end: int) -> Iterator[Value]:
     for match in _MONEY.finditer(text, start, end):
         sign = (match["before"] or match["after"]).strip().lower()
         yield Value("money", *match.span(), (match["one"] or match["two"]).replace(",", ""), _CURRENCY_OF[sign])
-    for match in _ONE_CLOCK.finditer(text, start, end):
+    for match in ONE_CLOCK.finditer(text, start, end):
         if moment := clock(match.group()):
             yield Value("clock", *match.span(), moment)
     for match in _YEAR.finditer(text, start, end):
@@ -215,10 +162,10 @@ def _candidates(text: str, start: int, end: int) -> Iterator[Value]:
 
 
 def _spans(text: str, start: int, end: int) -> Iterator[Value]:
-    for pattern in (_SPAN, _OPEN_CLOSE):
+    for pattern in (SPAN, OPEN_CLOSE):
         for match in pattern.finditer(text, start, end):
-            if span := _span(match):
-                yield Value("span", *match.span(), span)
+            if lexical := span(match):
+                yield Value("span", *match.span(), lexical)
 
 
 def _quantities(text: str, start: int, end: int) -> Iterator[Value]:
@@ -336,7 +283,7 @@ def _string(text: str, term: OntologyProperty, language: str) -> Literal:
     if any(range_.value == f"{RDF}langString" for range_ in term.ranges) and language:
         return Literal(text, language=language)
     if not term.pattern or _full(term.pattern, text):
-        normal = hours(text) if term.pattern and _SPAN.fullmatch(text) else None
+        normal = hours(text) if term.pattern and SPAN.fullmatch(text) else None
         return Literal(normal if normal and _full(term.pattern or "", normal) else text)
     for form in (hours(text), clock(text), text.upper(), text.replace(" ", "")):
         if form and _full(term.pattern, form):

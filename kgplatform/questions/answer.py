@@ -12,12 +12,13 @@ from kgplatform.dataset import EvidenceDataset
 from kgplatform.errors import ModelError, QueryError
 from kgplatform.ontology import Ontology
 from kgplatform.protocols import ChatModel, Message
+from kgplatform.questions.facts import read_facts
 from kgplatform.questions.names import NameIndex, name_index
 from kgplatform.questions.repair import mended
-from kgplatform.questions.schema import SchemaView, read_facts, schema_view
+from kgplatform.questions.schema import SchemaView, schema_view
 from kgplatform.questions.support import FindEvidence, supporting
 from kgplatform.questions.synthesis import phrases, said, unsupported, values_of
-from kgplatform.questions.translate_builtin import BuiltinTranslator, Translation, is_empty
+from kgplatform.questions.translate_builtin import BuiltinTranslator, Translation, is_empty, is_zero
 from kgplatform.questions.translate_model import Solved, draft, shipped_examples, similar
 from kgplatform.store import Store
 from kgplatform.text import language_of
@@ -272,7 +273,7 @@ class _Asking:
 
     def _assessed(self, found: _Found, evidence: tuple[Evidence, ...]) -> float:
         confidence = found.confidence
-        if found.solutions.boolean is False or _only_zero(found.solutions):
+        if found.solutions.boolean is False or is_zero(found.solutions):
             confidence -= 0.15
         if evidence:
             confidence += 0.03
@@ -362,10 +363,6 @@ class _Asking:
             evidence=tuple(passages),
             usage=self._usage,
         )
-
-
-def _only_zero(solutions: Solutions) -> bool:
-    return len(solutions.rows) == 1 and [getattr(t, "value", "") for t in solutions.rows[0]] == ["0"]
 
 
 def _kind_of(query: str) -> QuestionKind:

@@ -66,9 +66,9 @@ class Assembler:
         gain = _weight(mention, reading) * option.score + 0.15 * option.score
         base = replace(draft, gain=draft.gain + gain)
         if option.kind == "class":
-            yield from self._class(base, option, place, mention, reading)
+            yield from self._class(base, option, place, reading)
         elif option.kind == "entity":
-            yield from self._entity(base, option, place, mention, reading)
+            yield from self._entity(base, option, place, reading)
         elif option.kind == "value":
             yield from self._value(base, option, place)
         else:
@@ -76,7 +76,7 @@ class Assembler:
 
     # classes and things
 
-    def _class(self, draft: Draft, option: Option, place: int, mention: Mention, reading: Reading) -> Iterator[Draft]:
+    def _class(self, draft: Draft, option: Option, place: int, reading: Reading) -> Iterator[Draft]:
         iri = option.names[0].term
         assert isinstance(iri, NamedNode)
         types = frozenset((iri,))
@@ -93,7 +93,7 @@ class Assembler:
                 yield _with_node(draft, index, replace(node, types=frozenset((narrower,)), named=narrower), 0.1)
         yield from self._joined(draft, Node(place, types, named=iri))
 
-    def _entity(self, draft: Draft, option: Option, place: int, mention: Mention, reading: Reading) -> Iterator[Draft]:
+    def _entity(self, draft: Draft, option: Option, place: int, reading: Reading) -> Iterator[Draft]:
         terms = tuple(name.term for name in option.names)
         types = frozenset(t for term in terms[:1] for t in self._names.types(term))
         for index, node in enumerate(draft.nodes):
@@ -224,7 +224,7 @@ class Assembler:
             beside = link.place >= 0 and abs(link.place - place) == 1 and draft.nodes[link.object].terms
             if link.predicate != predicate or (link.place >= 0 and not beside):
                 continue
-            back = 0.0 if beside else _refund(draft, link, self._finder)
+            back = 0.0 if beside else _refund(link, self._finder)
             wrong = _order_cost(reading, mention, draft.nodes[link.subject], draft.nodes[link.object])
             path = "+" if link.path or (reading.cues.chain and self._loops(predicate)) else ""
             links = (*draft.links[:number], replace(link, place=place, path=path), *draft.links[number + 1 :])
@@ -256,7 +256,7 @@ def _adjacent(reading: Reading, first: int, second: int) -> bool:
     )
 
 
-def _refund(draft: Draft, link: Link, finder: PathFinder) -> float:
+def _refund(link: Link, finder: PathFinder) -> float:
     return (_PLACING if link.predicate in finder.placing else _UNSAID) - 0.1
 
 
@@ -293,7 +293,7 @@ def _word_order(reading: Reading, mention: Mention, *, after: bool) -> int:
             return -1
         return 1
     if after:
-        if following == "of" or before in ("the", "what", "which") and following in ("of", "for", "in"):
+        if following == "of" or (before in ("the", "what", "which") and following in ("of", "for", "in")):
             return 1
         if following == "by" and not phrase.endswith("by"):
             return 1

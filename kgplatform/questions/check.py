@@ -125,7 +125,8 @@ def _unused(
     allowed = tuple(sorted({e.predicate.value for iri in known for e in table.get(iri, ())}))
     label = local_name(predicate.value)
     way = "is ever a value of" if inward else "has"
-    message = f"no {local_name(known[0].value)} {way} {label} in the graph{_offer(_nearest(predicate.value, map(_node, allowed)))}"
+    near = _nearest(predicate.value, map(_node, allowed))
+    message = f"no {local_name(known[0].value)} {way} {label} in the graph{_offer(near)}"
     yield Issue(IssueKind.IMPOSSIBLE, message, predicate.value, allowed[:12], pattern.predicates[0].line)
 
 

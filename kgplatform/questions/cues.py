@@ -1,5 +1,6 @@
-"""The words of a question that say what form of answer it wants: counting, most and least, comparing, asking yes or no."""
+"""The words of a question that say what form of answer it wants: counting, most and least, comparing, yes or no."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import re

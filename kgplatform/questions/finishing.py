@@ -10,12 +10,22 @@ from pyoxigraph import NamedNode
 
 from kgplatform.questions.assembly import Draft
 from kgplatform.questions.cues import Amount, Cues, Superlative
-from kgplatform.questions.graphs import Best, Comparison, Having, Link, Node, QueryGraph
+from kgplatform.questions.graphs import Best, Comparison, Having, Node, QueryGraph
 from kgplatform.questions.measures import Measures
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.paths import PathFinder
 from kgplatform.questions.wording import ADJECTIVES, PERSON_WORDS, SUPERLATIVES
+from kgplatform.questions.work import (
+    Work,
+    by_distance,
+    dangling,
+    first_from,
+    mention_place,
+    predicate_of,
+    reach,
+    superlative_order,
+)
 from kgplatform.vocab import words_of_iri
 
 _NAMED = re.compile(r"\b(?:names?|titles?)\b|名称|名字", re.IGNORECASE)
@@ -44,26 +54,27 @@ class Finisher:
         """The complete graphs that a draft may mean, with different things asked for."""
         if not draft.nodes:
             return
-        work = _Work(QueryGraph(draft.nodes, draft.links), draft.score, set())
+        work = Work(QueryGraph(draft.nodes, draft.links), draft.score, set())
         for amount in reading.cues.amounts:
             work = self._compared(work, amount, reading)
         work = self._conventions(work, reading)
         for target, bonus in self._targets(work, reading):
             done = self._finished(replace(work, score=work.score + bonus, used=set(work.used)), target, reading)
-            if done.graph.form == "ask" or not done.graph.nodes[done.graph.targets[0]].terms:
+            known = bool(done.graph.nodes[done.graph.targets[0]].terms)
+            if done.graph.links if done.graph.form == "ask" else not known:
                 yield done
 
     # amounts
 
-    def _compared(self, work: _Work, amount: Amount, reading: Reading) -> _Work:
-        place = _mention_place(reading, amount.first)
+    def _compared(self, work: Work, amount: Amount, reading: Reading) -> Work:
+        place = mention_place(reading, amount.first)
         leaf = self._leaf_near(work.graph, place, amount)
         if leaf is not None:
             return self._with_comparison(work, leaf, amount)
         having = self._having(work, amount, reading)
         if having is not None:
             return having
-        for index in _by_distance(work.graph, place):
+        for index in by_distance(work.graph, place):
             node = work.graph.nodes[index]
             if node.terms or node.literal:
                 continue
@@ -75,11 +86,11 @@ class Finisher:
 
     def _leaf_near(self, graph: QueryGraph, place: int, amount: Amount) -> int | None:
         taken = {c.node for c in graph.comparisons}
-        for index in _by_distance(graph, place):
+        for index in by_distance(graph, place):
             node = graph.nodes[index]
             if not node.literal or node.terms or index in taken or abs(node.place - place) > 2:
                 continue
-            term = self._schema.properties.get(_predicate_of(graph, index))
+            term = self._schema.properties.get(predicate_of(graph, index))
             year = _YEAR.fullmatch(amount.low) is not None
             if term is not None and (term.numeric or (term.temporal and year)):
                 return index
@@ -94,8 +105,8 @@ class Finisher:
             found = self._measures.by_senses(types, ("year", "date", "start"))
         return found
 
-    def _with_comparison(self, work: _Work, leaf: int, amount: Amount) -> _Work:
-        term = self._schema.properties.get(_predicate_of(work.graph, leaf))
+    def _with_comparison(self, work: Work, leaf: int, amount: Amount) -> Work:
+        term = self._schema.properties.get(predicate_of(work.graph, leaf))
         form = "number"
         if term is not None and term.temporal:
             kinds = {d.value.rsplit("#", 1)[-1] for d in term.datatypes}
@@ -105,11 +116,11 @@ class Finisher:
         graph = replace(work.graph, comparisons=(*work.graph.comparisons, comparison))
         return replace(work, graph=graph, score=work.score + 0.6)
 
-    def _having(self, work: _Work, amount: Amount, reading: Reading) -> _Work | None:
-        """ "More than one prerequisite": the number is of things, not of a measure."""
+    def _having(self, work: Work, amount: Amount, reading: Reading) -> Work | None:
+        """“More than one prerequisite”: the number is of things, not of a measure."""
         if not amount.compared or amount.high is not None or not amount.low.isdigit():
             return None
-        place = _mention_place(reading, amount.first)
+        place = mention_place(reading, amount.first)
         for index, node in enumerate(work.graph.nodes):
             if node.place == place and not node.terms and not node.literal and work.graph.around(index):
                 link = work.graph.around(index)[0]
@@ -119,7 +130,7 @@ class Finisher:
                 return replace(work, graph=graph, score=work.score + 0.6)
         return None
 
-    def _conventions(self, work: _Work, reading: Reading) -> _Work:
+    def _conventions(self, work: Work, reading: Reading) -> Work:
         """Adjectives that the comments of a class define by a number: "a good restaurant is rated above 2.5"."""
         covered = {i for m in reading.mentions for i in range(m.first, m.last)} | reading.cues.used
         for i, token in enumerate(reading.tokens):
@@ -138,7 +149,7 @@ class Finisher:
 
     # what is asked
 
-    def _targets(self, work: _Work, reading: Reading) -> Iterator[tuple[int, float]]:
+    def _targets(self, work: Work, reading: Reading) -> Iterator[tuple[int, float]]:
         graph, cues = work.graph, reading.cues
         bound = {c.node for c in graph.comparisons}
         free = [i for i, node in enumerate(graph.nodes) if not node.terms and i not in bound]
@@ -158,10 +169,10 @@ class Finisher:
         free_places = sorted({n.place for n in graph.nodes if not n.terms})
         firsts = sorted({mentions[n.place].first for n in graph.nodes if not n.terms and 0 <= n.place < len(mentions)})
         if any(
-            first == _next(firsts, asked) and first - asked <= _reach(reading, asked, first) for asked in cues.asked
+            first == first_from(firsts, asked) and first - asked <= reach(reading, asked, first) for asked in cues.asked
         ):
             score += 1.0
-        if cues.counting is not None and first == _next(firsts, cues.counting) and first - cues.counting <= 3:
+        if cues.counting is not None and first == first_from(firsts, cues.counting) and first - cues.counting <= 3:
             score += 1.5
         if reading.language == "zh":
             score += self._asked_zh(node, reading, free_places)
@@ -200,7 +211,7 @@ class Finisher:
 
     # completing
 
-    def _finished(self, work: _Work, target: int, reading: Reading) -> Candidate:
+    def _finished(self, work: Work, target: int, reading: Reading) -> Candidate:
         cues = reading.cues
         work = self._how(work, target, cues)
         target = work.target if work.target is not None else target
@@ -208,14 +219,15 @@ class Finisher:
         for superlative in cues.superlatives:
             work = self._superlative(work, target, superlative, reading)
             target = work.graph.targets[0]
+        work = replace(work, score=work.score - dangling(work.graph, target))
         work = self._superlative_properties(work, target)
         work = self._distinct_pair(work, target)
         work = self._negated(work, reading)
         work = self._form(work, target, reading)
         return Candidate(work.graph, work.score, frozenset(work.used))
 
-    def _how(self, work: _Work, target: int, cues: Cues) -> _Work:
-        """ "How high is X": the measured property of what is named."""
+    def _how(self, work: Work, target: int, cues: Cues) -> Work:
+        """“How high is X”: the measured property of what is named."""
         if not cues.how_senses or (work.graph.nodes[target].literal and work.graph.around(target)):
             return work
         order = [target, *(i for i in range(len(work.graph.nodes)) if i != target)]
@@ -229,9 +241,9 @@ class Finisher:
                 return replace(grown, target=len(grown.graph.nodes) - 1, score=grown.score + 0.6)
         return work
 
-    def _superlative(self, work: _Work, target: int, cue: Superlative, reading: Reading) -> _Work:
+    def _superlative(self, work: Work, target: int, cue: Superlative, reading: Reading) -> Work:
         graph = work.graph
-        place = _mention_place(reading, cue.last)
+        place = mention_place(reading, cue.last)
         before = place - 1
         if self._amount_follows(reading, place):
             return work
@@ -241,7 +253,7 @@ class Finisher:
                 return measured
         if not cue.senses:
             return replace(work, score=work.score - 0.5)
-        for index in _superlative_order(graph, place, before, target, reading.language):
+        for index in superlative_order(graph, place, before, target, reading.language):
             node = graph.nodes[index]
             if node.literal or node.terms:
                 continue
@@ -254,15 +266,15 @@ class Finisher:
 
     @staticmethod
     def _amount_follows(reading: Reading, place: int) -> bool:
-        """ "Lowest price 300-400": a property that is called so, compared with a number."""
+        """“Lowest price 300-400”: a property that is called so, compared with a number."""
         if place >= len(reading.mentions):
             return False
         end = reading.mentions[place].last
         return any(0 <= amount.first - end <= 2 for amount in reading.cues.amounts)
 
     def _open_superlative(
-        self, work: _Work, target: int, cue: Superlative, place: int, before: int, reading: Reading
-    ) -> _Work | None:
+        self, work: Work, target: int, cue: Superlative, place: int, before: int, reading: Reading
+    ) -> Work | None:
         """The most of what is named next: a measure, or a number of things."""
         graph = work.graph
         for at in (before, place) if reading.language == "zh" else (place,):
@@ -276,9 +288,9 @@ class Finisher:
                     return work.with_best(Best(target, index, cue.direction, counted=True)) if link else None
         return None
 
-    def _most_of(self, work: _Work, target: int, index: int, cue: Superlative) -> _Work | None:
+    def _most_of(self, work: Work, target: int, index: int, cue: Superlative) -> Work | None:
         graph = work.graph
-        term = self._schema.properties.get(_predicate_of(graph, index))
+        term = self._schema.properties.get(predicate_of(graph, index))
         if term is None or not (term.numeric or term.temporal):
             return None
         if index == target:
@@ -286,8 +298,8 @@ class Finisher:
             return replace(work, graph=replace(graph, form=form), score=work.score + 0.4)
         return work.with_best(Best(graph.around(index)[0].subject, index, cue.direction))
 
-    def _superlative_properties(self, work: _Work, target: int) -> _Work:
-        """ "The highest point of" many states: the extreme that each has, so the extreme of them all is meant."""
+    def _superlative_properties(self, work: Work, target: int) -> Work:
+        """“The highest point of” many states: the extreme that each has, so the extreme of them all is meant."""
         graph = work.graph
         for link in graph.links:
             subject, object_ = graph.nodes[link.subject], graph.nodes[link.object]
@@ -306,8 +318,8 @@ class Finisher:
         return work
 
     @staticmethod
-    def _distinct_pair(work: _Work, target: int) -> _Work:
-        """ "Who writes papers with X": another than X is meant."""
+    def _distinct_pair(work: Work, target: int) -> Work:
+        """“Who writes papers with X”: another than X is meant."""
         graph = work.graph
         for link in graph.links:
             for other in graph.links:
@@ -318,10 +330,10 @@ class Finisher:
                     return replace(work, graph=replace(graph, unlike=(*graph.unlike, pair)))
         return work
 
-    def _negated(self, work: _Work, reading: Reading) -> _Work:
+    def _negated(self, work: Work, reading: Reading) -> Work:
         if not reading.cues.negations or work.graph.form != "list":
             return work
-        place = _mention_place(reading, reading.cues.negations[0])
+        place = mention_place(reading, reading.cues.negations[0])
         links = list(work.graph.links)
         for number, link in enumerate(links):
             ends = {work.graph.nodes[link.subject].place, work.graph.nodes[link.object].place}
@@ -333,7 +345,7 @@ class Finisher:
                 return replace(work, graph=replace(work.graph, links=tuple(links)), score=work.score + 0.5)
         return work
 
-    def _form(self, work: _Work, target: int, reading: Reading) -> _Work:
+    def _form(self, work: Work, target: int, reading: Reading) -> Work:
         graph, cues = work.graph, reading.cues
         node = graph.nodes[target]
         if cues.boolean and graph.form == "list" and not graph.best:
@@ -352,14 +364,14 @@ class Finisher:
     def _grouped(self, graph: QueryGraph, reading: Reading) -> QueryGraph:
         if reading.cues.each is None:
             return graph
-        place = _mention_place(reading, reading.cues.each)
+        place = mention_place(reading, reading.cues.each)
         group = tuple(
             i for i, n in enumerate(graph.nodes) if n.place == place and not n.terms and i not in graph.targets
         )
         return replace(graph, group=group[:1])
 
     def _more_targets(self, graph: QueryGraph, target: int, reading: Reading) -> QueryGraph:
-        """ "Name and city of …": literal properties named side by side are shown together."""
+        """“Name and city of …”: literal properties named side by side are shown together."""
         if not graph.nodes[target].literal:
             return graph
         subject = next((link.subject for link in graph.around(target)), None)
@@ -375,51 +387,3 @@ class Finisher:
         named = _NAMED.search(reading.text) is not None and subject is not None and not graph.nodes[subject].terms
         front = (subject,) if named and subject is not None else ()
         return replace(graph, targets=(*front, target, *others))
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    graph: QueryGraph
-    score: float
-    used: set[int]
-    target: int | None = None
-
-    def with_leaf(self, index: int, predicate: NamedNode, place: int) -> _Work:
-        leaf = Node(place, frozenset(), literal=True)
-        link = Link(index, predicate, len(self.graph.nodes), place=place)
-        graph = replace(self.graph, nodes=(*self.graph.nodes, leaf), links=(*self.graph.links, link))
-        return replace(self, graph=graph)
-
-    def with_best(self, best: Best) -> _Work:
-        return replace(self, graph=replace(self.graph, best=(*self.graph.best, best)), score=self.score + 0.6)
-
-
-def _mention_place(reading: Reading, token: int) -> int:
-    """The first mention at or after a token, as its number."""
-    return next((n for n, m in enumerate(reading.mentions) if m.first >= token), len(reading.mentions))
-
-
-def _by_distance(graph: QueryGraph, place: int) -> list[int]:
-    """Nodes, nearest to a mention first; of equal ones that before it."""
-    return sorted(range(len(graph.nodes)), key=lambda i: (abs(graph.nodes[i].place - place + 0.6), i))
-
-
-def _superlative_order(graph: QueryGraph, place: int, before: int, target: int, language: str) -> list[int]:
-    at = [i for i, node in enumerate(graph.nodes) if node.place == place]
-    if language == "zh":
-        at += [i for i, node in enumerate(graph.nodes) if node.place == before]
-    return [*at, target, *(i for i in _by_distance(graph, place) if i not in at and i != target)]
-
-
-def _predicate_of(graph: QueryGraph, leaf: int) -> NamedNode:
-    return next((link.predicate for link in graph.links if link.object == leaf), NamedNode("urn:x-none"))
-
-
-def _next(places: list[int], start: int) -> int:
-    return next((place for place in places if place >= start), -1)
-
-
-def _reach(reading: Reading, asked: int, first: int) -> int:
-    """How far a question word reaches: over function words and adjectives."""
-    between = reading.weights[asked:first]
-    return 4 if sum(between) <= 1.0 else 0

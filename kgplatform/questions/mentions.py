@@ -1,4 +1,4 @@
-"""A question cut into mentions: the stretches that name something, with all they may stand for, and the cues between."""
+"""A question cut into mentions: the stretches that name something, all they may stand for, and the cues between."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _OPTIONS = 6
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Tokens ``first`` to before ``last`` and what they may stand for; equal names of one kind of thing are one option."""
+    """Tokens ``first`` to before ``last`` and what they may stand for; equal names of a kind are one option."""
 
     first: int
     last: int
-    options: tuple["Option", ...]
+    options: tuple[Option, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,9 @@ def _value(place: tuple[int, int], names: list[Name], tokens: list[Token], weigh
     if length == 1 and (first in SUPERLATIVES or first in ADJECTIVES) and score < 0.8:
         return 0.0
     if weight == 0:
-        return 0.05 * score if length > 1 or any(n.kind == "property" for n in names) else 0.0
+        return 0.05 * score if length > 1 else 0.0
     thing = any(name.kind in ("entity", "value") for name in names)
-    return weight * score**1.5 + 0.12 * (length - 1) * weight + (0.05 if thing else 0.0) - 0.1
+    return weight * float(score**1.5) + 0.12 * (length - 1) * weight + (0.05 if thing else 0.0) - 0.1
 
 
 def _mention(span: Span, names: NameIndex) -> Mention:
@@ -166,5 +166,4 @@ def _near_mention(text: str, tokens: list[Token], run: list[int], names: NameInd
     near = [name for name in names.near(phrase, 4) if name.score >= (0.7 if has_han(phrase) else 0.6)]
     if not near:
         return None
-    mention = _mention(Span(run[0], run[-1] + 1, tuple(near)), names)
-    return mention
+    return _mention(Span(run[0], run[-1] + 1, tuple(near)), names)

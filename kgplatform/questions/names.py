@@ -15,7 +15,8 @@ from functools import cached_property
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.ontology import Word, label_of
-from kgplatform.questions.schema import GraphFacts, SchemaView
+from kgplatform.questions.facts import GraphFacts
+from kgplatform.questions.schema import SchemaView
 from kgplatform.questions.wording import FUNCTION_STEMS, FUNCTION_WORDS, HAN_FUNCTION, keys, parts, senses
 from kgplatform.text import has_han, normalise, words
 from kgplatform.types import Linked
@@ -268,6 +269,9 @@ class _Builder:
         bare = _BRACKETS.sub("", text)
         if bare != text and len(bare) > 1:
             self.add(bare, Name(node, weight - 0.1, "entity"))
+        title, colon, _ = bare.replace("：", ": ").partition(": ")
+        if colon and len(title) >= 3:
+            self.add(title, Name(node, weight - 0.1, "entity"))
         if has_han(text):
             short = _HAN_SUFFIX.sub("", bare)
             if short != bare and len(short) >= 2:
@@ -307,7 +311,7 @@ class _Builder:
             whole = parts(bare)
             self.forms.add(tuple(whole))
             for key, by_sense in keys(bare):
-                shortened = 0.92 if any(p in FUNCTION_STEMS for p in whole) else 1.0
+                shortened = 0.8 if any(p in FUNCTION_STEMS for p in whole) else 1.0
                 _keep(self.terms[key], Name(iri, weight * shortened * (0.9 if by_sense else 1.0), kind))
                 self._pieces(iri, key, weight, kind)
             if has_han(bare) and len(bare) > 2:

@@ -65,7 +65,7 @@ class PathFinder:
     def paths(
         self, start: frozenset[NamedNode], end: frozenset[NamedNode], longest: int = 2
     ) -> tuple[tuple[Step, ...], ...]:
-        """The paths from things of the first to things of the second classes, shortest first; three steps if need be."""
+        """The paths from things of some classes to things of others, shortest first; three steps if need be."""
         key = (start, end)
         known = self._paths.get(key)
         if known is None:
@@ -93,8 +93,6 @@ class PathFinder:
 def _places(words: Iterable[object]) -> bool:
     for word in words:
         text = getattr(word, "text", "")
-        if any(("~location",) == key or ("~part",) == key for key, _ in keys(text)) or text.casefold().startswith(
-            "in "
-        ):
+        if any(key in (("~location",), ("~part",)) for key, _ in keys(text)) or text.casefold().startswith("in "):
             return True
     return False

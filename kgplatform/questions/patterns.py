@@ -4,6 +4,7 @@ The grammar followed is SPARQL 1.1 §19.8, TriplesBlock; expressions in FILTER, 
 EXISTS groups are read), property paths give every IRI they mention.
 """
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import re

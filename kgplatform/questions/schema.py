@@ -1,6 +1,6 @@
 """What there is to ask about: classes, properties and how the data really uses them, from ontology and data.
 
-Everything comes from one pass over the default graph (`read_facts`), which the name index shares. A graph without an
+Everything comes from one pass over the default graph (`read_facts`), shared with the names. A graph without an
 ontology has a view too: classes and properties are those that occur, their words those of their IRIs.
 """
 
@@ -14,21 +14,10 @@ from functools import cached_property
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.ontology import Ontology, Word, label_of
-from kgplatform.store import DEFAULT_GRAPH, Store
-from kgplatform.text import count_tokens, normalise
+from kgplatform.questions.facts import GraphFacts
+from kgplatform.text import count_tokens
 from kgplatform.vocab import (
-    ALT_LABEL,
-    COMMENT,
-    DCTERMS,
-    FOAF,
-    LABEL,
     OWL,
-    RDF,
-    RDFS,
-    SCHEMA,
-    SKOS,
-    SUBCLASS_OF,
-    TYPE,
     XSD,
     local_name,
     words_of_iri,
@@ -37,42 +26,8 @@ from kgplatform.vocab import (
 THING = NamedNode(f"{OWL}Thing")
 """The class of what has no type."""
 
-_BOOKKEEPING_TYPES = frozenset(
-    NamedNode(iri)
-    for iri in (
-        *(f"{OWL}{name}" for name in ("Class", "ObjectProperty", "DatatypeProperty", "AnnotationProperty")),
-        *(f"{OWL}{name}" for name in ("Ontology", "Restriction", "AllDisjointClasses", "NamedIndividual", "Axiom")),
-        *(f"{OWL}{name}" for name in ("TransitiveProperty", "SymmetricProperty", "FunctionalProperty")),
-        *(f"{OWL}{name}" for name in ("InverseFunctionalProperty", "IrreflexiveProperty", "AsymmetricProperty")),
-        f"{OWL}AllDifferent",
-        f"{RDFS}Class",
-        f"{RDFS}Datatype",
-        f"{RDF}Property",
-        f"{RDF}List",
-        f"{SKOS}ConceptScheme",
-    )
-)
-_KEPT_TYPES = frozenset((NamedNode(f"{OWL}NamedIndividual"),))
-_BOOKKEEPING_NAMESPACES = (OWL, RDF, RDFS, f"{SKOS}inScheme", f"{SKOS}topConceptOf", f"{SKOS}hasTopConcept")
-_NAMES = (LABEL, NamedNode(f"{SKOS}prefLabel"))
-_NAME_LIKE = frozenset(
-    NamedNode(iri)
-    for iri in (f"{FOAF}name", f"{SCHEMA}name", "http://schema.org/name", f"{DCTERMS}title", f"{SKOS}notation")
-)
-_NAME_WORDS = frozenset(("name", "title", "label", "名称", "名字", "标题", "fullname", "full name"))
 _SAMPLES = 5
 _ENUMERATION = 24
-
-
-@dataclass(frozen=True, slots=True)
-class GraphFacts:
-    """One pass over the default graph: who has which types and names, and every other statement."""
-
-    types: Mapping[object, tuple[NamedNode, ...]]
-    labels: Mapping[object, tuple[Literal, ...]]
-    aliases: Mapping[object, tuple[Literal, ...]]
-    statements: tuple[tuple[object, NamedNode, object], ...]
-    name_properties: frozenset[NamedNode] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +43,7 @@ class SchemaClass:
 
 @dataclass(frozen=True, slots=True)
 class SchemaProperty:
-    """A property with its number of statements; ``samples`` are values or labels, ``closed`` if they are all there are."""
+    """A property with its number of statements; ``samples`` are values or labels, ``closed``: all of them."""
 
     iri: NamedNode
     words: tuple[Word, ...]
@@ -198,74 +153,6 @@ class SchemaView:
         return label_of(term.words if term else (), language, words_of_iri(iri.value))
 
 
-def read_facts(store: Store, ontology: Ontology) -> GraphFacts:
-    """The statements of the default graph that are about things, not about the ontology's own terms."""
-    types: dict[object, list[NamedNode]] = defaultdict(list)
-    rest: list[tuple[object, NamedNode, object]] = []
-    for quad in store.quads(graph=DEFAULT_GRAPH):
-        predicate = quad.predicate
-        if predicate == TYPE:
-            if isinstance(quad.object, NamedNode):
-                types[quad.subject].append(quad.object)
-        else:
-            rest.append((quad.subject, predicate, quad.object))
-    terms = _bookkeeping(types, ontology)
-    kept = [item for item in rest if item[0] not in terms]
-    names = _name_properties({predicate for _, predicate, _ in kept})
-    labels, aliases, statements = _told_apart(kept, terms, names)
-    things = {
-        node: tuple(sorted(found_, key=str))
-        for node, found in types.items()
-        if node not in terms and (found_ := [t for t in found if not t.value.startswith((OWL, RDFS, RDF))])
-    }
-    return GraphFacts(things, labels, aliases, tuple(statements), names)
-
-
-def _bookkeeping(types: Mapping[object, list[NamedNode]], ontology: Ontology) -> set[object]:
-    terms: set[object] = {
-        node for node, found in types.items() if any(t in _BOOKKEEPING_TYPES and t not in _KEPT_TYPES for t in found)
-    }
-    terms |= set(ontology.classes) | set(ontology.properties)
-    return terms
-
-
-def _name_properties(predicates: Iterable[NamedNode]) -> frozenset[NamedNode]:
-    """Properties whose values name their subject, used where there is no label."""
-    return frozenset(p for p in predicates if p in _NAME_LIKE or normalise(local_name(p.value)) in _NAME_WORDS)
-
-
-def _told_apart(
-    kept: list[tuple[object, NamedNode, object]], terms: set[object], names: frozenset[NamedNode]
-) -> tuple[
-    dict[object, tuple[Literal, ...]], dict[object, tuple[Literal, ...]], list[tuple[object, NamedNode, object]]
-]:
-    labels: dict[object, list[Literal]] = defaultdict(list)
-    aliases: dict[object, list[Literal]] = defaultdict(list)
-    named: dict[object, list[Literal]] = defaultdict(list)
-    statements = []
-    for item in kept:
-        subject, predicate, object_ = item
-        if isinstance(object_, Literal):
-            if predicate in _NAMES:
-                labels[subject].append(object_)
-                continue
-            if predicate == ALT_LABEL:
-                aliases[subject].append(object_)
-                continue
-            if predicate in names:
-                named[subject].append(object_)
-        if object_ in terms or predicate.value.startswith(_BOOKKEEPING_NAMESPACES):
-            continue
-        statements.append(item)
-    for subject, found in named.items():
-        (aliases if subject in labels else labels)[subject].extend(found)
-    return _frozen(labels), _frozen(aliases), statements
-
-
-def _frozen(found: Mapping[object, list[Literal]]) -> dict[object, tuple[Literal, ...]]:
-    return {subject: tuple(sorted(set(values), key=str)) for subject, values in found.items()}
-
-
 @dataclass(slots=True)
 class _Tally:
     """What is counted of one property."""
@@ -357,11 +244,6 @@ def _shown(value: object, facts: GraphFacts) -> str:
         return value.value[:60]
     labels = facts.labels.get(value)
     return labels[0].value[:60] if labels else local_name(str(value).strip("<>"))[:60]
-
-
-def is_name(predicate: NamedNode) -> bool:
-    """Whether the property holds labels or comments, which every thing may have."""
-    return predicate in (*_NAMES, ALT_LABEL, COMMENT, TYPE, SUBCLASS_OF)
 
 
 def render(schema: SchemaView, *, language: str = "en", budget_tokens: int = 3000, focus: Iterable[str] = ()) -> str:

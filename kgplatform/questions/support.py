@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
+from itertools import islice
 
 from pyoxigraph import Literal, NamedNode, Triple
 
@@ -13,7 +13,7 @@ from kgplatform.dataset import EvidenceDataset
 from kgplatform.errors import QueryError
 from kgplatform.questions.patterns import patterns_of
 from kgplatform.types import Evidence, Solutions, Term
-from kgplatform.vocab import PREFIXES
+from kgplatform.vocab import PREFIXES, SUBCLASS_OF, TYPE
 
 FindEvidence = Callable[[Triple, NamedNode], Evidence | None]
 
@@ -21,6 +21,7 @@ _ROWS = 200
 _STATEMENTS = 400
 _PASSAGES = 8
 _HOPS = 4
+_REPEATED = re.compile(r"[>\w)][+*](?=[\s/|)])")
 _TAIL = re.compile(r"\}\s*(?:(?:GROUP|ORDER|HAVING|LIMIT|OFFSET|VALUES)\b[^{}]*)?\Z", re.IGNORECASE)
 _HEAD = re.compile(r"\b(?:SELECT\b[^{]*|ASK\s*(?:WHERE\s*)?)\{", re.IGNORECASE)
 
@@ -42,17 +43,18 @@ def supporting(
         for item in pattern.predicates
         if item.kind == "iri" and ":" in item.value
     }
-    constants = {NamedNode(item.value) for item in patterns.terms if ":" in item.value} - predicates
-    rows = _rows(query, run, tuple(answers))
-    terms = set(constants) | {term for row in rows for term in row}
+    if len(predicates) > 1:
+        predicates -= {TYPE, SUBCLASS_OF}
+    constants = tuple(NamedNode(item.value) for item in patterns.terms if ":" in item.value)
+    things = tuple(dict.fromkeys(node for node in constants if node not in predicates))
+    texts = frozenset(pattern.object.value for pattern in patterns.triples if pattern.object.kind == "literal")
+    hops = _HOPS if _REPEATED.search(query) else 1
     found: list[list[Evidence]] = []
     seen: set[tuple[str, int, int]] = set()
     budget = _STATEMENTS
-    repeated = bool(re.search(r">\s*[+*]|\w[+*]\s", query))
-    for row in rows or [tuple(constants)]:
+    for row in _rows(query, run, tuple(answers)) or [()]:
         passages: list[Evidence] = []
-        start = [term for term in (*row, *constants) if isinstance(term, NamedNode)]
-        for triple in _statements(start, predicates, terms, dataset, hops=_HOPS if repeated else 1):
+        for triple in _statements((*row, *things), predicates, texts, dataset, hops=hops):
             if budget <= 0:
                 break
             budget -= 1
@@ -89,42 +91,51 @@ def _widened(query: str) -> str:
 
 
 def _statements(
-    start: list[NamedNode], predicates: set[NamedNode], terms: set[Term], dataset: EvidenceDataset, *, hops: int
+    terms: tuple[Term, ...],
+    predicates: set[NamedNode],
+    texts: frozenset[str],
+    dataset: EvidenceDataset,
+    *,
+    hops: int,
 ) -> Iterator[Triple]:
-    """The statements between terms of the rows with a predicate of the query; along paths, through others too."""
-    seen: set[Triple] = set()
-    visited: set[Term] = set()
-    level: list[NamedNode] = start
-    for hop in range(hops):
-        following: list[NamedNode] = []
-        for node in level:
-            if node in visited:
+    """The statements that join the terms of a row, directly or over so many hops of one predicate."""
+    wanted = set(terms)
+    for start in dict.fromkeys(term for term in terms if isinstance(term, NamedNode)):
+        for predicate in sorted(predicates, key=str):
+            yield from _ways(start, predicate, wanted, texts, dataset, hops)
+
+
+def _ways(
+    start: NamedNode,
+    predicate: NamedNode,
+    wanted: set[Term],
+    texts: frozenset[str],
+    dataset: EvidenceDataset,
+    hops: int,
+) -> Iterator[Triple]:
+    """The statements on the ways from one term of the row to the others."""
+    ways: list[tuple[Triple, ...]] = [()]
+    visited: set[Term] = {start}
+    for _ in range(hops):
+        longer: list[tuple[Triple, ...]] = []
+        for way in ways:
+            here = way[-1].object if way else start
+            if not isinstance(here, NamedNode):
                 continue
-            visited.add(node)
-            for predicate in sorted(predicates, key=str):
-                for triple in _around(node, predicate, dataset):
-                    far = triple.object if triple.subject == node else triple.subject
-                    wanted = far in terms or (hops > 1 and isinstance(far, NamedNode)) or isinstance(far, Literal)
-                    if triple in seen or not wanted:
-                        continue
-                    seen.add(triple)
-                    yield triple
-                    if hops > 1 and isinstance(far, NamedNode) and hop + 1 < hops:
-                        following.append(far)
-        level = following[:50]
+            for triple in _forwards(here, predicate, dataset):
+                far = triple.object
+                if far in wanted or (isinstance(far, Literal) and far.value in texts):
+                    yield from (*way, triple)
+                elif far not in visited:
+                    visited.add(far)
+                    longer.append((*way, triple))
+        ways = longer[:50]
 
 
-def _around(node: NamedNode, predicate: NamedNode, dataset: EvidenceDataset) -> Iterator[Triple]:
-    """The statements of a node with a predicate: all it has, and at most fifty that point to it."""
-    store = dataset.store
-    default = store.quads(node, predicate)
-    count = 0
-    for quad in chain(default, store.quads(None, predicate, node)):
-        if dataset.is_evidence(quad.graph_name):
-            count += 1
-            yield quad.triple
-            if count >= 50:
-                return
+def _forwards(node: NamedNode, predicate: NamedNode, dataset: EvidenceDataset) -> list[Triple]:
+    """At most fifty statements of a node with a predicate that have evidence."""
+    found = (quad.triple for quad in dataset.store.quads(node, predicate) if dataset.is_evidence(quad.graph_name))
+    return list(dict.fromkeys(islice(found, 50)))
 
 
 def _passages(

@@ -13,6 +13,7 @@ from kgplatform.types import Solutions, Term
 _SHOWN = 12
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME_EN = re.compile(r"\b[A-ZÀ-Þ][\w'’.-]*(?:\s+(?:of|the|de|and)?\s*[A-ZÀ-Þ][\w'’.-]*)*")
+_JOINING = re.compile(r"\s+(?:of|the|de|and)\s+(?:the\s+)?")
 _QUOTED = re.compile(r"[「『“\"《]([^」』”\"》]{1,60})[」』”\"》]")
 _FRACTION = re.compile(r"-?\d+\.\d{3,}")
 
@@ -102,8 +103,7 @@ def unsupported(text: str, allowed: Iterable[str]) -> tuple[str, ...]:
         opening = match.start() == 0 or text[: match.start()].rstrip().endswith((".", "!", "?", ":", "\n", "-", "*"))
         if normalise(name) in plain or (opening and " " not in name):
             continue
-        if not all(normalise(part) in plain for part in name.split()):
-            found.append(name)
+        found += [part for part in _JOINING.split(name) if normalise(part) not in plain]
     found += [name for name in _QUOTED.findall(text) if normalise(name) not in plain]
     return tuple(dict.fromkeys(found))
 

@@ -7,20 +7,20 @@ uses (`assembly`), which are completed by what the function words ask (`finishin
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyoxigraph import NamedNode
 
 from kgplatform.errors import QueryError
 from kgplatform.questions.assembly import Assembler
 from kgplatform.questions.finishing import Candidate, Finisher
-from kgplatform.questions.graphs import QueryGraph, Writer, with_limit
+from kgplatform.questions.graphs import Link, QueryGraph, Writer, with_limit
 from kgplatform.questions.measures import Measures
 from kgplatform.questions.mentions import Reading, read
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.paths import PathFinder
-from kgplatform.questions.verbal import Verbaliser
 from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.verbal import Verbaliser
 from kgplatform.types import Solutions
 
 _TRIED = 6
@@ -45,6 +45,7 @@ class BuiltinTranslator:
     def __init__(self, names: NameIndex) -> None:
         finder = PathFinder(names.schema)
         self._names = names
+        self._finder = finder
         self._assembler = Assembler(names, finder)
         self._finisher = Finisher(names, finder, Measures(names))
 
@@ -58,7 +59,11 @@ class BuiltinTranslator:
         schema = self._names.schema
         limit = max(_MANY_ROWS, 1.3 * max((schema.count(iri) for iri in schema.classes), default=0))
         ranked = [c for c in self.candidates(reading) if rows_expected(c.graph, schema) < limit]
-        tried = [self._tried(candidate, reading, run) for candidate in ranked[:_TRIED]]
+        tried: list[Translation] = []
+        for candidate in ranked[:_TRIED]:
+            tried.append(self._tried(candidate, reading, run))
+            if not tried[-1].empty:
+                break
         best = ranked[0].score if ranked else 0.0
         scored = [
             (candidate.score - (0.7 if translation.empty else 0.0), -place, translation)
@@ -79,12 +84,12 @@ class BuiltinTranslator:
 
     def _tried(self, candidate: Candidate, reading: Reading, run: Callable[[str], Solutions]) -> Translation:
         graph = candidate.graph
-        text = Writer(graph, wide=self._names.schema.has_subclasses).text()
-        try:
-            solutions = run(with_limit(text, 3))
-            empty = is_empty(solutions)
-        except QueryError:
-            empty = True
+        text, empty = self._tested(graph, run)
+        climbing = self._climbing(graph) if empty else None
+        if climbing is not None:
+            higher, still = self._tested(climbing, run)
+            if not still:
+                graph, text, empty = climbing, higher, False
         return Translation(
             text=text,
             graph=graph,
@@ -93,6 +98,27 @@ class BuiltinTranslator:
             empty=empty,
             uncovered=reading.uncovered(),
         )
+
+    def _tested(self, graph: QueryGraph, run: Callable[[str], Solutions]) -> tuple[str, bool]:
+        text = Writer(graph, wide=self._names.schema.has_subclasses).text()
+        try:
+            solutions = run(with_limit(text, 3))
+        except QueryError:
+            return text, True
+        return text, is_empty(solutions) or (graph.form == "count" and is_zero(solutions))
+
+    @staticmethod
+    def _anchored(graph: QueryGraph, link: Link) -> bool:
+        """Whether the link starts or ends at a known thing; following it on between unknown ones is too slow."""
+        return bool(graph.nodes[link.subject].terms or graph.nodes[link.object].terms)
+
+    def _climbing(self, graph: QueryGraph) -> QueryGraph | None:
+        """The graph with every placing property followed level by level; None if it has none."""
+        links = tuple(
+            replace(link, path="+") if link.predicate in self._finder.placing and self._anchored(graph, link) else link
+            for link in graph.links
+        )
+        return replace(graph, links=links) if links != graph.links else None
 
 
 def rows_expected(graph: QueryGraph, schema: SchemaView) -> float:
@@ -133,7 +159,8 @@ def _fanout(predicate: NamedNode, schema: SchemaView, *, back: bool) -> float:
     if term is None:
         return 1.0
     subjects = sum(schema.count(iri) for iri in schema.domains(predicate))
-    return term.count / max(1, term.distinct if back else min(term.count, subjects))
+    objects = max(term.distinct, sum(schema.count(iri) for iri in schema.ranges(predicate)))
+    return term.count / max(1, objects if back else min(term.count, subjects))
 
 
 def _share(graph: QueryGraph, other: int, predicate: NamedNode, schema: SchemaView, *, back: bool) -> float:
@@ -141,6 +168,11 @@ def _share(graph: QueryGraph, other: int, predicate: NamedNode, schema: SchemaVi
     if not node.terms or term is None or back:
         return 1.0
     return min(1.0, len(node.terms) / max(1, term.distinct))
+
+
+def is_zero(solutions: Solutions) -> bool:
+    """Whether the one thing the rows say is zero."""
+    return len(solutions.rows) == 1 and [getattr(term, "value", "") for term in solutions.rows[0]] == ["0"]
 
 
 def is_empty(solutions: Solutions) -> bool:
@@ -154,5 +186,9 @@ def _confidence(candidate: Candidate, reading: Reading, *, empty: bool) -> float
     covered = {i for m in reading.mentions for i in range(m.first, m.last)} | reading.cues.used | candidate.explained
     total = sum(reading.weights) or 1.0
     coverage = sum(w for i, w in enumerate(reading.weights) if i in covered) / total
+    graph = candidate.graph
+    unrestricted = not any(node.terms for node in graph.nodes) and not (graph.comparisons or graph.best or graph.having)
+    if unrestricted and coverage < 1.0:
+        coverage *= 0.6
     quality = max(0.0, min(1.0, candidate.score / max(1.0, total)))
     return round(max(0.0, min(1.0, coverage * (0.45 + 0.5 * quality) - (0.25 if empty else 0.0))), 3)

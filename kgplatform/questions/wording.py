@@ -4,6 +4,7 @@ A *sense* groups words that ask for the same kind of thing, so that "how many in
 property whose label says population. Words of an ontology come first; senses only bridge what it leaves out.
 """
 
+# ruff: noqa: E501, SIM905
 from __future__ import annotations
 
 import re

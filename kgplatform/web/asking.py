@@ -9,15 +9,17 @@ from flask import Blueprint, Response, jsonify, redirect, request, url_for
 
 from kgplatform.describing import Labels
 from kgplatform.questions import rendering
-from kgplatform.types import Answer, Evidence, Verdict
+from kgplatform.text import normalise
+from kgplatform.types import Answer, Evidence, Linked, QuestionKind, Verdict
 from kgplatform.web import addresses
 from kgplatform.web.citing import Segment, cited, marks_of
 from kgplatform.web.endpoint import problem
 from kgplatform.web.frame import language, page
+from kgplatform.web.highlighting import compact
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
 from kgplatform.web.starters import starters
-from kgplatform.web.tables import Cell, Table, table
+from kgplatform.web.tables import Cell, Table, table, with_bars
 
 MAX_QUESTION_CHARACTERS = 1000
 _NEAREST = 3
@@ -25,8 +27,26 @@ _CLASSES_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
+class Understood:
+    """Words of the question, and the label and page of what they were taken for."""
+
+    words: str
+    label: str
+    href: str
+    iri: str
+
+    @property
+    def renamed(self) -> bool:
+        """Whether the thing is called otherwise than in the question."""
+        return normalise(self.words) != normalise(self.label)
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
-    """An answer, ready for its page: the sentence cut up, the rows as cells with the numbers of their sources."""
+    """An answer, ready for its page: the sentence cut up, the rows as cells with the numbers of their sources.
+
+    ``said``: the sentence says all that the rows do.
+    """
 
     answer: Answer
     sentence: list[Segment]
@@ -34,7 +54,9 @@ class Shown:
     row_marks: list[tuple[int, ...]]
     sources: tuple[Evidence, ...]
     nearest: tuple[Evidence, ...]
-    understood: list[Cell]
+    understood: list[Understood]
+    query: str
+    said: bool
     valid_drafts: int
     drafts: int
 
@@ -96,8 +118,9 @@ def _asked() -> object:
 
 def _shown(kg: Graph, answer: Answer) -> Shown:
     labels = Labels(kg.dataset, kg.ontology, answer.question.language)
-    rows = table(answer.solutions, labels, kg.base)
-    pages = dict.fromkeys(answer.values, "")
+    rows = with_bars(table(answer.solutions, labels, kg.base))
+    counted = answer.question.kind in (QuestionKind.COUNT, QuestionKind.BOOLEAN)
+    pages = {} if counted else dict.fromkeys(answer.values, "")
     pages |= {cell.text: cell.href for row in rows.rows for cell in row if cell.href}
     answered = answer.verdict is Verdict.ANSWERED
     nearest = () if answered else tuple(kg.search(answer.question.text, _NEAREST))
@@ -110,12 +133,24 @@ def _shown(kg: Graph, answer: Answer) -> Shown:
         row_marks=[_row_marks(row, sources) for row in rows.rows],
         sources=sources,
         nearest=nearest,
-        understood=[
-            Cell(item.text, addresses.of_iri(item.iri, kg.base), item.iri.value) for item in answer.question.linked
-        ],
+        understood=_understood(kg, answer.question.linked),
+        query=compact(answer.query.text, kg.store.prefixes) if answer.query else "",
+        said=len(rows.columns) <= 1 and all(cell.text in answer.text for row in rows.rows for cell in row),
         valid_drafts=sum(not any(issue.fatal for issue in attempt.issues) for attempt in attempts),
         drafts=len(attempts),
     )
+
+
+def _understood(kg: Graph, linked: tuple[Linked, ...]) -> list[Understood]:
+    """The words of the question and what each was taken for: the best reading of each."""
+    best: dict[str, Linked] = {}
+    for item in linked:
+        key = item.text.casefold()
+        if key not in best or item.score > best[key].score:
+            best[key] = item
+    return [
+        Understood(item.text, item.label, addresses.of_iri(item.iri, kg.base), item.iri.value) for item in best.values()
+    ]
 
 
 def _row_marks(row: tuple[Cell, ...], sources: tuple[Evidence, ...]) -> tuple[int, ...]:

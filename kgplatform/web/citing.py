@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ class Segment:
 
 
 _MOST_MARKS = 3
+_DIGITS = re.compile(r"[\d.,]+")
 
 
 def marks_of(name: str, evidence: Sequence[Evidence]) -> tuple[int, ...]:
@@ -26,8 +28,13 @@ def marks_of(name: str, evidence: Sequence[Evidence]) -> tuple[int, ...]:
     wanted = normalise(name)
     if not wanted:
         return ()
-    found = (number for number, item in enumerate(evidence, start=1) if wanted in normalise(item.quote))
-    return tuple(found)[:_MOST_MARKS]
+    digits = _DIGITS.fullmatch(wanted)
+    token = re.compile(rf"(?<![\d.,]){re.escape(wanted)}(?![\d]|[.,]\d)") if digits else None
+    return tuple(
+        number
+        for number, item in enumerate(evidence, start=1)
+        if (token.search(item.quote) if token else wanted in normalise(item.quote))
+    )[:_MOST_MARKS]
 
 
 def cited(text: str, pages: Mapping[str, str], evidence: Sequence[Evidence]) -> list[Segment]:

@@ -54,6 +54,10 @@ class Frame:
         """The number with its thousands apart."""
         return f"{value:,}"
 
+    def things(self, label: str, number: int) -> str:
+        """The label of a class, in the plural where English wants it."""
+        return words.plural(label) if number != 1 and label.isascii() else label
+
     def seconds(self, value: float) -> str:
         """Seconds, to two digits."""
         return f"{value:.2g}" if value < 10 else f"{value:.0f}"
@@ -89,7 +93,7 @@ class Frame:
 def page(template: str, base: str, *, status: int = 200, **values: Any) -> Response:
     """The page made from the template of ``templates/html``."""
     frame = Frame(language(), base)
-    response = make_response(render_template(template, f=frame, t=frame.t, **values), status)
+    response = make_response(render_template(template, f=frame, t=frame.t, status=status, **values), status)
     response.headers["Vary"] = "Accept, Accept-Language, Cookie"
     response.headers["Cache-Control"] = "no-cache"
     response.headers["Content-Language"] = frame.language

@@ -1,8 +1,9 @@
-"""SPARQL text as HTML with its parts marked, without parsing it."""
+"""SPARQL text made readable without parsing it: long IRIs as prefixed names, and as HTML with its parts marked."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from markupsafe import Markup, escape
 
@@ -30,3 +31,32 @@ def highlight(text: str) -> Markup:
         end = match.end()
     pieces.append(escape(text[end:]))
     return Markup("").join(pieces)
+
+
+_LOCAL = re.compile(r"[A-Za-z_][\w\-]*", re.ASCII)
+_DECLARATION = re.compile(r"\bPREFIX\s+(\S*):", re.IGNORECASE)
+
+
+def compact(text: str, prefixes: Mapping[str, str]) -> str:
+    """The query with prefixed names for the IRIs that the prefixes cover, and the declarations of those it uses."""
+    declared = set(_DECLARATION.findall(text))
+    used: dict[str, None] = {}
+
+    def shorter(match: re.Match[str]) -> str:
+        found = match.group()
+        if match.lastgroup == "n":
+            used[found.partition(":")[0]] = None
+        if match.lastgroup != "i":
+            return found
+        for name, namespace in prefixes.items():
+            local = found[1:-1].removeprefix(namespace)
+            if len(local) < len(found) - 2 and _LOCAL.fullmatch(local) and name not in declared:
+                used[name] = None
+                return f"{name}:{local}"
+        return found
+
+    if declared:  # it has a style of its own
+        return text
+    short = _PART.sub(shorter, text)
+    lines = [f"PREFIX {name}: <{prefixes[name]}>\n" for name in used if name in prefixes]
+    return "".join(lines) + short

@@ -52,7 +52,10 @@ class Lately:
             return self._overview[1]
 
     def called(self, text: str, limit: int) -> list[NamedNode]:
-        """The things whose names hold the text: equal names first, then names that begin with it, then others."""
+        """The things whose names hold the text, the ontology's terms last.
+
+        Equal names come first, then names that begin with it, then others.
+        """
         wanted = normalise(text)
         if not wanted:
             return []
@@ -61,7 +64,9 @@ class Lately:
             if wanted in name:
                 rank = (0 if name == wanted else 1 if name.startswith(wanted) else 2, len(name))
                 best[iri] = min(rank, best.get(iri, rank))
-        return sorted(best, key=lambda iri: (best[iri], iri.value))[:limit]
+        ontology = self._kg.ontology
+        terms = {*ontology.classes, *ontology.properties, *ontology.individuals}
+        return sorted(best, key=lambda iri: (iri in terms, best[iri], iri.value))[:limit]
 
     def _all_names(self) -> list[tuple[str, NamedNode]]:
         with self._lock:

@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from waitress.server import create_server
@@ -48,6 +48,7 @@ def serve(
     """
     logging.getLogger("waitress").setLevel(logging.CRITICAL)
     app = create_app(kg, access=Access.on(host))
+    workers = kg.workers  # made here, not by the first requests at once
     listener = _listener(host, port)
     server = create_server(
         app,
@@ -64,12 +65,20 @@ def serve(
     announce(f"Serving at http://{shown}:{listener.getsockname()[1]}/ (SPARQL at /sparql); stop with Ctrl-C")
     try:
         with _stopping():
+            threading.Thread(target=_warm_up, args=(kg,), daemon=True).start()
             server.run()
     except (KeyboardInterrupt, SystemExit):
         pass
     finally:
         server.close()
-        kg.workers.close()
+        workers.close()
+
+
+def _warm_up(kg: Graph) -> None:
+    """Loads what the first question and query would wait for."""
+    with suppress(KgPlatformError):
+        kg.workers.solutions("ASK {}", timeout_seconds=30)
+        kg.search("a", 1)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from kgplatform.text import has_han
 from kgplatform.vocab import TYPE, XSD
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Overview
+from kgplatform.web.words import plural
 
 _LOOKED_AT = 400
 _TELLING = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "date", "dateTime", "gYear"))
@@ -40,17 +41,6 @@ def starters(kg: Graph, overview: Overview, language: str) -> list[Starter]:
     ]
     said = [*foreign.lookups(), *foreign.counts()]
     return [*found, *(Starter("other", text) for text in said[-1:])]
-
-
-def plural(noun: str) -> str:
-    """The regular plural of an English noun.
-
-    >>> plural("dish"), plural("city"), plural("hotel")
-    ('dishes', 'cities', 'hotels')
-    """
-    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
-        return f"{noun[:-1]}ies"
-    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
 
 
 class _Questions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyoxigraph import Literal, NamedNode
 
@@ -23,20 +23,17 @@ class Cell:
     title: str = ""
     language: str = ""
     numeric: bool = False
+    amount: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns by name, cells by row, and whether there were more rows than these."""
+    """Columns by name, cells by row, whether there were more rows than these; ``shares``: bars, in per cent."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     truncated: bool = False
-
-    @property
-    def single(self) -> bool:
-        """Whether it is one cell, which a sentence says better."""
-        return len(self.rows) == 1 and len(self.columns) == 1
+    shares: tuple[int, ...] = ()
 
 
 def cell(term: Term | None, labels: Labels, base: str) -> Cell:
@@ -48,8 +45,27 @@ def cell(term: Term | None, labels: Labels, base: str) -> Cell:
         return Cell(shown.label, addresses.of_iri(term, base), term.value, shown.language)
     if isinstance(term, Literal):
         numeric = term.datatype.value in _NUMERIC
-        return Cell(_number(term) if numeric else term.value, "", str(term), term.language or "", numeric)
+        text = _number(term) if numeric else term.value
+        return Cell(text, "", str(term), term.language or "", numeric, _amount(term) if numeric else None)
     return Cell(shown.label, "", str(term))
+
+
+def _amount(term: Literal) -> float | None:
+    try:
+        return float(term.value)
+    except ValueError:
+        return None
+
+
+def _shares(rows: tuple[tuple[Cell, ...], ...]) -> tuple[int, ...]:
+    """A bar for each row where the rows are a few names with one number each that compares them."""
+    if not 2 <= len(rows) <= 30 or sum(cell.numeric for cell in rows[0]) != 1 or len(rows[0]) < 2:
+        return ()
+    amounts = [next((cell.amount for cell in row if cell.amount is not None), None) for row in rows]
+    known = [amount for amount in amounts if amount is not None and 0 <= amount < 1e15]
+    if len(known) < len(rows) or max(known) == 0 or max(known) == min(known):
+        return ()
+    return tuple(round(100 * amount / max(known)) for amount in known)
 
 
 def _number(term: Literal) -> str:
@@ -63,11 +79,13 @@ def table(solutions: Solutions, labels: Labels, base: str) -> Table:
     rows = tuple(tuple(cell(term, labels, base) for term in row) for row in solutions.rows)
     columns = range(len(solutions.variables))
     kept = [c for c in columns if not _repeats(c, rows, columns)]
-    return Table(
-        tuple(solutions.variables[c] for c in kept),
-        tuple(tuple(row[c] for c in kept) for row in rows),
-        solutions.truncated,
-    )
+    shown = tuple(tuple(row[c] for c in kept) for row in rows)
+    return Table(tuple(solutions.variables[c] for c in kept), shown, solutions.truncated)
+
+
+def with_bars(plain: Table) -> Table:
+    """The table with a bar for each row, where that helps to compare them."""
+    return replace(plain, shares=_shares(plain.rows))
 
 
 def _repeats(column: int, rows: tuple[tuple[Cell, ...], ...], columns: range) -> bool:

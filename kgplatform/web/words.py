@@ -25,6 +25,7 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "ask_about": ("Ask about this", "就此提问"),
     "every_answer": ("Every answer shows its query and its sources.", "每个回答都附有查询语句和出处。"),
     "holds": ("{statements} statements about {things}.", "关于{things}的 {statements} 条陈述。"),
+    "counted": ("{n} {things}", "{n} 个{things}"),
     "and": (" and ", "和"),
     "comma": (", ", "、"),
     "updated": ("updated {time}", "更新于 {time}"),
@@ -56,7 +57,6 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "does_not_say": ("The graph does not say.", "图谱中没有答案。"),
     "nearest": ("Nearest passages, which may not answer it", "最接近的段落，未必回答了问题"),
     "which": ("Which one do you mean?", "您指的是哪一个？"),
-    "passages_only": ("from passages, not from statements", "依据段落，而非陈述"),
     "permalink": ("Permanent address", "固定地址"),
     "too_long": ("The question is too long; {n} characters are allowed.", "问题过长，最多 {n} 个字符。"),
     # nothing here
@@ -89,6 +89,7 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     # entity
     "also": ("Also called", "又称"),
     "referred": ("Referred to by", "被引用于"),
+    "instances": ("instances", "实例"),
     "more": ("{n} more", "还有 {n} 项"),
     "as_formats": ("This page as", "此页的其他格式"),
     "source": ("source", "出处"),
@@ -99,7 +100,6 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "origin_table": ("table", "表格"),
     "replaced_by": ("Replaced by", "已被取代为"),
     "no_facts": ("The graph states nothing more about it.", "图谱中没有更多陈述。"),
-    "retry_entity": ("Look for it by name", "按名称查找"),
     # search
     "found_things": ("Things", "事物"),
     "found_passages": ("Passages", "段落"),
@@ -151,3 +151,14 @@ def phrase(key: str, language: str, **values: object) -> str:
     pair = WORDS[key]
     text = pair[1] if language == "zh" else pair[0]
     return text.format(**values) if values else text
+
+
+def plural(noun: str) -> str:
+    """The regular plural of an English noun.
+
+    >>> plural("dish"), plural("city"), plural("hotel")
+    ('dishes', 'cities', 'hotels')
+    """
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"

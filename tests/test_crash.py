@@ -1,0 +1,124 @@
+"""Killing `kgplatform add` at any moment loses no finished document and leaves no half one."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kgplatform.documents.registry import State
+from kgplatform.graph import KnowledgeGraph
+from kgplatform.testing import HashEmbedder
+
+ADD = """
+import sys
+from kgplatform.graph import KnowledgeGraph
+from kgplatform.testing import HashEmbedder
+KnowledgeGraph.embedder = HashEmbedder()
+from kgplatform.cli.main import main
+sys.exit(main(["add", "-w", sys.argv[1], *sys.argv[2:]]))
+"""
+TOWNS = ("Wuzhen", "Xitang", "Nanxun", "Zhouzhuang")
+KILLS = 8
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("notes")
+    for number in range(12):
+        town = TOWNS[number % 4]
+        text = f"The {town} Garden {number} is an attraction in {town}. Tickets cost {number + 10} CNY.\n\n"
+        text += f"{town}古镇有客栈{number}号，门票{number + 10}元。\n"
+        (folder / f"note{number:02}.txt").write_text(text * 3, encoding="utf-8")
+    return folder
+
+
+def new_workspace(folder: Path) -> Path:
+    KnowledgeGraph.create(folder, ontology="travel").close()
+    return folder
+
+
+def started(workspace: Path, notes: Path) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-c", ADD, str(workspace), str(notes)], stdout=subprocess.PIPE, text=True, env=environment
+    )
+
+
+def killed_after(process: subprocess.Popen[str], lines: int, seconds: float) -> list[str]:
+    """The sources that were reported before the process was killed: so many lines and a moment later."""
+    assert process.stdout is not None
+    reported = [process.stdout.readline() for _ in range(lines)]
+    time.sleep(seconds)
+    process.kill()
+    rest = process.stdout.read()
+    assert process.wait() in (0, -9)  # killed, unless it was done before
+    process.stdout.close()
+    complete = "".join(reported) + rest.rpartition("\n")[0]
+    return [line.split()[1].rstrip(":") for line in complete.splitlines() if line]
+
+
+def assert_whole(kg: KnowledgeGraph) -> None:
+    """Every processed document has all its graphs, and no other document has any."""
+    assert kg.dataset.violations() == (frozenset(), frozenset())
+    done = set()
+    for record in kg.documents():
+        assert record.state in (State.PENDING, State.PROCESSED)
+        if record.state is State.PROCESSED:
+            done.add(record.document.iri.value)
+            chunks = kg.registry.chunks(record.document.iri)
+            held = {quad.triple for chunk in chunks for quad in kg.store.quads(graph=chunk.iri)}
+            assert chunks
+            assert record.statements == len(held) > 0
+            assert all(record.document.text[c.start : c.end] == c.text for c in chunks)
+    documents = f"{kg.base}document/"
+    in_graphs = {g.value.partition("/chunk/")[0] for g in kg.store.graphs() if g.value.startswith(documents)}
+    assert in_graphs == done
+
+
+def completed(workspace: Path, notes: Path) -> bytes:
+    with KnowledgeGraph.open(workspace) as kg:
+        kg.__dict__["embedder"] = HashEmbedder()
+        assert not [added for added in kg.add(notes) if added.outcome == "failed"]
+        assert len(kg.documents(State.PROCESSED)) == len(kg.documents()) == 12
+        assert len(kg.chunks) == sum(len(kg.registry.chunks(r.document.iri)) for r in kg.documents())
+        return kg.dump()
+
+
+def test_a_killed_run_can_be_taken_up_and_ends_as_if_undisturbed(notes: Path, tmp_path: Path) -> None:
+    undisturbed = completed(new_workspace(tmp_path / "undisturbed"), notes)
+    chance = random.Random(20240)
+    workspace = new_workspace(tmp_path / "killed0")
+    for attempt in range(KILLS):
+        reported = killed_after(started(workspace, notes), chance.randrange(13), chance.random() * 0.06)
+        with KnowledgeGraph.open(workspace) as kg:
+            assert_whole(kg)
+            done = {record.document.source for record in kg.documents(State.PROCESSED)}
+            assert set(reported) <= done
+        if len(done) == 12:  # so that the next kill hits a document again
+            assert completed(workspace, notes) == undisturbed
+            workspace = new_workspace(tmp_path / f"killed{attempt + 1}")
+    assert completed(workspace, notes) == undisturbed
+
+
+def test_a_kill_between_graphs_and_registry_is_settled_on_opening(notes: Path, tmp_path: Path) -> None:
+    workspace = new_workspace(tmp_path / "workspace")
+    path = notes / "note00.txt"
+    with KnowledgeGraph.open(workspace) as kg:
+        list(kg.add(path, build=False))
+        (record,) = kg.documents()
+        kg.registry.mark(record.document.iri, State.PROCESSING)
+    with KnowledgeGraph.open(workspace) as kg:
+        assert kg.documents()[0].state is State.PROCESSED
+        assert_whole(kg)
+        kg.dataset.store.update("DROP ALL")
+        kg.registry.mark(record.document.iri, State.PROCESSING)
+    with KnowledgeGraph.open(workspace) as kg:
+        assert kg.documents()[0].state is State.PENDING
+        assert [added.outcome for added in kg.add(path, build=False)] == ["added"]
+        assert_whole(kg)
