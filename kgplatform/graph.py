@@ -344,7 +344,7 @@ class KnowledgeGraph:
         )
 
     def _index(self) -> int:
-        records = self.documents(State.PROCESSED)
+        records = [record for record in self.documents(State.PROCESSED) if record.graph is None]
         passages = (
             (chunk, record.document.title) for record in records for chunk in self.registry.chunks(record.document.iri)
         )

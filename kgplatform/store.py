@@ -37,7 +37,7 @@ _BULK = 20_000
 """From how many quads on the bulk loader is used: 2.6 times faster and a fifth of the disk, all or nothing too."""
 
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
-_PARSER_PLACE = re.compile(r"^Parser error at line (\d+) (?:between )?column (\d+)[^:]*: (.*)", re.DOTALL)
+_PARSER_PLACE = re.compile(r"^Parser error (?:at|between) line (\d+) (?:between )?columns? (\d+)[^:]*: (.*)", re.DOTALL)
 _KEYWORD = re.compile(r"expected ([A-Z_]+)")
 _LOCKED = re.compile(r"lock", re.IGNORECASE)
 

@@ -15,10 +15,7 @@ import io
 import json
 import os
 import queue
-import select
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,8 +27,8 @@ from kgplatform.errors import KgPlatformError, QueryRejectedError, QueryTimeoutE
 from kgplatform.lexing import read_only_issues
 from kgplatform.store import Store
 from kgplatform.types import Solutions, Term
+from kgplatform.worker_process import EndedError, Snapshot, WorkerProcess
 
-_PACKAGE_ROOT = str(Path(__file__).resolve().parent.parent)
 _PREFIX = "snapshot-"
 _LOCK_PATIENCE_SECONDS = 0.25
 """How long a query waits for a writer before it reads the state before that write."""
@@ -39,116 +36,6 @@ _LOCK_PATIENCE_SECONDS = 0.25
 
 class WorkersBusyError(QueryRejectedError):
     """All workers were taken until the deadline passed; the same query may succeed a moment later."""
-
-
-class _Snapshot:
-    """A state of the store on disk, removed when it is neither the newest nor used."""
-
-    def __init__(self, path: Path, version: int) -> None:
-        self.path = path
-        self.version = version
-        self.users = 0
-
-
-class _EndedError(Exception):
-    """The worker's process ended; the text is why, as far as it is known."""
-
-
-class _Worker:
-    """One child process, started when it is first needed and again after it was killed."""
-
-    def __init__(self, memory_bytes: int, prefixes: Mapping[str, str]) -> None:
-        self._memory_bytes = memory_bytes
-        self._prefixes = json.dumps(dict(prefixes)).encode() + b"\n"
-        self._process: subprocess.Popen[bytes] | None = None
-        self.snapshot: _Snapshot | None = None
-
-    def start(self, snapshot: _Snapshot) -> None:
-        """Starts the process if it is not running; it gets ready while the caller goes on."""
-        if self._process is not None and self._process.poll() is None:
-            return
-        self.kill()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "kgplatform.worker", str(snapshot.path), str(self._memory_bytes)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C in a terminal is for the owner
-            env={"PYTHONPATH": _PACKAGE_ROOT, "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "2"},
-        )
-        with suppress(BrokenPipeError):
-            self._write(self._prefixes)
-
-    def _write(self, data: bytes) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        self._process.stdin.write(data)
-        self._process.stdin.flush()
-
-    def send(self, request: wire.Request, snapshot: _Snapshot) -> None:
-        """Hands the request over.
-
-        Raises:
-            _EndedError: there is no process to take it.
-        """
-        self.start(snapshot)
-        try:
-            self._write(wire.encode_request(request, str(snapshot.path)))
-        except BrokenPipeError as error:
-            raise _EndedError(self._cause()) from error
-
-    def read(self, size: int, deadline: float) -> bytes:
-        """The next ``size`` bytes of the reply.
-
-        Raises:
-            TimeoutError: the deadline (of the monotonic clock) passed first.
-            _EndedError: the process ended first.
-        """
-        assert self._process is not None
-        assert self._process.stdout is not None
-        handle = self._process.stdout.fileno()
-        poll = select.poll()
-        poll.register(handle, select.POLLIN)
-        found = bytearray()
-        while len(found) < size:
-            left = deadline - time.monotonic()
-            if left <= 0 or not poll.poll(left * 1000):
-                raise TimeoutError
-            piece = os.read(handle, size - len(found))
-            if not piece:
-                raise _EndedError(self._cause())
-            found += piece
-        return bytes(found)
-
-    def _cause(self) -> str:
-        """Why the process ended, from its last words and signal."""
-        assert self._process is not None
-        assert self._process.stderr is not None
-        try:
-            self._process.wait(timeout=2)
-            words = self._process.stderr.read(1 << 16).decode("utf-8", "replace")
-        except (subprocess.TimeoutExpired, ValueError):
-            words = ""
-        if any(sign in words for sign in ("memory allocation", "bad_alloc", "MemoryError", "Cannot allocate")):
-            return worker.OUT_OF_MEMORY
-        return f"signal {-code}" if (code := self._process.returncode or 0) < 0 else f"exit code {code}"
-
-    def interrupt(self) -> None:
-        """Ends the process; whoever reads from it sees its end."""
-        if (process := self._process) is not None:
-            process.kill()
-
-    def kill(self) -> None:
-        """Ends the process at once, if there is one, and lets its pipes go."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
 
 
 class QueryWorkers:
@@ -172,11 +59,11 @@ class QueryWorkers:
         self._folder = folder if store.path is not None else None
         self._memory_bytes = memory_bytes
         self._lock = threading.Lock()
-        self._current: _Snapshot | None = None
+        self._current: Snapshot | None = None
         self._closed = False
         self._made = 0
-        self._workers = [_Worker(memory_bytes, self._prefixes) for _ in range(count)]
-        self._free: queue.LifoQueue[_Worker] = queue.LifoQueue()
+        self._workers = [WorkerProcess(memory_bytes, self._prefixes) for _ in range(count)]
+        self._free: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
         for item in self._workers:
             self._free.put(item)
         if store.path is not None:
@@ -276,7 +163,7 @@ class QueryWorkers:
 
     # snapshots
 
-    def _assign(self, taken: _Worker) -> None:
+    def _assign(self, taken: WorkerProcess) -> None:
         """Points the worker at the newest snapshot; the one it had goes when nobody has it."""
         with self._lock:
             newest = self._renewed()
@@ -288,7 +175,7 @@ class QueryWorkers:
                 old.users -= 1
                 self._drop_unused(old)
 
-    def _renewed(self) -> _Snapshot:
+    def _renewed(self) -> Snapshot:
         """A snapshot of the store as it is, or the last one while somebody is writing."""
         current = self._current
         if current is not None and current.version == self._store.version:
@@ -302,18 +189,18 @@ class QueryWorkers:
             self._made += 1
             path = self._folder / f"{_PREFIX}{os.getpid()}-{self._made}"
             self._store.snapshot(path)
-            self._current = _Snapshot(path, self._store.version)
+            self._current = Snapshot(path, self._store.version)
         finally:
             lock.release()
         if current is not None:
             self._drop_unused(current)
         return self._current
 
-    def _drop_unused(self, snapshot: _Snapshot) -> None:
+    def _drop_unused(self, snapshot: Snapshot) -> None:
         if snapshot.users == 0 and snapshot is not self._current:
             shutil.rmtree(snapshot.path, ignore_errors=True)
 
-    def give_back(self, taken: _Worker, *, healthy: bool) -> None:
+    def give_back(self, taken: WorkerProcess, *, healthy: bool) -> None:
         """Takes a worker back; one that is not healthy is killed and replaced first."""
         if not healthy or self._closed:
             taken.kill()
@@ -325,7 +212,7 @@ class QueryWorkers:
     def out_of_memory(self, query: str) -> QueryRejectedError:
         """The error for a query that met the memory cap."""
         return QueryRejectedError(
-            (f"the query used more than {self._memory_bytes >> 20} MB; make it more selective or add a LIMIT",),
+            (f"the query used more than {round(self._memory_bytes / 1e6)} MB; make it more selective or add a LIMIT",),
             query=query,
         )
 
@@ -369,22 +256,28 @@ class Reply:
     """What a worker sends for one request; an iterator over its pieces that ends only when the result is whole."""
 
     def __init__(
-        self, owner: QueryWorkers, taken: _Worker, request: wire.Request, *, deadline: float, timeout_seconds: float
+        self,
+        owner: QueryWorkers,
+        taken: WorkerProcess,
+        request: wire.Request,
+        *,
+        deadline: float,
+        timeout_seconds: float,
     ) -> None:
         self._owner = owner
-        self._worker: _Worker | None = taken
+        self._worker: WorkerProcess | None = taken
         self._request = request
         self._deadline = deadline
         self._timeout_seconds = timeout_seconds
         self._peeked: bytes | None = None
 
-    def send(self, snapshot: _Snapshot) -> None:
+    def send(self, snapshot: Snapshot) -> None:
         """Hands the request to the worker, to a new one where the old one is gone."""
         assert self._worker is not None
         for last in (False, True):
             try:
                 self._worker.send(self._request, snapshot)
-            except _EndedError as error:
+            except EndedError as error:
                 if last:
                     raise StoreError(f"no query worker can be started: {error}") from error
                 self._worker.kill()
@@ -400,7 +293,7 @@ class Reply:
         except TimeoutError as error:
             self._release(healthy=False)
             raise QueryTimeoutError(query=text, seconds=self._timeout_seconds) from error
-        except (_EndedError, ValueError) as error:
+        except (EndedError, ValueError) as error:
             self._release(healthy=False)
             if str(error) == worker.OUT_OF_MEMORY:
                 raise self._owner.out_of_memory(text) from error

@@ -189,7 +189,7 @@ def test_model_that_is_not_here_is_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ModelUnavailableError, match="does not hold a usable model"):
         _ = SentenceTransformersEmbedder(str(tmp_path)).dimensions
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 30
 
 
 @pytest.mark.embedding

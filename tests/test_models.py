@@ -697,7 +697,7 @@ def test_complete_all_asks_in_parallel_and_nothing_of_nothing(server: Server) ->
     model.complete(ASK)
     started = time.perf_counter()
     replies = complete_all(model, [ASK] * 16, workers=8)
-    assert time.perf_counter() - started < 1.2
+    assert time.perf_counter() - started < 1.55  # one after the other they would take 1.6
     assert all(isinstance(reply, Completion) for reply in replies)
     assert complete_all(model, []) == []
 

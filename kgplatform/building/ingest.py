@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +18,12 @@ from typing import TypeAlias
 from pyoxigraph import NamedNode, Triple
 
 from kgplatform.building.known import entity_index
-from kgplatform.building.tables import TableStatements, table_statements
+from kgplatform.building.tables import TableStatements, table_graph, table_statements
 from kgplatform.dataset import Change, Committed, EvidenceDataset
 from kgplatform.documents.reading import discover, read
-from kgplatform.documents.registry import Linking, NameKey, Registry, State, name_keys
+from kgplatform.documents.registry import DocumentRecord, Linking, NameKey, Registry, State, name_keys
 from kgplatform.documents.table import CSV_TYPE, TSV_TYPE
 from kgplatform.errors import KgPlatformError, ModelUnavailableError, ReadError
-from kgplatform.extraction.entities import EntityIndex
 from kgplatform.linking.projection import Projection, document_triples
 from kgplatform.ontology import Ontology
 from kgplatform.protocols import Chunker, Extractor
@@ -90,7 +89,6 @@ class Ingest:
         self._max_bytes = max_bytes
         self._workers = workers
         self._model_away: ModelUnavailableError | None = None
-        self._entities: EntityIndex | None = None
 
     def add(self, paths: Sequence[Path], linking: Linking, *, progress: Progress | None = None) -> Iterator[Added]:
         """Adds the files and folders; yields what became of each document, failures included, and goes on.
@@ -102,7 +100,7 @@ class Ingest:
         """
         found = discover(paths)
         projection = Projection(self._base, linking)
-        self._model_away = self._entities = None
+        self._model_away = None
         for skipped in found.skipped:
             if skipped.path in paths:
                 yield self._failed(_unread(self._base, skipped.path), skipped.reason)
@@ -171,7 +169,7 @@ class Ingest:
             self._dataset.commit(Change(dropped=(*dropped, *graphs), added=graphs))
         except KgPlatformError as error:
             return self._failed(document, error.reason if isinstance(error, ReadError) else str(error))
-        accepted = tuple(dict.fromkeys(t for g, ts in graphs.items() if self._dataset.is_evidence(g) for t in ts))
+        accepted = self._accepted(graphs)
         seconds = time.monotonic() - started
         self._registry.finish(
             document, statements=len(accepted), refused=len(seen.refused), seconds=seconds, replaced=replaced
@@ -186,16 +184,17 @@ class Ingest:
     def _read(self, document: Document) -> _Read:
         if document.media_type in _TABLE_TYPES:
             table = self._table(document)
-            return _Read(document, table=table)
+            whole = Chunk(table.graph, document.iri, 0, 0, len(document.text), document.text)
+            return _Read(document, (whole,), (table.extraction,), table)
         chunks = tuple(self._chunker(document))
         return _Read(document, chunks, tuple(self._extracted(chunks, document)))
 
     def _table(self, document: Document) -> TableStatements:
-        """The statements of a table; the tables of one run refer to each other's rows."""
-        if self._entities is None:
-            self._entities = entity_index(self._dataset, self._ontology)
+        """The statements of a table, which may refer to rows of the tables before it."""
         taken = self._registry.table_graphs()
-        return table_statements(document, self._ontology, self._entities, self._base, taken)
+        graph = table_graph(document, self._base, taken)
+        index = entity_index(self._dataset, self._registry, self._ontology, apart=graph)
+        return table_statements(document, self._ontology, index, graph)
 
     def _extracted(self, chunks: Sequence[Chunk], document: Document) -> list[Extraction]:
         if self._model_away is not None:
@@ -215,14 +214,18 @@ class Ingest:
         for extraction in seen.extractions:
             graphs[extraction.chunk] = projection.triples(extraction)
         if seen.table is not None:
-            graphs[seen.table.graph] = list(seen.table.triples)
+            graphs[seen.table.graph] = seen.table.projected(projection)
         return graphs
+
+    def _accepted(self, graphs: Mapping[NamedNode, list[Triple]]) -> tuple[Triple, ...]:
+        """The statements in the evidence graphs among these, each once."""
+        return tuple(dict.fromkeys(t for g, ts in graphs.items() if self._dataset.is_evidence(g) for t in ts))
 
     def _graphs_of(self, iri: NamedNode) -> list[NamedNode]:
         """The graphs that an earlier commit of the document made."""
         chunks = [chunk.iri for chunk in self._registry.chunks(iri)] if self._registry.state(iri) else []
         table = self._registry.document(iri).graph if self._registry.state(iri) else None
-        return [iri, *chunks, *([table] if table else [])]
+        return list(dict.fromkeys([iri, *chunks, *([table] if table else [])]))
 
     def remove(self, iri: NamedNode) -> Committed:
         """Takes a document out: its graphs, its part of the default graph, and all that was read in it.
@@ -264,16 +267,19 @@ class Ingest:
         projection = Projection(self._base, after)
         touched = 0
         for record in self._registry.documents(State.PROCESSED):
-            touched += self._reproject_document(record.document, projection, changed)
+            touched += self._reproject_document(record, projection, changed)
         return touched
 
-    def _reproject_document(self, document: Document, projection: Projection, changed: frozenset[NameKey]) -> bool:
+    def _reproject_document(self, record: DocumentRecord, projection: Projection, changed: frozenset[NameKey]) -> bool:
+        document = record.document
         extractions = tuple(self._registry.extractions(document.iri))
         if not any(key in changed for extraction in extractions for key in name_keys(extraction)):
             return False
-        seen = _Read(document, tuple(self._registry.chunks(document.iri)), extractions)
+        table = self._table(document) if record.graph else None
+        seen = _Read(document, tuple(self._registry.chunks(document.iri)), extractions, table)
         graphs = self._graphs(seen, projection)
         self._dataset.commit(Change(dropped=tuple(graphs), added=graphs))
+        self._registry.recount(document.iri, len(self._accepted(graphs)))
         return True
 
 

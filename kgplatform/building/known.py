@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.dataset import EvidenceDataset
-from kgplatform.documents.registry import NameKey
+from kgplatform.documents.registry import NameKey, Registry
 from kgplatform.extraction.entities import EntityIndex
 from kgplatform.ontology import Ontology
 from kgplatform.store import DEFAULT_GRAPH
@@ -15,18 +15,30 @@ from kgplatform.text import normalise
 from kgplatform.vocab import ALT_LABEL, LABEL, TYPE
 
 
-def known_entities(dataset: EvidenceDataset, ontology: Ontology) -> dict[NameKey, NamedNode]:
-    """The entities that tables and people describe, by class and normalised name."""
+def known_entities(dataset: EvidenceDataset, registry: Registry, ontology: Ontology) -> dict[NameKey, NamedNode]:
+    """The entities that rows of tables and people describe, by class and normalised name."""
+    described = _with_rows(dataset, registry, ontology)
     known: dict[NameKey, NamedNode] = {}
-    for label, type_, iri in _described(dataset, ontology):
-        known.setdefault((type_, normalise(label)), iri)
+    for label, type_, iri in _named(dataset, ontology):
+        if iri in described:
+            known.setdefault((type_, normalise(label)), iri)
     return known
 
 
-def _described(dataset: EvidenceDataset, ontology: Ontology) -> Iterator[tuple[str, NamedNode, NamedNode]]:
-    """Name, class and IRI of what has a name in a table graph or by hand."""
+def _with_rows(dataset: EvidenceDataset, registry: Registry, ontology: Ontology) -> frozenset[NamedNode]:
+    """What has a row or a key of its own, or was stated by hand; what rows only name is linked like names in texts."""
+    by_hand = (item.subject for item in dataset.store.quads(graph=dataset.asserted))
+    keys = {key for class_ in ontology.classes.values() for key in class_.key}
+    keyed = (item.subject for key in keys for item in dataset.store.quads(None, key, None, DEFAULT_GRAPH))
+    return registry.row_subjects() | {iri for iri in (*by_hand, *keyed) if isinstance(iri, NamedNode)}
+
+
+def _named(
+    dataset: EvidenceDataset, ontology: Ontology, apart: NamedNode | None = None
+) -> Iterator[tuple[str, NamedNode, NamedNode]]:
+    """Name, class and IRI of what has a name in a table graph (but ``apart``) or by hand."""
     graphs = [g for g in dataset.store.graphs() if g == dataset.asserted or "/graph/table/" in g.value]
-    for graph in sorted(graphs, key=lambda g: g.value):
+    for graph in sorted((g for g in graphs if g != apart), key=lambda g: g.value):
         for predicate in (LABEL, ALT_LABEL):
             for quad in dataset.store.quads(None, predicate, None, graph):
                 if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal):
@@ -36,15 +48,22 @@ def _described(dataset: EvidenceDataset, ontology: Ontology) -> Iterator[tuple[s
 
 def known_names(dataset: EvidenceDataset, ontology: Ontology) -> dict[str, NamedNode]:
     """The names of the entities that tables and people describe, each with its class."""
-    return {label: type_ for label, type_, _ in _described(dataset, ontology)}
+    return {label: type_ for label, type_, _ in _named(dataset, ontology)}
 
 
-def entity_index(dataset: EvidenceDataset, ontology: Ontology) -> EntityIndex:
-    """The entities that tables and people describe, by their names and keys, for further tables to refer to."""
+def entity_index(
+    dataset: EvidenceDataset, registry: Registry, ontology: Ontology, *, apart: NamedNode | None = None
+) -> EntityIndex:
+    """The entities that rows and people describe, by their names and keys, for further tables to refer to.
+
+    ``apart`` is the graph of the table that is going to be read: what it called things before does not count.
+    """
+    described = _with_rows(dataset, registry, ontology)
     index = EntityIndex(ontology, dataset.base)
-    for label, type_, iri in _described(dataset, ontology):
-        index.add(iri, type_, (label,))
-        index.call(iri)
+    for label, type_, iri in _named(dataset, ontology, apart):
+        if iri in described:
+            index.add(iri, type_, (label,))
+            index.call(iri)
     keys = {key for class_ in ontology.classes.values() for key in class_.key}
     for key in sorted(keys, key=lambda k: k.value):
         for quad in dataset.store.quads(None, key, None, DEFAULT_GRAPH):

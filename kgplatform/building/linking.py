@@ -41,7 +41,7 @@ def link(
         registry.extractions(),
         ontology=ontology,
         base=base,
-        known=known_entities(dataset, ontology),
+        known=known_entities(dataset, registry, ontology),
         embedder=embedder,
         similarity=similarity,
     )

@@ -11,21 +11,42 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias
 
 from pyoxigraph import NamedNode
 
+from kgplatform.documents.entries import (
+    DocumentRecord,
+    LinkedEntity,
+    Linking,
+    NameKey,
+    NameLink,
+    State,
+    TableRow,
+    chunk_of,
+    name_keys,
+    record_of,
+    table_row_of,
+)
 from kgplatform.documents.records import decode, encode
 from kgplatform.errors import NotFoundError, WorkspaceError
 from kgplatform.ontology import Word
-from kgplatform.text import normalise
-from kgplatform.types import Chunk, Document, Extraction, Mention
+from kgplatform.types import Chunk, Document, Extraction
+
+__all__ = [
+    "DocumentRecord",
+    "LinkedEntity",
+    "Linking",
+    "NameKey",
+    "NameLink",
+    "Registry",
+    "State",
+    "TableRow",
+    "name_keys",
+]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
@@ -47,72 +68,6 @@ CREATE TABLE IF NOT EXISTS names (
   PRIMARY KEY (type, name));
 CREATE TABLE IF NOT EXISTS entities (entity TEXT PRIMARY KEY, type TEXT NOT NULL, labels TEXT NOT NULL);
 """
-
-
-class State(StrEnum):
-    """How far a document has come."""
-
-    PENDING = "pending"
-    PROCESSING = "processing"
-    PROCESSED = "processed"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentRecord:
-    """A document's entry; ``graph`` is the table graph of a table, ``seconds`` the time it took."""
-
-    document: Document
-    state: State
-    error: str | None
-    updated: str
-    statements: int
-    refused: int
-    graph: NamedNode | None
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """Where the row that describes ``subject`` stands in the document's text."""
-
-    document: NamedNode
-    subject: NamedNode
-    line: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class NameLink:
-    """Which entity a name of a class stands for, how sure (0..1) and by which method."""
-
-    type: NamedNode
-    name: str
-    entity: NamedNode
-    score: float
-    method: str
-
-
-@dataclass(frozen=True, slots=True)
-class LinkedEntity:
-    """An entity that names were linked to: its class and its label in each language that has one."""
-
-    iri: NamedNode
-    type: NamedNode
-    labels: tuple[Word, ...]
-
-
-NameKey: TypeAlias = tuple[NamedNode, str]
-"""A class and a normalised name."""
-
-
-@dataclass(frozen=True)
-class Linking:
-    """The map from names to entities, and what is known of these."""
-
-    names: Mapping[NameKey, NameLink] = field(default_factory=dict)
-    entities: Mapping[NamedNode, LinkedEntity] = field(default_factory=dict)
 
 
 class Registry:
@@ -209,6 +164,11 @@ class Registry:
         with self._transaction() as db:
             db.execute("UPDATE documents SET state=?, updated=? WHERE iri=?", (state.value, _now(), iri.value))
 
+    def recount(self, iri: NamedNode, statements: int) -> None:
+        """Notes how many statements a document gives, as after its chunks were projected anew."""
+        with self._transaction() as db:
+            db.execute("UPDATE documents SET statements=? WHERE iri=?", (statements, iri.value))
+
     def remove(self, iri: NamedNode) -> None:
         """Forgets a document and all that was read in it."""
         with self._transaction() as db:
@@ -252,7 +212,7 @@ class Registry:
     def documents(self, state: State | None = None) -> list[DocumentRecord]:
         """The entries, by source; those of a state if one is given."""
         rows = self._all("SELECT * FROM documents ORDER BY source, iri")
-        return [_record(row) for row in rows if state is None or row["state"] == state.value]
+        return [record_of(row) for row in rows if state is None or row["state"] == state.value]
 
     def document(self, iri: NamedNode) -> DocumentRecord:
         """The entry of a document.
@@ -263,7 +223,7 @@ class Registry:
         rows = self._all("SELECT * FROM documents WHERE iri=?", iri.value)
         if not rows:
             raise NotFoundError(f"no document {iri.value}; `kgplatform documents` lists them", name=iri.value)
-        return _record(rows[0])
+        return record_of(rows[0])
 
     def state(self, iri: NamedNode) -> State | None:
         """The state of a document; None if it was never seen."""
@@ -273,7 +233,7 @@ class Registry:
     def with_hash(self, sha256: str) -> list[DocumentRecord]:
         """The entries of the documents in a file of that content."""
         rows = self._all("SELECT * FROM documents WHERE sha256=? ORDER BY iri", sha256)
-        return [_record(row) for row in rows]
+        return [record_of(row) for row in rows]
 
     def find(self, name: str) -> DocumentRecord:
         """The entry with that IRI, source, file name, title, or beginning of the hash.
@@ -293,13 +253,13 @@ class Registry:
         if len(rows) > 1:
             fits = "; ".join(f"{row['iri']} ({row['title']}, {row['state']})" for row in rows[:5])
             raise NotFoundError(f"{len(rows)} documents fit {name!r}, give an IRI: {fits}", name=name)
-        return _record(rows[0])
+        return record_of(rows[0])
 
     def chunks(self, document: NamedNode) -> list[Chunk]:
         """The chunks of a document, in order."""
         text = self.document(document).document.text
         rows = self._all("SELECT * FROM chunks WHERE document=? ORDER BY position", document.value)
-        return [_chunk(row, text) for row in rows]
+        return [chunk_of(row, text) for row in rows]
 
     def chunk(self, iri: NamedNode) -> tuple[Chunk, Document]:
         """The chunk of that IRI with its document.
@@ -311,7 +271,7 @@ class Registry:
         if not rows:
             raise NotFoundError(f"no chunk {iri.value}", name=iri.value)
         document = self.document(NamedNode(rows[0]["document"])).document
-        return _chunk(rows[0], document.text), document
+        return chunk_of(rows[0], document.text), document
 
     def extraction(self, chunk: NamedNode) -> Extraction | None:
         """What was read in a chunk; None if nothing was."""
@@ -321,12 +281,16 @@ class Registry:
     def rows_about(self, subject: NamedNode) -> list[TableRow]:
         """The table rows that describe an entity."""
         rows = self._all("SELECT * FROM table_rows WHERE subject=? ORDER BY document, start", subject.value)
-        return [_table_row(row) for row in rows]
+        return [table_row_of(row) for row in rows]
+
+    def row_subjects(self) -> frozenset[NamedNode]:
+        """The entities that have a row."""
+        return frozenset(NamedNode(row["subject"]) for row in self._all("SELECT DISTINCT subject FROM table_rows"))
 
     def rows_of(self, document: NamedNode) -> list[TableRow]:
         """The rows of a table document, in order."""
         rows = self._all("SELECT * FROM table_rows WHERE document=? ORDER BY start", document.value)
-        return [_table_row(row) for row in rows]
+        return [table_row_of(row) for row in rows]
 
     def extractions(self, document: NamedNode | None = None) -> Iterator[Extraction]:
         """What was read, chunk by chunk: in one document or in all that are PROCESSED, in a stable order."""
@@ -392,16 +356,6 @@ class Registry:
             )
 
 
-def name_keys(extraction: Extraction) -> Iterator[NameKey]:
-    """The names that occur in an extraction."""
-    for mention in extraction.mentions:
-        yield mention.type, normalise(mention.name)
-    for claim in extraction.claims:
-        yield claim.subject.type, normalise(claim.subject.name)
-        if isinstance(claim.object, Mention):
-            yield claim.object.type, normalise(claim.object.name)
-
-
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -421,36 +375,3 @@ def _forget(db: sqlite3.Connection, iri: str) -> None:
     db.execute("DELETE FROM documents WHERE iri = ?", (iri,))
     db.execute("DELETE FROM chunks WHERE document = ?", (iri,))
     db.execute("DELETE FROM table_rows WHERE document = ?", (iri,))
-
-
-def _record(row: sqlite3.Row) -> DocumentRecord:
-    document = Document(
-        iri=NamedNode(row["iri"]),
-        text=row["text"],
-        title=row["title"],
-        media_type=row["media_type"],
-        source=row["source"],
-        sha256=row["sha256"],
-        language=row["language"],
-        author=row["author"],
-        created=row["created"],
-    )
-    return DocumentRecord(
-        document=document,
-        state=State(row["state"]),
-        error=row["error"],
-        updated=row["updated"],
-        statements=row["statements"],
-        refused=row["refused"],
-        graph=NamedNode(row["graph"]) if row["graph"] else None,
-        seconds=row["seconds"],
-    )
-
-
-def _chunk(row: sqlite3.Row, text: str) -> Chunk:
-    start, end = row["start"], row["end"]
-    return Chunk(NamedNode(row["iri"]), NamedNode(row["document"]), row["position"], start, end, text[start:end])
-
-
-def _table_row(row: sqlite3.Row) -> TableRow:
-    return TableRow(NamedNode(row["document"]), NamedNode(row["subject"]), row["line"], row["start"], row["end"])

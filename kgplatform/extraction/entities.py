@@ -19,7 +19,7 @@ class EntityIndex:
 
     def __init__(self, ontology: Ontology, base: str, *, known: Mapping[str, NamedNode] | None = None) -> None:
         self._ontology = ontology
-        self._base = base
+        self.base = base
         self._entities: dict[str, list[tuple[NamedNode, NamedNode]]] = {}
         self._listed: dict[tuple[NamedNode, ...], dict[str, NamedNode]] = {}
         self._called: set[NamedNode] = set()
@@ -33,6 +33,10 @@ class EntityIndex:
             listed = self._entities.setdefault(normalise(name), [])
             if all(other != iri for other, _ in listed):
                 listed.append((iri, class_))
+
+    def iris(self) -> frozenset[NamedNode]:
+        """The entities noted so far."""
+        return frozenset(iri for listed in self._entities.values() for iri, _ in listed)
 
     def find(self, class_: NamedNode, name: str) -> tuple[NamedNode, NamedNode] | None:
         """The entity noted under the name that is or may be of the class, and its class."""
@@ -62,7 +66,7 @@ class EntityIndex:
             return found
         known = self._classes.get(normalise(name), ())
         special = next((own for own in known if self._ontology.is_a(own, within or (class_,))), class_)
-        iri = entity_iri(self._base, special, name)
+        iri = entity_iri(self.base, special, name)
         self.add(iri, special, (name,))
         return iri, special
 

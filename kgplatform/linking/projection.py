@@ -66,10 +66,10 @@ class Projection:
         labels = _labels(mention, known)
         for label in labels:
             yield Triple(iri, LABEL, label)
+        known_as = {normalise(label.value) for label in labels}
         for name in dict.fromkeys((mention.name, *mention.aliases)):
-            form = _tagged(name)
-            if form not in labels:
-                yield Triple(iri, ALT_LABEL, form)
+            if normalise(name) not in known_as:
+                yield Triple(iri, ALT_LABEL, _tagged(name))
 
 
 def _claimed(claims: Iterable[Claim]) -> Iterator[Mention]:

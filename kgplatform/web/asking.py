@@ -18,8 +18,8 @@ from kgplatform.web.frame import language, page
 from kgplatform.web.highlighting import compact
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
-from kgplatform.web.starters import starters
-from kgplatform.web.tables import Cell, Table, table, with_bars
+from kgplatform.web.starters import Kept
+from kgplatform.web.tables import Cell, Table, for_reading, table
 
 MAX_QUESTION_CHARACTERS = 1000
 _NEAREST = 3
@@ -64,6 +64,7 @@ class Shown:
 def blueprint(kg: Graph, lately: Lately) -> Blueprint:
     """The routes of the Ask page."""
     routes = Blueprint("asking", __name__)
+    kept = Kept(kg)
 
     @routes.get("/")
     def home() -> Any:
@@ -81,7 +82,7 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
             counts=counts,
             documents=len(records),
             updated=max((record.updated for record in records), default=""),
-            starters=starters(kg, overview, language()),
+            starters=kept.starters(overview, language()),
         )
 
     @routes.get("/ask")
@@ -118,7 +119,7 @@ def _asked() -> object:
 
 def _shown(kg: Graph, answer: Answer) -> Shown:
     labels = Labels(kg.dataset, kg.ontology, answer.question.language)
-    rows = with_bars(table(answer.solutions, labels, kg.base))
+    rows = for_reading(table(answer.solutions, labels, kg.base))
     counted = answer.question.kind in (QuestionKind.COUNT, QuestionKind.BOOLEAN)
     pages = {} if counted else dict.fromkeys(answer.values, "")
     pages |= {cell.text: cell.href for row in rows.rows for cell in row if cell.href}

@@ -18,7 +18,8 @@ from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Overview
 from kgplatform.web.words import plural
 
-_LOOKED_AT = 400
+_LOOKED_AT = 3000
+_PREPOSITIONS = frozenset(("in", "at", "by", "of", "from", "to", "with", "near", "on", "for", "as", "into"))
 _TELLING = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "date", "dateTime", "gYear"))
 
 
@@ -28,6 +29,21 @@ class Starter:
 
     kind: str
     text: str
+
+
+class Kept:
+    """The starters of a workspace, made again when its store has changed."""
+
+    def __init__(self, kg: Graph) -> None:
+        self._kg = kg
+        self._kept: dict[str, tuple[int, list[Starter]]] = {}
+
+    def starters(self, overview: Overview, language: str) -> list[Starter]:
+        """The starters for the language."""
+        version = self._kg.store.version
+        if language not in self._kept or self._kept[language][0] != version:
+            self._kept[language] = (version, starters(self._kg, overview, language))
+        return self._kept[language][1]
 
 
 def starters(kg: Graph, overview: Overview, language: str) -> list[Starter]:
@@ -68,7 +84,7 @@ class _Questions:
                 values[quad.subject] += 1
             for subject in sorted((s for s, n in values.items() if n == 1 and isinstance(s, NamedNode)), key=str):
                 name = self._named(subject)
-                if name and len(name) < 30:
+                if 1 < len(name) < 30:
                     what = self._words(term)
                     yield f"{name}的{what}是什么？" if self._zh else f"What is the {what} of {name}?"
                     break
@@ -83,18 +99,18 @@ class _Questions:
             for object_ in sorted(subjects, key=lambda iri: (abs(len(subjects[iri]) - 5), iri.value)):
                 name, class_ = self._named(object_), self._class_of(subjects[object_])
                 if name and class_ and len(subjects[object_]) > 1:
-                    yield self._listing(class_, self._words(term), name)
+                    yield self._listing(class_, term, name)
                     break
 
-    def _listing(self, class_: str, relation: str, name: str) -> str:
+    def _listing(self, class_: str, term: OntologyProperty, name: str) -> str:
+        """The question for the things of a class with that value; the form goes by what the English label is."""
+        relation, form = self._words(term), _form(label_of(term.words, "en", ""))
         if self._zh:
-            return f"哪些{class_}{relation}{name}？"
-        verb = relation.split()[0]
-        if verb == "has":
-            return f"Which {plural(class_)} have {relation.removeprefix('has ')} {name}?"
-        if verb.endswith("s") and not verb.endswith("ss"):
+            return f"哪些{class_}的{relation}是{name}？" if form == "noun" else f"哪些{class_}{relation}{name}？"
+        if form == "verb":
             return f"Which {class_} {relation} {name}?"
-        return f"Which {plural(class_)} are {relation} {name}?"
+        verb = "have" if form == "noun" else "are"
+        return f"Which {plural(class_)} {verb} {relation.removeprefix('has ')} {name}?"
 
     def _used(self, *, wants_things: bool) -> Iterator[OntologyProperty]:
         for iri in self._overview.properties:
@@ -118,6 +134,16 @@ class _Questions:
                 types.update(t for t in self._kg.store.objects(subject, TYPE) if isinstance(t, NamedNode))
         usual = [iri for iri, _ in types.most_common() if iri in self._overview.classes]
         return self._labels.of(usual[0]).text if usual else ""
+
+
+def _form(relation: str) -> str:
+    """Whether the words for a relation are a verb (offers), a state (located in, near) or a noun (airline)."""
+    first, last = relation.split()[0], relation.split()[-1]
+    if first == "has":
+        return "noun"
+    if last in _PREPOSITIONS:
+        return "verb" if first.endswith("s") and first != last else "state"
+    return "verb" if first.endswith("s") and not first.endswith(("ss", "us")) else "noun"
 
 
 def _is_telling(term: OntologyProperty) -> bool:

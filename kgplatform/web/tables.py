@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.describing import Labels
+from kgplatform.text import words_of_identifier
 from kgplatform.types import Solutions, Term
 from kgplatform.vocab import XSD
 from kgplatform.web import addresses
@@ -83,9 +84,9 @@ def table(solutions: Solutions, labels: Labels, base: str) -> Table:
     return Table(tuple(solutions.variables[c] for c in kept), shown, solutions.truncated)
 
 
-def with_bars(plain: Table) -> Table:
-    """The table with a bar for each row, where that helps to compare them."""
-    return replace(plain, shares=_shares(plain.rows))
+def for_reading(plain: Table) -> Table:
+    """The table with its columns named in words, and a bar for each row where that helps to compare them."""
+    return replace(plain, columns=tuple(map(words_of_identifier, plain.columns)), shares=_shares(plain.rows))
 
 
 def _repeats(column: int, rows: tuple[tuple[Cell, ...], ...], columns: range) -> bool:

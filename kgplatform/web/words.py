@@ -153,12 +153,18 @@ def phrase(key: str, language: str, **values: object) -> str:
     return text.format(**values) if values else text
 
 
-def plural(noun: str) -> str:
-    """The regular plural of an English noun.
+_IRREGULAR: Final = {"aircraft": "aircraft", "person": "people", "child": "children", "series": "series"}
 
-    >>> plural("dish"), plural("city"), plural("hotel")
-    ('dishes', 'cities', 'hotels')
+
+def plural(noun: str) -> str:
+    """The plural of an English noun.
+
+    >>> plural("dish"), plural("city"), plural("hotel"), plural("person")
+    ('dishes', 'cities', 'hotels', 'people')
     """
+    for whole, several in _IRREGULAR.items():
+        if noun.endswith(whole):
+            return noun.removesuffix(whole) + several
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
