@@ -20,7 +20,8 @@ def _verbs() -> dict[str, argparse.ArgumentParser]:
 
 def test_every_verb_is_documented_with_its_options() -> None:
     rows = {
-        row.split()[0]: row for row in re.findall(r"^\| `(.+?)` \|", (_DOCS / "cli.md").read_text("utf-8"), re.MULTILINE)
+        row.split()[0]: row
+        for row in re.findall(r"^\| `(.+?)` \|", (_DOCS / "cli.md").read_text("utf-8"), re.MULTILINE)
     }
     verbs = _verbs()
     assert rows.keys() == verbs.keys()

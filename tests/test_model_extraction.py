@@ -178,7 +178,7 @@ def test_the_prompt_shows_the_ontology_and_the_passage(ontology: Ontology) -> No
     model = ScriptedModel(reply())
     extract(model, ontology)
     system, user = model.conversations[0]
-    assert "- Temple: temple; kind of place" in system.content
+    assert "- Temple: temple; kind of Place" in system.content
     assert "- ticketPrice: Place | decimal in CNY | ticket price: What entry costs." in system.content
     assert "one of: families" in system.content
     assert TEXT[START:] in user.content
@@ -189,7 +189,8 @@ def test_a_large_ontology_is_cut_to_what_the_passage_speaks_of() -> None:
     ontology = read_ontology([quad.triple for quad in parse(TERMS + many, format=RdfFormat.TURTLE)])
     schema = schema_of(ontology, "a temple of kind399", budget=400)
     shown = [line.name for line in schema.classes]
-    assert set(shown[:2]) == {"Temple", "C399"}
+    assert {"Temple", "C399"} <= set(shown)
+    assert shown == sorted(shown)  # a fixed order, so that a server can reuse the beginning of the prompt
     assert len(shown) < 60
     assert schema.property_iri("locatedIn") is not None
 

@@ -302,5 +302,5 @@ def doctor(given: argparse.Namespace) -> int:
     from kgplatform.cli.doctor import examine
 
     findings = examine(given.workspace)
-    output.table(("", "what", "finding"), [(f.mark, f.what, f.finding) for f in findings], widest=100)
+    output.table(("", "what", "finding"), [(f.mark, f.what, f.finding) for f in findings], widest=400)
     return _SHORT if any(f.is_fault for f in findings) else _DONE

@@ -25,8 +25,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _DECLARED = {"gb2312": "gb18030", "gbk": "gb18030", "iso-8859-1": "cp1252", "latin-1": "cp1252", "ascii": "cp1252"}
-_WESTERN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØŒÙÚÛÜÝàáâãäåæçèéêëìíîïñòóôõöøœùúûüýÿßŠšŽž"
-    "“”‘’‚„–—…•€£¥§°«»¡¿·ºª©®™²³½\u00a0")
+_WESTERN = frozenset(
+    "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØŒÙÚÛÜÝàáâãäåæçèéêëìíîïñòóôõöøœùúûüýÿßŠšŽž“”‘’‚„–—…•€£¥§°«»¡¿·ºª©®™²³½\u00a0"
+)
 _SAMPLE = 100_000
 _SIGNATURES = (
     (b"PK\x03\x04", "a ZIP archive or an Office file; save it as PDF, HTML or text"),

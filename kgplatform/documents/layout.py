@@ -26,7 +26,7 @@ _PAGE_NUMBER = re.compile(
 )
 _ITEM = re.compile(r"^(?:[•●▪◦‣·∙\-–*]\s|\(?\d{1,2}[.)、]\s*\D|\[\d{1,3}\]\s|[一二三四五六七八九十]+、)")
 _BULLET = re.compile(r"^[•●▪◦‣·∙]\s*")
-_SENTENCE_END = tuple("。！？.!?:：;；”\"’)）")
+_SENTENCE_END = tuple('。！？.!?:：;；”"’)）')
 _OPENING, _CLOSING = "([{\"'“‘", ".,;:!?)]}\"'”’"
 _MARGIN = 0.1
 _HYPHENATED = re.compile(r"(?<!\w)\w++-\w++(?:-\w++)*")

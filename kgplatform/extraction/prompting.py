@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from pyoxigraph import NamedNode
 
 from kgplatform.ontology import Ontology, OntologyClass, OntologyProperty, Word, label_of
 from kgplatform.text import count_tokens, has_han, singular, words
 from kgplatform.vocab import local_name
-
-_Term = TypeVar("_Term", OntologyClass, OntologyProperty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,67 +47,101 @@ def _named(lines: Iterable[SchemaLine], name: str) -> NamedNode | None:
 
 
 def schema_of(ontology: Ontology, text: str, *, language: str = "en", budget: int = 4000) -> Schema:
-    """The classes and properties to show beside the text, at most ``budget`` tokens of them.
+    """The classes and properties to show beside the text, at most ``budget`` tokens of them, in a fixed order.
 
     Every term is shown with at least its place in the ontology, as long as that fits; those whose words occur in the
-    text come first and are the first to be explained too. Names are local names; where two terms share one, the IRI
-    is the name of the second.
+    text are the first to be explained too. Of a property and its inverse one is shown. Names are local names; where
+    two terms share one, the IRI is the name of the second.
     """
     found = frozenset(singular(word) for word in words(text))
+    lowered = text.casefold()
     names: set[str] = set()
     classes = [
-        _Lines(_name(item.iri, names), item.iri, _class_short(item, ontology), _class_line(item, ontology, language))
-        for item in _ranked(ontology.domain_classes, text, found)
+        _Lines(
+            _name(item.iri, names),
+            item.iri,
+            _class_short(item, ontology, language),
+            _class_line(item, ontology, language),
+            _occurs(item.words, lowered, found),
+        )
+        for item in ontology.domain_classes
     ]
     properties = [
-        _Lines(_name(term.iri, names), term.iri, _property_short(term), _property_line(term, language))
-        for term in _ranked([term for term in ontology.domain_properties if term.words], text, found)
+        _Lines(
+            _name(term.iri, names),
+            term.iri,
+            _property_short(term),
+            _property_line(term, language),
+            _occurs(term.words, lowered, found),
+        )
+        for term in _one_direction(ontology.domain_properties)
+        if term.words
     ]
     shown = _within(properties, budget * 3 // 5)
     spent = sum(count_tokens(f"{line.name}{line.text}") + 3 for line in shown)
     return Schema(_within(classes, budget - spent), shown)
 
 
+def _one_direction(terms: Iterable[OntologyProperty]) -> list[OntologyProperty]:
+    """The properties without those whose inverse comes before them."""
+    shown: dict[NamedNode, OntologyProperty] = {}
+    for term in terms:
+        if term.inverse is None or term.inverse not in shown:
+            shown[term.iri] = term
+    return list(shown.values())
+
+
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """What a term says of itself in brief and in full."""
+    """What a term says of itself in brief and in full, and whether the text speaks of it."""
 
     name: str
     iri: NamedNode
     short: str
     full: str
+    occurs: bool
 
 
 def _within(terms: list[_Lines], budget: int) -> tuple[SchemaLine, ...]:
-    """The terms that fit, in brief, and as many of them in full as the rest of the budget allows, from the first on."""
-    shown: list[_Lines] = []
-    for term in terms:
+    """The terms that fit, in brief, and as many of them in full as the rest of the budget allows.
+
+    Terms that the text speaks of have precedence in both; the order stays as it was.
+    """
+    by_weight = sorted(terms, key=lambda term: not term.occurs)
+    texts: dict[NamedNode, str] = {}
+    for term in by_weight:
         budget -= count_tokens(f"{term.name}{term.short}") + 3
         if budget < 0:
             break
-        shown.append(term)
-    lines = []
-    for term in shown:
+        texts[term.iri] = term.short
+    for term in by_weight:
         budget -= count_tokens(term.full) - count_tokens(term.short)
-        lines.append(SchemaLine(term.name, term.iri, term.full if budget >= 0 else term.short))
-    return tuple(lines)
+        if budget < 0:
+            break
+        if term.iri in texts:
+            texts[term.iri] = term.full
+    return tuple(SchemaLine(term.name, term.iri, texts[term.iri]) for term in terms if term.iri in texts)
 
 
-def _class_short(item: OntologyClass, ontology: Ontology) -> str:
+def _class_short(item: OntologyClass, ontology: Ontology, language: str) -> str:
+    return "; ".join([_kind(item, ontology) or "thing", *_listed(item, ontology, language)])
+
+
+def _kind(item: OntologyClass, ontology: Ontology) -> str:
     above = [local_name(iri.value) for iri in item.parents if iri in ontology.classes]
-    return f"kind of {', '.join(above)}" if above else "thing"
+    return f"kind of {', '.join(above)}" if above else ""
+
+
+def _listed(item: OntologyClass, ontology: Ontology, language: str) -> list[str]:
+    """The values of a closed list; a model cannot choose among what it does not see."""
+    values = [ontology.label(iri, language) for iri, value in ontology.individuals.items() if item.iri in value.types]
+    return [f"one of: {', '.join(values)}"] if values else []
 
 
 def _property_short(term: OntologyProperty) -> str:
     domain = " or ".join(local_name(iri.value) for iri in term.domains) or "anything"
     range_ = " or ".join(local_name(iri.value) for iri in term.ranges) or "anything"
     return f"{domain} | {range_}"
-
-
-def _ranked(terms: Iterable[_Term], text: str, found: frozenset[str]) -> list[_Term]:
-    """The terms, those whose words occur in the text first; otherwise in their own order."""
-    lowered = text.casefold()
-    return sorted(terms, key=lambda term: not _occurs(term.words, lowered, found))
 
 
 def _occurs(terms: Iterable[Word], lowered: str, found: frozenset[str]) -> bool:
@@ -130,16 +161,10 @@ def _name(iri: NamedNode, names: set[str]) -> str:
 
 
 def _class_line(item: OntologyClass, ontology: Ontology, language: str) -> str:
-    parts = [_said(item.words, item.comments, language)]
-    above = [ontology.label(iri, language) for iri in item.parents if iri in ontology.classes]
-    if above:
-        parts.append(f"kind of {', '.join(above)}")
+    parts = [_said(item.words, item.comments, language), _kind(item, ontology)]
     if item.examples:
         parts.append("e.g. " + ", ".join(word.text for word in item.examples[:3]))
-    listed = [ontology.label(iri, language) for iri, value in ontology.individuals.items() if item.iri in value.types]
-    if listed:
-        parts.append("one of: " + ", ".join(listed))
-    return "; ".join(filter(None, parts))
+    return "; ".join(filter(None, [*parts, *_listed(item, ontology, language)]))
 
 
 def _property_line(term: OntologyProperty, language: str) -> str:
