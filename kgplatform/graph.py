@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -25,16 +25,16 @@ from kgplatform.extraction.model import ModelExtractor
 from kgplatform.linking.evidence import EvidenceFinder
 from kgplatform.linking.projection import Projection
 from kgplatform.lookup import find_iri
-from kgplatform.models.cache import CachedModel
+from kgplatform.models.cache import CachedModel, forget
 from kgplatform.models.chat import OpenAIModel
 from kgplatform.models.embedding import SentenceTransformersEmbedder
-from kgplatform.protocols import ChatModel, Embedder, Extractor
+from kgplatform.protocols import Embedder, Extractor
 from kgplatform.questions import answer
 from kgplatform.questions.schema import SchemaView
 from kgplatform.retrieval import retriever
 from kgplatform.retrieval.index import ChunkIndex
 from kgplatform.store import Store, checked_iri
-from kgplatform.types import Answer, Evidence, Solutions
+from kgplatform.types import Answer, Document, Evidence, Solutions
 from kgplatform.vocab import PREFIXES
 from kgplatform.workers import QueryWorkers
 
@@ -165,6 +165,7 @@ class KnowledgeGraph:
         """
         record = self.registry.find(name)
         self._ingest().remove(record.document.iri)
+        forget(self.folder / _MODELS, record.document.iri.value)
         self.build()
         return record
 
@@ -237,7 +238,7 @@ class KnowledgeGraph:
         return SentenceTransformersEmbedder(settings.name, allow_download=settings.allow_download)
 
     @cached_property
-    def model(self) -> ChatModel | None:
+    def model(self) -> CachedModel | None:
         """The language model of the settings, its replies cached; None: the built-in methods."""
         settings = self.settings.model
         if not settings.name:
@@ -322,15 +323,18 @@ class KnowledgeGraph:
             dataset=self.dataset,
             ontology=self.ontology,
             chunker=chunker(documents.chunker),
-            extractor=self._extractor(),
+            extractor_for=self._extractor_for(),
             max_bytes=documents.max_bytes,
             workers=self.settings.model.workers,
         )
 
-    def _extractor(self) -> Extractor:
-        if self.model is not None:
-            return ModelExtractor(self.model, self.ontology)
-        return BuiltinExtractor(self.ontology, known=cache(lambda: known_names(self.dataset, self.ontology)))
+    def _extractor_for(self) -> Callable[[Document], Extractor]:
+        """Who reads a document; a model's replies about it are kept under its name."""
+        model = self.model
+        if model is not None:
+            return lambda document: ModelExtractor(model.about(document.iri.value), self.ontology)
+        extractor = BuiltinExtractor(self.ontology, known=cache(lambda: known_names(self.dataset, self.ontology)))
+        return lambda _document: extractor
 
     def _link(self) -> Linked:
         return link(

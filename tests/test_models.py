@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgplatform.errors import ModelError, ModelReplyError, ModelUnavailableError, ReadError, StoreError
-from kgplatform.models.cache import CachedModel
+from kgplatform.models.cache import CachedModel, forget
 from kgplatform.models.chat import OpenAIModel
 from kgplatform.models.parallel import CountingModel, complete_all
 from kgplatform.models.recording import RecordingModel, ReplayModel
@@ -537,6 +539,24 @@ def test_cache_tells_parameters_and_models_apart(tmp_path: Path) -> None:
     assert CachedModel(ScriptedModel("cold"), path).complete(ASK).text == "cold"
     assert CachedModel(Warm("warm"), path).complete(ASK).text == "warm"
     assert CachedModel(other, path).complete(ASK).text == "of another"
+
+
+def test_replies_about_a_document_can_be_forgotten_and_the_others_stay(tmp_path: Path) -> None:
+    inner = ScriptedModel("about a", "about b", "about a again")
+    model = CachedModel(inner, tmp_path / "cache.sqlite")
+    model.about("a").complete([Message("user", "first")])
+    model.about("b").complete([Message("user", "second")])
+    forget(tmp_path / "cache.sqlite", "a")
+    assert not _kept(tmp_path / "cache.sqlite", "about a")
+    assert model.complete([Message("user", "second")]).text == "about b"
+    assert model.complete([Message("user", "first")]).text == "about a again"
+    forget(tmp_path / "none.sqlite", "a")
+    assert not (tmp_path / "none.sqlite").exists()
+
+
+def _kept(path: Path, text: str) -> bool:
+    with closing(sqlite3.connect(path)) as connection:
+        return bool(connection.execute("SELECT 1 FROM completion WHERE text = ?", (text,)).fetchone())
 
 
 def test_cache_does_not_keep_failures(tmp_path: Path) -> None:

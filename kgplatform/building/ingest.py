@@ -76,7 +76,7 @@ class Ingest:
         dataset: EvidenceDataset,
         ontology: Ontology,
         chunker: Chunker,
-        extractor: Extractor,
+        extractor_for: Callable[[Document], Extractor],
         max_bytes: int,
         workers: int = 4,
     ) -> None:
@@ -85,7 +85,7 @@ class Ingest:
         self._dataset = dataset
         self._ontology = ontology
         self._chunker = chunker
-        self._extractor = extractor
+        self._extractor_for = extractor_for
         self._max_bytes = max_bytes
         self._workers = workers
         self._model_away: ModelUnavailableError | None = None
@@ -200,10 +200,11 @@ class Ingest:
         if self._model_away is not None:
             raise self._model_away
         try:
-            if self._extractor.method != "model" or len(chunks) < 2:
-                return [self._extractor.extract(chunk, document) for chunk in chunks]
+            extractor = self._extractor_for(document)
+            if extractor.method != "model" or len(chunks) < 2:
+                return [extractor.extract(chunk, document) for chunk in chunks]
             with ThreadPoolExecutor(self._workers) as pool:
-                return list(pool.map(lambda chunk: self._extractor.extract(chunk, document), chunks))
+                return list(pool.map(lambda chunk: extractor.extract(chunk, document), chunks))
         except ModelUnavailableError as error:
             self._model_away = error  # the rest of this run fails at once instead of waiting for each document
             raise

@@ -20,7 +20,8 @@ CREATE TABLE IF NOT EXISTS completion (
     text TEXT NOT NULL,
     prompt_tokens INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL,
-    created REAL NOT NULL
+    created REAL NOT NULL,
+    scope TEXT NOT NULL
 ) WITHOUT ROWID
 """
 _BUSY_SECONDS = 30.0
@@ -34,8 +35,10 @@ class CachedModel:
     time, both get the reply that was stored first.
     """
 
-    def __init__(self, model: ChatModel, path: Path | str) -> None:
+    def __init__(self, model: ChatModel, path: Path | str, *, scope: str = "") -> None:
+        """``scope`` names what the replies are about, such as a document, so that `forget` can take them out again."""
         self.model = model
+        self.scope = scope
         self.name = model.name
         self.path = Path(path)
         self._ready = False
@@ -60,6 +63,10 @@ class CachedModel:
         made = self.model.complete(messages, schema=schema)
         return Completion(self._keep(key, made), made.usage)
 
+    def about(self, scope: str) -> CachedModel:
+        """The same model and cache, for replies about something else."""
+        return CachedModel(self.model, self.path, scope=scope)
+
     def _find(self, key: str) -> Completion | None:
         with self._connection() as connection:
             row = connection.execute(
@@ -70,10 +77,10 @@ class CachedModel:
     def _keep(self, key: str, made: Completion) -> str:
         """The text that is now kept under the key: this one, unless another was faster."""
         usage = made.usage
-        row = (key, self.name, made.text, usage.prompt_tokens, usage.completion_tokens, time.time())
+        row = (key, self.name, made.text, usage.prompt_tokens, usage.completion_tokens, time.time(), self.scope)
         with self._connection() as connection:
             with connection:
-                connection.execute("INSERT OR IGNORE INTO completion VALUES (?, ?, ?, ?, ?, ?)", row)
+                connection.execute("INSERT OR IGNORE INTO completion VALUES (?, ?, ?, ?, ?, ?, ?)", row)
             text = connection.execute("SELECT text FROM completion WHERE key = ?", (key,)).fetchone()[0]
         return str(text)
 
@@ -92,6 +99,23 @@ class CachedModel:
         except (sqlite3.Error, OSError) as error:
             message = f"{self.path}: the cache of model replies cannot be used ({error}); move the file away"
             raise StoreError(message) from error
+
+
+def forget(path: Path, scope: str) -> None:
+    """Takes the replies of that scope out of a cache file, if there is one.
+
+    Raises:
+        StoreError: the cache cannot be written.
+    """
+    if not path.exists():
+        return
+    try:
+        with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS)) as connection, connection:
+            connection.execute("DELETE FROM completion WHERE scope = ?", (scope,))
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"{path}: the cache of model replies cannot be written ({error}); move the file away"
+        ) from error
 
 
 def _prepare(connection: sqlite3.Connection, sleep: Callable[[float], None] = time.sleep) -> None:
