@@ -56,7 +56,7 @@ def _serve(command: str, folder: Path) -> None:
         assert "Ask" in page
         assert "boolean" in _fetched("http://127.0.0.1:8321/sparql?query=ASK%20%7B%20%3Fs%20%3Fp%20%3Fo%20%7D", server)
     finally:
-        server.send_signal(signal.SIGINT)
+        server.send_signal(signal.SIGTERM)  # SIGINT is ignored where a shell runs us in the background
         _, complaint = server.communicate(timeout=30)
     assert "Traceback" not in complaint
 
