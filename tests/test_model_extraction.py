@@ -139,7 +139,7 @@ def test_domain_violations_and_unknown_mentions_are_refused(ontology: Ontology) 
     ]
     found = extract(ScriptedModel(reply(statement(), mentions=mentions)), ontology)
     assert [item.reason for item in found.refused] == [
-        "the mention is not in the passage",
+        "the mention is neither in the passage nor in the title",
         "there is no class 'Galaxy'",
         "'located in' is not said of 'person'",
     ]
@@ -212,3 +212,21 @@ def test_the_schema_speaks_the_language_of_the_document(ontology: Ontology) -> N
 )
 def test_locate_forgives_blanks_only(passage: str, quote: str, place: tuple[int, int] | None) -> None:
     assert locate(passage, quote) == place
+
+
+def test_a_value_of_a_closed_list_is_named_by_its_label_and_an_unlisted_one_refused(ontology: Ontology) -> None:
+    listed = next(iter(ontology.individuals.values()))
+    label = listed.words[0].text
+    word = TEXT[START:].split()[0]
+    class_ = listed.types[0].value.rpartition("#")[2].rpartition("/")[2]
+    answer = {
+        "mentions": [
+            {"text": word, "class": class_, "name": label, "aliases": []},
+            {"text": TEXT[START:].split()[1], "class": class_, "name": "no such value", "aliases": []},
+        ],
+        "statements": [],
+        "keywords": [],
+    }
+    found = extract(ScriptedModel(json.dumps(answer)), ontology)
+    assert [mention.name for mention in found.mentions] == [label]
+    assert any("not one of the values" in refusal.reason for refusal in found.refused)

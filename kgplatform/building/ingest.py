@@ -265,23 +265,34 @@ class Ingest:
         changed = _changed(before, after)
         if not changed:
             return 0
-        projection = Projection(self._base, after)
+        old, new = Projection(self._base, before), Projection(self._base, after)
         touched = 0
         for record in self._registry.documents(State.PROCESSED):
-            touched += self._reproject_document(record, projection, changed)
+            touched += self._reproject_document(record, old, new, changed)
         return touched
 
-    def _reproject_document(self, record: DocumentRecord, projection: Projection, changed: frozenset[NameKey]) -> bool:
+    def _reproject_document(
+        self, record: DocumentRecord, old: Projection, new: Projection, changed: frozenset[NameKey]
+    ) -> bool:
         document = record.document
         extractions = tuple(self._registry.extractions(document.iri))
         if not any(key in changed for extraction in extractions for key in name_keys(extraction)):
             return False
+        if all(_same(extraction, old, new) for extraction in extractions):
+            return False
         table = self._table(document) if record.graph else None
         seen = _Read(document, tuple(self._registry.chunks(document.iri)), extractions, table)
-        graphs = self._graphs(seen, projection)
+        graphs = self._graphs(seen, new)
         self._dataset.commit(Change(dropped=tuple(graphs), added=graphs))
         self._registry.recount(document.iri, len(self._accepted(graphs)))
         return True
+
+
+def _same(extraction: Extraction, old: Projection, new: Projection) -> bool:
+    """Whether an extraction reads the same through both maps."""
+    return old.triples(extraction) == new.triples(extraction) and all(
+        old.entity(mention) == new.entity(mention) for mention in extraction.mentions
+    )
 
 
 def _changed(before: Linking, after: Linking) -> frozenset[NameKey]:

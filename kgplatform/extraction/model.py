@@ -164,18 +164,42 @@ class _Checked:
     def _mention(self, item: Mapping[str, Any]) -> None:
         text = _text(item, "text")
         type_ = self.schema.class_iri(_text(item, "class")) or self._known_class(_text(item, "class"))
-        place = locate(self.chunk.text, text)
+        place = self._place(text)
         if type_ is None:
             self.refused.append(Refusal(text, f"there is no class {_text(item, 'class')!r}"))
-        elif place is None:
-            self.refused.append(Refusal(text, "the mention is not in the passage"))
-        else:
-            start, end = place[0] + self.chunk.start, place[1] + self.chunk.start
-            name = clean_name(_text(item, "name")) or clean_name(text)
-            if locate(self.document.text, name) is None and locate(self.document.title, name) is None:
-                name = clean_name(text)
-            mention = Mention(self.document.text[start:end], start, end, type_, name, self._aliases(item, name))
-            self.mentions.setdefault(normalise(text), mention)
+            return
+        if place is None:
+            self.refused.append(Refusal(text, "the mention is neither in the passage nor in the title"))
+            return
+        name = self._name(item, type_)
+        if name is None:
+            self.refused.append(Refusal(text, f"not one of the values of {self.ontology.label(type_)!r}"))
+            return
+        start, end = place
+        mention = Mention(self.document.text[start:end], start, end, type_, name, self._aliases(item, name))
+        self.mentions.setdefault(normalise(text), mention)
+
+    def _place(self, text: str) -> tuple[int, int] | None:
+        """Where the text stands in the document: in the passage, else in the title as the document has it."""
+        place = locate(self.chunk.text, text)
+        if place is not None:
+            return place[0] + self.chunk.start, place[1] + self.chunk.start
+        return locate(self.document.text, text) if locate(self.document.title, text) else None
+
+    def _name(self, item: Mapping[str, Any], type_: NamedNode) -> str | None:
+        """The name of a mention: of a closed list the value's label (None: there is no such value), else as written."""
+        text, name = _text(item, "text"), clean_name(_text(item, "name"))
+        values = {iri: value for iri, value in self.ontology.individuals.items() if type_ in value.types}
+        if values:
+            wanted = {normalise(name), normalise(text)}
+            meant = (
+                iri for iri, value in values.items() if any(normalise(word.text) in wanted for word in value.words)
+            )
+            found = next(meant, None)
+            return self.ontology.label(found, self.document.language) if found else None
+        if name and (locate(self.document.text, name) or locate(self.document.title, name)):
+            return name
+        return clean_name(text)
 
     def _known_class(self, name: str) -> NamedNode | None:
         """The class by its label, where the model wrote that and not the name."""
