@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,12 +10,14 @@ from functools import lru_cache
 from typing import Any
 
 from flask import Blueprint, request
+from pyoxigraph import NamedNode
 
 from kgplatform import queries, resources
 from kgplatform.describing import Labels
 from kgplatform.errors import KgPlatformError, QuerySyntaxError, QueryTimeoutError
 from kgplatform.lexing import scan
 from kgplatform.queries import NamedQuery
+from kgplatform.vocab import OWL, RDF, RDFS, SKOS, XSD
 from kgplatform.web.endpoint import query_status
 from kgplatform.web.frame import language, page
 from kgplatform.web.needs import Graph
@@ -24,6 +27,9 @@ from kgplatform.web.tables import Table, table
 _MAX_ROWS = 1000
 _MAX_GRAPH_BYTES = 100_000
 _FIRST = "SELECT ?thing ?label WHERE {\n  ?thing a ?class ;\n         rdfs:label ?label .\n}\nLIMIT 20\n"
+_PREFIX = re.compile(r"PREFIX\s+(\w+):\s*<([^>]*)>", re.IGNORECASE)
+_PREFIXED = re.compile(r"(?<![\w<])(\w+):(\w+)")
+_STANDARD = (OWL, RDF, RDFS, SKOS, XSD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ def blueprint(kg: Graph) -> Blueprint:
             ran=bool(text.strip()),
             outcome=outcome,
             trouble=trouble,
-            examples=_examples(),
+            examples=[item for item in _shipped() if _speaks_of(item.text, kg)],
             prefixes=sorted(kg.store.prefixes.items()),
             max_rows=_MAX_ROWS,
             limited=f"{text.rstrip()}\nLIMIT 1000\n",
@@ -116,8 +122,21 @@ def _trouble(error: KgPlatformError) -> Trouble:
     return Trouble(str(error))
 
 
+def _speaks_of(query: str, kg: Graph) -> bool:
+    """Whether every term of a prefix that the query declares is one of the workspace's ontology."""
+    ontology = kg.ontology
+    prefixes = dict(_PREFIX.findall(query))
+    names = [(prefix, local) for prefix, local in _PREFIXED.findall(query) if prefix in prefixes]
+    terms = {NamedNode(prefixes[prefix] + local) for prefix, local in names}
+    return all(
+        term in ontology.classes or term in ontology.properties or term in ontology.individuals
+        for term in terms
+        if not term.value.startswith(_STANDARD)
+    )
+
+
 @lru_cache(maxsize=1)
-def _examples() -> tuple[NamedQuery, ...]:
+def _shipped() -> tuple[NamedQuery, ...]:
     """The shipped example queries."""
     try:
         resources.folder("sparql")
