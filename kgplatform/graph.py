@@ -19,7 +19,7 @@ from kgplatform.dataset import Change, Committed, EvidenceDataset
 from kgplatform.describing import EntityView, describe
 from kgplatform.documents.chunking import chunker
 from kgplatform.documents.registry import DocumentRecord, Registry, State
-from kgplatform.errors import WorkspaceError
+from kgplatform.errors import QueryError, WorkspaceError
 from kgplatform.extraction.builtin import BuiltinExtractor
 from kgplatform.extraction.model import ModelExtractor
 from kgplatform.linking.evidence import EvidenceFinder
@@ -40,6 +40,8 @@ from kgplatform.workers import QueryWorkers
 
 DEFAULT_BASE = "https://example.org/kg/"
 _STORE, _REGISTRY, _MODELS, _CHUNKS, _WORKERS = "store", "documents.sqlite", "models.sqlite", "chunks", "workers"
+_UPDATE = "update.pending"
+"""There while an update has not been reconciled with the evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,13 @@ class KnowledgeGraph:
         self.registry = Registry(folder / _REGISTRY)
         self.dataset = EvidenceDataset(self.store, self.base)
         self._known: tuple[int, answer.Knowledge] | None = None
+        self._recover()
+
+    def _recover(self) -> None:
+        """Settles what a crash interrupted: a document between registry and dataset, an update not yet reconciled."""
+        if (self.folder / _UPDATE).exists():
+            self.dataset.reconcile()
+            (self.folder / _UPDATE).unlink()
         self._ingest().recover()
 
     @classmethod
@@ -207,8 +216,16 @@ class KnowledgeGraph:
 
     def update(self, text: str) -> Committed:
         """Carries out a SPARQL Update; what it adds to the default graph counts as asserted by a person."""
-        self.store.update(text)
-        return self.dataset.reconcile()
+        pending = self.folder / _UPDATE
+        pending.touch()
+        try:
+            self.store.update(text)
+        except QueryError:
+            pending.unlink()
+            raise
+        committed = self.dataset.reconcile()
+        pending.unlink()
+        return committed
 
     def search(self, text: str, k: int = 10) -> list[Evidence]:
         """The passages nearest to the text, best first."""

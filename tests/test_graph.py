@@ -11,7 +11,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.building.ingest import Added
 from kgplatform.documents.registry import State
-from kgplatform.errors import ConfigError, NotFoundError, OntologyError, ReadError, WorkspaceError
+from kgplatform.errors import ConfigError, NotFoundError, OntologyError, QueryError, ReadError, WorkspaceError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.testing import HashEmbedder
 
@@ -261,3 +261,22 @@ def test_paths_and_names_that_do_not_exist_are_named(kg: KnowledgeGraph, tmp_pat
     for graph in ("hotels", "not an iri"):
         with pytest.raises(ConfigError, match="is not an absolute IRI"):
             kg.dump(graph=graph)
+
+
+def test_an_update_that_a_crash_cut_short_is_reconciled_on_opening(tmp_path: Path) -> None:
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel") as kg:
+        (kg.folder / "update.pending").touch()
+        kg.store.update('INSERT DATA { <urn:a> <http://www.w3.org/2000/01/rdf-schema#label> "a" }')
+        assert kg.dataset.violations() != (frozenset(), frozenset())
+    with KnowledgeGraph.open(tmp_path / "kg") as kg:
+        assert kg.dataset.violations() == (frozenset(), frozenset())
+        assert not (kg.folder / "update.pending").exists()
+
+
+def test_an_update_that_is_refused_leaves_nothing_behind(tmp_path: Path) -> None:
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel") as kg:
+        with pytest.raises(QueryError):
+            kg.update("INSERT DATA { this is not SPARQL }")
+        kg.update('INSERT DATA { <urn:a> <http://www.w3.org/2000/01/rdf-schema#label> "a" }')
+        assert not (kg.folder / "update.pending").exists()
+        assert kg.dataset.violations() == (frozenset(), frozenset())
