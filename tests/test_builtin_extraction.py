@@ -415,3 +415,149 @@ def test_the_academic_pack_reads_a_digest() -> None:
         ("BERT", "basedOn", "Transformer"),
         ("Transformer", "evaluatedOn", "ImageNet"),
     } <= found
+
+
+BAKERIES = (
+    PLACES
+    + """
+:Shop a owl:Class ; rdfs:subClassOf :Place ; rdfs:label "shop"@en, "店"@zh ;
+  skos:altLabel "bakery"@en, "面包店"@zh, "茶馆"@zh .
+:Good a owl:Class ; rdfs:subClassOf :Thing ; rdfs:label "good"@en, "商品"@zh ; skos:altLabel "bread"@en .
+:Person a owl:Class ; rdfs:subClassOf :Thing ; rdfs:label "person"@en, "人物"@zh .
+:Event a owl:Class ; rdfs:subClassOf :Thing ; rdfs:label "event"@en, "活动"@zh .
+:Route a owl:Class ; rdfs:subClassOf :Thing ; rdfs:label "route"@en, "路线"@zh .
+:locatedIn a owl:TransitiveProperty .
+:sells a owl:ObjectProperty ; rdfs:domain :Shop ; rdfs:range :Good ; rdfs:label "sells"@en, "供应"@zh ;
+  skos:altLabel "招牌"@zh .
+"""
+)
+
+
+def test_common_nouns_after_a_telling_verb_become_names_of_its_range() -> None:
+    found = said(read("Hollow Tree Bakery sells rye bread, seed rolls and a plum tart.", BAKERIES))
+    assert {item[2] for item in found if item[1] == "sells"} == {"rye bread", "seed rolls", "plum tart"}
+
+
+def test_an_enumeration_after_a_verb_ends_where_the_next_verb_begins() -> None:
+    found = said(read("Hollow Tree Bakery sells plum tarts and closes at five on Sundays.", BAKERIES))
+    assert {item[2] for item in found if item[1] == "sells"} == {"plum tarts"}
+
+
+def test_a_negated_telling_verb_says_nothing() -> None:
+    assert not {
+        item for item in said(read("Hollow Tree Bakery never sells plum tarts.", BAKERIES)) if item[1] == "sells"
+    }
+
+
+def test_chinese_nouns_after_a_telling_word_are_names_too() -> None:
+    found = said(read("青禾面包店供应核桃面包、红豆卷和芝麻饼。", BAKERIES))
+    assert {item[2] for item in found if item[1] == "sells"} == {"核桃面包", "红豆卷", "芝麻饼"}
+
+
+def test_a_possessive_says_the_one_property_that_fits() -> None:
+    known = {"青禾": NamedNode("http://example.org/o#Shop"), "核桃酥": NamedNode("http://example.org/o#Good")}
+    assert ("青禾", "sells", "核桃酥") in said(read("大家都爱青禾的核桃酥。", BAKERIES, known=known))
+
+
+def test_all_names_joined_before_the_verb_are_subjects() -> None:
+    found = said(read("Elm Temple, Oak Temple and Ash Temple are all in Rowan City.", PLACES))
+    assert found == {(f"{name} Temple", "locatedIn", "Rowan City") for name in ("Elm", "Oak", "Ash")}
+
+
+def test_a_place_lies_in_every_link_of_its_address() -> None:
+    found = said(read("清风寺位于远山市白石县。", BAKERIES))
+    assert {
+        ("清风寺", "locatedIn", "远山市"),
+        ("清风寺", "locatedIn", "白石县"),
+        ("白石县", "locatedIn", "远山市"),
+    } <= found
+
+
+def test_a_later_clause_goes_on_about_the_first_name() -> None:
+    found = said(read("清风寺始建于1210年,就在镜湖边上。", PLACES))
+    assert {("清风寺", "near", "镜湖"), ("清风寺", "builtIn", "1210")} <= found
+
+
+def test_a_price_is_shared_out_among_the_names_of_a_sentence() -> None:
+    found = said(read("A ticket for Elm Temple costs 30 yuan, Oak Temple is 20 yuan.", PLACES))
+    assert {("Elm Temple", "ticketPrice", "30"), ("Oak Temple", "ticketPrice", "20")} <= found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Elm Temple is free.",
+        "Entry is free at all times in Elm Temple: Elm Temple is free.",
+        "Elm Temple costs nothing.",
+    ],
+)
+def test_what_costs_nothing_has_the_price_0(text: str) -> None:
+    assert ("Elm Temple", "ticketPrice", "0") in said(read(text, PLACES))
+
+
+def test_free_in_chinese_is_the_price_0_but_not_for_children_only() -> None:
+    known = {"清风寺": NamedNode("http://example.org/o#Temple")}
+    assert ("清风寺", "ticketPrice", "0") in said(read("清风寺免费开放,周一休息。", PLACES, known=known))
+    assert not {item for item in said(read("清风寺儿童免费。", PLACES, known=known)) if item[1] == "ticketPrice"}
+
+
+def test_a_price_and_hours_after_a_heading_name_are_its_own() -> None:
+    found = said(read("Elm Temple: old cedars, 30 yuan, 8:00-17:00.", PLACES))
+    assert {("Elm Temple", "ticketPrice", "30"), ("Elm Temple", "openingHours", "08:00-17:00")} <= found
+
+
+def test_a_row_of_two_cells_is_a_label_with_its_value() -> None:
+    text = "# Elm Temple\n\nElm Temple is old. Elm Temple is quiet.\n\n| | |\n|---|---|\n| Ticket | 30 yuan |\n"
+    extraction = read(text, PLACES, title="Elm Temple")
+    claim = next(item for item in extraction.claims if local_name(item.predicate.value) == "ticketPrice")
+    assert text.strip()[claim.start : claim.end] == "| Ticket | 30 yuan |"
+
+
+def test_a_claim_from_a_label_quotes_the_whole_line() -> None:
+    text = "# AB1234 Weaving\n\nCredits: 7.5\n"
+    extraction = read(text, COURSES, title="AB1234 Weaving")
+    claim = next(item for item in extraction.claims if local_name(item.predicate.value) == "credits")
+    assert text.strip()[claim.start : claim.end] == "Credits: 7.5"
+
+
+@pytest.mark.parametrize(
+    "line", ["**作者:** Ann Lee、Bo K. Ray、Łucja Nowak", "Authors: Ann Lee, Bo K. Ray and Łucja Nowak"]
+)
+def test_every_author_of_a_list_is_read_even_where_one_is_known(line: str) -> None:
+    triples = [
+        quad.triple
+        for pack in ("core", "academic")
+        for quad in parse((resources.folder("ontology") / f"{pack}.ttl").read_bytes(), format=RdfFormat.TURTLE)
+    ]
+    pack = read_ontology(triples)
+    author = next(item.iri for item in pack.classes.values() if local_name(item.iri.value) == "Author")
+    text = f"# Threads at Rest\n\n{line}\n\nVenue: Loom Conference\n\n## Abstract\n\nThis paper is short.\n"
+    extraction = read(text, pack, title="Threads at Rest", known={"Ann Lee": author})
+    found = {item[2] for item in said(extraction) if item[1] == "authoredBy"}
+    assert found == {"Ann Lee", "Bo K. Ray", "Łucja Nowak"}
+
+
+def test_a_name_that_the_text_only_uses_as_a_place_is_one() -> None:
+    found = said(
+        read("We came to Larkfield by train. Elm Temple is in Larkfield. Stay in Larkfield for a night.", BAKERIES)
+    )
+    assert ("Elm Temple", "locatedIn", "Larkfield") in found
+
+
+def test_of_which_the_same_is_said_is_of_the_same_kind() -> None:
+    known = {"南门": NamedNode("http://example.org/o#Temple")}
+    found = said(read("南门门票30元,石巷门票20元。石巷很安静。", PLACES, known=known))
+    assert ("南门", "ticketPrice", "30") in found
+
+
+@pytest.mark.parametrize(
+    "text", ["Elm Temple, a five-minute walk from West Lake, is old.", "Elm Temple is next to West Lake."]
+)
+def test_a_short_walk_away_is_near(text: str) -> None:
+    terms = PLACES.replace('"next to"@en', '"next to"@en, "a short walk from"@en')
+    assert ("Elm Temple", "near", "West Lake") in said(read(text, terms))
+
+
+def test_some_minutes_on_foot_is_near_in_chinese() -> None:
+    terms = PLACES.replace('"附近"@zh', '"附近"@zh, "离……不远"@zh')
+    assert ("清风寺", "near", "镜湖") in said(read("清风寺始建于1210年,离镜湖走路几分钟。", terms))

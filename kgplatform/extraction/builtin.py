@@ -13,13 +13,16 @@ from typing import Final
 
 from pyoxigraph import NamedNode
 
+from kgplatform.extraction.clauses import read_clauses
 from kgplatform.extraction.facts import read_facts
 from kgplatform.extraction.gazetteer import Gazetteer
+from kgplatform.extraction.guessing import guess_classes
 from kgplatform.extraction.keywords import keywords
 from kgplatform.extraction.labelled import read_labelled
 from kgplatform.extraction.lexicon import compile_lexicon
 from kgplatform.extraction.names import NameFinder
-from kgplatform.extraction.reading import Reading, read_names
+from kgplatform.extraction.phrases import read_phrases
+from kgplatform.extraction.reading import Reading, read_names, settle_main
 from kgplatform.extraction.references import Referents
 from kgplatform.extraction.relations import read_relations, type_strangers
 from kgplatform.extraction.structure import flowing
@@ -80,12 +83,16 @@ class BuiltinExtractor:
     def _read(self, document: Document) -> Reading:
         text = flowing(document.text)
         reading = read_names(document, text, self._lexicon, NameFinder(text, self._lexicon, self._gazetteer()))
+        guess_classes(reading)
         for _ in range(_ROUNDS):
             if not type_strangers(reading):
                 break
+        settle_main(reading)
         read_labelled(reading)
         referents = Referents(reading)
         read_relations(reading, referents)
+        read_clauses(reading, referents)
+        read_phrases(reading, referents)
         read_facts(reading, referents)
         return reading
 

@@ -83,7 +83,7 @@ class NameClasses:
 
     def apposed(self, span: Span) -> Span | None:
         """The candidate with the class that "…, a water town in" or "是一种…模型" after it names."""
-        rest = self.text[span.end : span.end + 140]
+        rest = self.text[span.end : span.end + 144].replace("**", "")
         rest = PARENTHESIS.sub("", rest, count=1) if PARENTHESIS.match(rest) else rest
         match = _APPOSITION.match(rest)
         if (

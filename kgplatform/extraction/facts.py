@@ -19,8 +19,26 @@ _NOT_THE_VALUE = re.compile(
     re.IGNORECASE,
 )
 _PARTIAL = re.compile(
-    r"\b(?:half|children|child|students?|seniors?|combined|joint|both|refund|deposit)\b"
+    r"\b(?:half|children|child|students?|seniors?|combined|joint|both|refund|deposit|another)\b"
     r"|联票|半价|儿童|学生|老人|优惠|押金|套票|通票"
+)
+_FREE = re.compile(
+    r"\b(?:is|are|was|entry|admission|entrance|access|[:,—–])\s(?:all\s|also\s|completely\s|totally\s|still\s)?free"
+    r"(?!\s(?:of|from|after|for|to\s(?!visit|enter)|with|\w+ing)|\w)"
+    r"|\bfree\s(?:of charge|entry|admission|entrance)\b|\bcosts? nothing\b|\bno (?:ticket|entrance fee|entry fee)\b"
+    r"|免费(?:参观|开放|入园|进|游览)?(?=[,，。;；!！、\s(（]|$)|免门票|不[收要]门票|没有?大?门票|免票(?:参观|入园)",
+    re.IGNORECASE,
+)
+_NOT_FREE = re.compile(r"\b(?:kids|under|wifi|Wi-Fi|parking|not free|shuttle|over)\b|以下|以上|小朋友|停车|班车")
+_NAME_TO_VALUE = re.compile(
+    r"(?:\s|[:：(（]|\b(?:is|are|was|costs?|charges?|only|just|about|at|for)\b|的|门|票|是|为|要|也|只|另|价|大约|约)*",
+    re.IGNORECASE,
+)
+_APART = re.compile(r"\*{0,2}\s?(?:[（(][^()（）\n]{0,60}[)）])?\*{0,2}\s?[:：,，—–-]")
+_ALONE = re.compile(
+    r"(?:\s|\*|\b(?:from|about|around|only|just|tickets?|open|opens|daily|it|is|was|now|still|at|the|and|first|second)\b"
+    r"|现在|只要|大约|每天|都是|是)*",
+    re.IGNORECASE,
 )
 _FOR = re.compile(r"^[^.;。]{0,12}?\b(?:for|of|to enter|is for|into)\s(?:the\s)?$")
 _BEFORE, _AFTER, _YEAR_GAP = 32, 14, 14
@@ -34,15 +52,24 @@ def read_facts(reading: Reading, referents: Referents) -> None:
         term for term in reading.lexicon.ontology.domain_properties if not term.is_object and term.ranges and term.words
     ]
     for start, end in reading.sentences:
+        _free(reading, referents, terms, (start, end))
         values = values_in(reading.text, start, end)
         if not values:
             continue
         cues = list(_cues(reading, start, end))
         mentions = referents.in_sentence(start, end)
+        said: dict[str, OntologyProperty] = {}
         for value in values:
             options = [term for term in terms if accepts(term, value)]
-            if options and not _inside_a_name(value, mentions):
+            if not options or _inside_a_name(value, mentions):
+                continue
+            term = (
                 _bind(reading, referents, value, options, cues, mentions, (start, end), values)
+                or _shared(reading, value, said.get(value.kind), mentions, (start, end))
+                or _by_class(reading, referents, value, options, mentions, (start, end))
+            )
+            if term is not None:
+                said[value.kind] = term
 
 
 def _inside_a_name(value: Value, mentions: list[Mention]) -> bool:
@@ -69,11 +96,12 @@ def _bind(
     mentions: list[Mention],
     sentence: tuple[int, int],
     values: list[Value],
-) -> None:
+) -> OntologyProperty | None:
+    """Binds the value to the property that the words beside it name; the property, or None where nothing was bound."""
     if _NOT_THE_VALUE.search(reading.text[sentence[0] : value.start]) or re.match(
         r"\s?/\s?\d", reading.text[value.end : value.end + 3]
     ):
-        return
+        return None
     unsure: str | None = None
     for low, _high, named in _ranked(reading, value, cues, values):
         fitting = [cue for cue in named if cue.term in options]
@@ -87,11 +115,78 @@ def _bind(
         if is_currency(cue.term.unit) and _PARTIAL.search(
             reading.text[max(sentence[0], subject.end, value.start - 40) : value.end + 6]
         ):
-            return
+            return None
         _claim(reading, subject, cue.term, value, sentence)
-        return
+        return cue.term
     if not _by_unit(reading, referents, options, value, mentions, sentence) and unsure:
         reading.refuse(*sentence, f"{reading.text[value.start : value.end]!r}: {unsure}")
+    return None
+
+
+def _shared(
+    reading: Reading, value: Value, term: OntologyProperty | None, mentions: list[Mention], sentence: tuple[int, int]
+) -> OntologyProperty | None:
+    """Binds a value that only has its name before it, where the property was said before: "…, the East one is 110"."""
+    before = [item for item in mentions if item.end <= value.start]
+    if term is None or not before or not _NAME_TO_VALUE.fullmatch(reading.text[before[-1].end : value.start]):
+        return None
+    if not reading.lexicon.ontology.is_a(before[-1].type, term.domains):
+        return None
+    _claim(reading, before[-1], term, value, sentence)
+    return term
+
+
+def _by_class(
+    reading: Reading,
+    referents: Referents,
+    value: Value,
+    options: list[OntologyProperty],
+    mentions: list[Mention],
+    sentence: tuple[int, int],
+) -> OntologyProperty | None:
+    """Binds a price or hours that stand by themselves to the one property that the topic's class has for them."""
+    text = reading.text
+    clause = re.split(r"[,，:：;；—–(（|]|\s-\s", text[sentence[0] : value.start])[-1]
+    around = text[max(sentence[0], value.start - 40) : value.end + 8]
+    if value.kind not in ("money", "span") or not _ALONE.fullmatch(clause) or _PARTIAL.search(around):
+        return None
+    if re.search(r"\b(?:I|we|you|my|our|they|buy|boat|taxi|ride|bus|cup|each|per)\b|买|花|打车|一杯|一份|每", around):
+        return None
+    for term in options:
+        subject = _heading_name(reading, term, mentions, sentence)
+        if subject is None and value.kind == "span":
+            subject = referents.subject(term, mentions, sentence, value.start)
+        fitting = [item for item in options if subject and reading.lexicon.ontology.is_a(subject.type, item.domains)]
+        if subject is not None and len(fitting) == 1:
+            _claim(reading, subject, term, value, sentence)
+            return term
+    return None
+
+
+def _heading_name(
+    reading: Reading, term: OntologyProperty, mentions: list[Mention], sentence: tuple[int, int]
+) -> Mention | None:
+    """The name that opens the sentence and is set apart from the rest of it: "Shen Garden: …, 40 yuan"."""
+    first = mentions[0] if mentions else None
+    if first is None or not re.fullmatch(r"[\W\d]{0,8}", reading.text[sentence[0] : first.start]):
+        return None
+    apart = _APART.match(reading.text, first.end)
+    return first if apart and reading.lexicon.ontology.is_a(first.type, term.domains) else None
+
+
+def _free(reading: Reading, referents: Referents, terms: list[OntologyProperty], sentence: tuple[int, int]) -> None:
+    """Says that nothing is to be paid as a price of 0: "entry is free", "免费", "costs nothing"."""
+    for match in _FREE.finditer(reading.text, *sentence):
+        around = reading.text[max(sentence[0], match.start() - 24) : match.end() + 10]
+        if _PARTIAL.search(around) or _NOT_FREE.search(around):
+            continue
+        mentions = referents.in_sentence(*sentence)
+        for term in (item for item in terms if is_currency(item.unit)):
+            subject = referents.subject(term, mentions, sentence, match.start())
+            if subject is not None and reading.lexicon.ontology.is_a(subject.type, term.domains):
+                literal = literal_of("0", term)
+                reading.claim(Claim(subject, term.iri, literal, *sentence, 0.75))
+                break
 
 
 def _ranked(

@@ -22,7 +22,9 @@ from kgplatform.types import Claim, Mention
 
 _NONE = re.compile(r"^(?:none|no|not|n/a|—|-|无|没有|不要求|暂无)(?:\b|(?<=[\u4e00-\u9fff]))", re.IGNORECASE)
 _SPLIT = re.compile(r"\s*(?:[;；、]|,(?!\d)|，|\band\b|\bor\b|以及|(?<=[\u4e00-\u9fff])[和与及](?=[\u4e00-\u9fff]))\s*")
-_PERSON = re.compile(r"(?:[A-ZÀ-Þ][\w'’.-]*|[A-Z]\.)(?:[ ](?:[A-ZÀ-Þ][\w'’.-]*|de|van|von|der|da|di)){1,3}$")
+_NAME_WORD = re.compile(r"[^\W\d_][\w'’.-]*$")
+_TWO_CELLS = re.compile(r"\|?\s*([^|]{1,40}?)\s*\|\s*([^|]*[^|\s-][^|]*?)\s*\|?")
+_PARTICLES = frozenset(("de", "van", "von", "der", "da", "di", "la", "el", "al", "bin"))
 _MAX_WORDS, _MAX_HAN, _MAX_STRING = 8, 18, 400
 
 
@@ -32,11 +34,22 @@ def read_labelled(reading: Reading) -> None:
         return
     for section in reading.sections:
         for line in section.lines:
+            if line.kind == "row":
+                line = _row(line)
             if line.kind == "label" and (cue := _cue(reading, line.label)):
                 _value(reading, cue, line)
         if section.heading is not None and (cue := _cue(reading, section.heading.text)):
             _section(reading, cue, section)
     _byline(reading)
+
+
+def _row(line: Line) -> Line:
+    """A row of two cells as the label and value that it is: "| Ticket | 100 yuan |"."""
+    match = _TWO_CELLS.fullmatch(line.text)
+    if match is None:
+        return line
+    shift = line.end - len(line.text)
+    return Line("label", shift + match.start(2), shift + match.end(2), match[2], match[1].strip(" *"))
 
 
 def _cue(reading: Reading, label: str) -> Cue | None:
@@ -94,6 +107,16 @@ def _section(reading: Reading, cue: Cue, section: Section) -> None:
             _literal(reading, cue.term, start, line.end)
 
 
+def _passage(reading: Reading, start: int, end: int) -> tuple[int, int]:
+    """The whole line, or lines, that the stretch stands in: "Credits: 7.5", not the bare value."""
+    text = reading.document.text
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", end)
+    last = len(text) if last < 0 else last
+    whole = text[first:last]
+    return first + len(whole) - len(whole.lstrip()), last - len(whole) + len(whole.rstrip())
+
+
 def _literal(reading: Reading, term: OntologyProperty, start: int, end: int) -> None:
     main = reading.main
     text = reading.text[start:end].strip(" *_。;；")
@@ -111,7 +134,7 @@ def _literal(reading: Reading, term: OntologyProperty, start: int, end: int) -> 
         except ValueError as second:
             reading.refuse(start, end, str(second))
             return
-    reading.claim(Claim(main, term.iri, literal, start, end, 0.95))
+    reading.claim(Claim(main, term.iri, literal, *_passage(reading, start, end), 0.95))
 
 
 def _objects(reading: Reading, term: OntologyProperty, start: int, end: int) -> bool:
@@ -120,12 +143,27 @@ def _objects(reading: Reading, term: OntologyProperty, start: int, end: int) -> 
     if main is None:
         return False
     found = _typed(reading, term, start, end) if reading.structured else []
+    if found and len(term.ranges) == 1:
+        found += _companions(reading, term.ranges[0], found, start, end)
     found = found or individuals_in(reading, term, start, end)
     if not found and len(term.ranges) == 1 and reading.structured:
         found = list(_new(reading, term.ranges[0], start, end))
     for mention in found:
-        reading.claim(Claim(main, term.iri, mention, start, end, 0.9))
+        reading.claim(Claim(main, term.iri, mention, *_passage(reading, start, end), 0.9))
     return bool(found)
+
+
+def _companions(reading: Reading, class_: NamedNode, found: list[Mention], start: int, end: int) -> list[Mention]:
+    """The people listed beside one who is known: "Ada Byron, Mary Noor" where only the first has a class."""
+    pieces = list(_pieces(reading.text, start, end))
+    names = [(first, last, _plain_name(reading.text[first:last])) for first, last in pieces]
+    if not all(_person_like(name) for _, _, name in names):
+        return []
+    return [
+        Mention(reading.document.text[first:last], first, last, class_, name)
+        for first, last, name in names
+        if all(last <= item.start or item.end <= first for item in found)
+    ]
 
 
 def _typed(reading: Reading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
@@ -200,16 +238,16 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _plain_name(text: str) -> str:
     """The piece as a name: without parenthesis and marks; empty where it is a sentence."""
-    name = clean_name(re.sub(r"\s*[（(][^()（）]*[)）]\s*", " ", text))
+    name = clean_name(re.sub(r"\s*[（(][^()（）]*[)）]\s*", " ", text)).strip("[]【】{}")
     too_long = len(name) > _MAX_HAN if has_han(name) else len(name.split()) > _MAX_WORDS
-    if too_long or re.search(r"[.!?。！？:：]\s|\b(?:is|are|was|were|et al)\b|\d{4}", name):
+    if too_long or re.search(r"(?<!\b[A-ZÀ-Þ])\.\s|[!?。！？:：]\s|\b(?:is|are|was|were|et al)\b|\d{4}", name):
         return ""
     return name if len(name) > 1 else ""
 
 
 def _is_citation(text: str) -> bool:
     head = re.split(r"[:.]\s", text, maxsplit=1)[0]
-    return ":" in text[:120] and bool(_PERSON.match(head.split(",")[0].strip()))
+    return ":" in text[:120] and _person_like(head.split(",")[0].strip())
 
 
 def _cited(reading: Reading, class_: NamedNode, start: int, end: int) -> Iterator[Mention]:
@@ -239,14 +277,23 @@ def _byline(reading: Reading) -> None:
         people = list(_pieces(reading.text, line.start, line.end))
         names = [reading.text[first:last] for first, last in people]
         if line.kind == "text" and len(names) >= 2 and all(_is_person(name, reading) for name in names):
+            passage = _passage(reading, line.start, line.end)
             for (first, last), name in zip(people, names, strict=True):
                 mention = Mention(reading.document.text[first:last], first, last, cue.term.ranges[0], clean_name(name))
-                reading.claim(Claim(main, cue.term.iri, mention, line.start, line.end, 0.85))
+                reading.claim(Claim(main, cue.term.iri, mention, *passage, 0.85))
             return
+
+
+def _person_like(name: str) -> bool:
+    """Whether the words have the form of a person's name: two to five, in capitals but for particles."""
+    words = name.split()
+    return (
+        2 <= len(words) <= 5
+        and words[0] not in _PARTICLES
+        and all(_NAME_WORD.match(word) and (word[0].isupper() or word in _PARTICLES) for word in words)
+    )
 
 
 def _is_person(name: str, reading: Reading) -> bool:
     words = name.split()
-    return bool(_PERSON.match(name)) and not any(
-        singular(word.casefold()) in reading.lexicon.class_words for word in words
-    )
+    return _person_like(name) and not any(singular(word.casefold()) in reading.lexicon.class_words for word in words)

@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 from pyoxigraph import NamedNode
@@ -32,6 +32,7 @@ _FUNCTION = """
 FUNCTION_WORDS: Final = frozenset(_FUNCTION.split())
 _FILLING = """
     is are was were be been being has have had also just right directly only a an the now still itself mainly both
+    stands lies sits standing lying
     all already later then today first originally officially about roughly
 """
 FILLERS: Final = frozenset(_FILLING.split())
@@ -95,6 +96,49 @@ class Lexicon:
     def depth(self, class_: NamedNode) -> int:
         """How specific a class is: the number of classes above it."""
         return len(self.ontology.superclasses(class_))
+
+    def general(self, class_: NamedNode) -> NamedNode:
+        """The class that things enumerated together may share: the one above, where that says something still."""
+        ontology = self.ontology
+        for parent in ontology.classes[class_].parents if class_ in ontology.classes else ():
+            below = ontology.subclasses(parent)
+            telling = parent in ontology.classes and 2 * len(below) <= len(ontology.domain_classes)
+            if telling and not any(ontology.disjoint(class_, other) for other in below):
+                return parent
+        return class_
+
+    def is_specific(self, term: OntologyProperty) -> bool:
+        """Whether few kinds of things have the property: less than a third of the classes."""
+        return self._few(term.domains) and not set(term.domains) & set(term.ranges)
+
+    @cached_property
+    def telling(self) -> Mapping[str, tuple[Cue, ...]]:
+        """The verbs of the properties that few kinds of things have and that lead to few kinds of unlisted things."""
+        ontology = self.ontology
+        closed = {type_ for item in ontology.individuals.values() for type_ in item.types}
+        closed |= {item.iri for item in ontology.domain_classes if item.key}
+        found: dict[str, list[Cue]] = defaultdict(list)
+        for cue in (cue for cues in self.labels.values() for cue in cues):
+            term, first = cue.term, cue.text.split(" ")[0]
+            says = has_han(cue.text) or (len(first) > 4 and first.endswith("s") and not first.endswith("ss"))
+            leads = term.is_object and len(term.ranges) == 1 and not closed & set(term.ranges)
+            if says and leads and self.is_specific(term) and self._few(term.ranges):
+                stem = cue.text.casefold()
+                found[stem if has_han(stem) else re.sub(r"^(\w+)s\b", r"\1", stem)].append(cue)
+        return {stem: tuple(cues) for stem, cues in found.items()}
+
+    @cached_property
+    def telling_pattern(self) -> re.Pattern[str] | None:
+        """Finds the telling verbs in a text, in any of their forms; group 1 or 2 is the key of `telling`."""
+        stems = sorted(self.telling, key=len, reverse=True)
+        han = "|".join(re.escape(stem) for stem in stems if has_han(stem))
+        latin = "|".join(re.escape(stem) for stem in stems if not has_han(stem))
+        options = [rf"\b({latin})(?:s|es|ed|d|ing)?\b(?!\s?[:：])"] * bool(latin) + [f"({han})"] * bool(han)
+        return re.compile("|".join(options), re.IGNORECASE) if options else None
+
+    def _few(self, classes: Iterable[NamedNode]) -> bool:
+        kinds = {item for class_ in classes for item in self.ontology.subclasses(class_)}
+        return bool(kinds) and 3 * len(kinds) < max(len(self.ontology.domain_classes), 12)
 
     def best(self, cues: Iterable[Cue], subject: NamedNode, object_: NamedNode | None = None) -> Cue | None:
         """The cue whose property is admitted between the classes and says the most about them."""

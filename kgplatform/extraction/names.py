@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -37,13 +38,20 @@ _LEADING_WORDS = (
     "his her their our my your it he she we they i you"
 )
 _LEADING = frozenset(_LEADING_WORDS.split())
-_OPENING = re.compile(r"(?:[.!?:\n•*#>|\"“(-]\s*|^)$")
+_OPENING = re.compile(r"(?:[.!?:\n•*#>|\"“(–—-]\s*|^)$")
 _INTRODUCED = re.compile(
     r"(?:\s?[（(][^()（）\n]{1,60}[)）])?"
     r"(?:, (?:an?|the) |\*{0,2} (?:is an? |is located|lies |belongs to|stands |is in ))"
 )
 _ROAD = re.compile(r"[东西南北中]?[街路巷弄道](?!口)|大道|大街")
 _HAN_CLAUSE = re.compile(r"(?:^|[\n。！？!?；;,，:：、📍①-⑳】\s])(?P<name>[\u3400-\u9fff·]{2,8})$")
+_MARKED = re.compile(
+    r"\*\*(?P<bold>[\u3400-\u9fff·]{2,6})\*\*|【(?P<boxed>[\u3400-\u9fff·]{2,6})】"
+    r"|^[^\n:：]{0,14}[:：]\s?(?P<tail>[\u3400-\u9fff·]{2,6})\s*$"
+    r"|^\s*(?:[①-⑳]|[-*•]|\d{1,2}[.、)])\s*(?P<item>[\u3400-\u9fff·]{2,6})(?=[:：(（,，])",
+    re.MULTILINE,
+)
+_LONGER = re.compile(r"[ ](?:North|South|East|West|Central)\b")
 _DIGIT_AND_LETTER = re.compile(r"(?=.*\d)(?=.*[A-Za-z])")
 
 
@@ -67,6 +75,9 @@ class NameFinder:
         self.local = Gazetteer()
         self._classes = NameClasses(text, lexicon, known)
         self.names = Names(tokens=tag(text) if has_han(text) else [])
+        found = re.findall(r"[^\W\d_\u3400-\u9fff]{3,}", text)
+        self._capitals = Counter(word for word in found if word[0].isupper())
+        self._small = frozenset(word for word in found if word[0].islower()) | FUNCTION_WORDS
 
     def find(self) -> Names:
         """The names, none inside another; typed ones first, longer ones before shorter."""
@@ -78,7 +89,7 @@ class NameFinder:
         typed += [span for item in free if (span := self._classes.apposed(item))]
         opening = list(self._before_phrases(typed))
         typed += [item for item in opening if item.type]
-        free += [*self._proper_nouns(), *(item for item in opening if not item.type)]
+        free += [*self._proper_nouns(), *self._marked(), *(item for item in opening if not item.type)]
         self.names.spans = _longest(typed)
         self._take_aliases(free)
         for span in self.names.spans:
@@ -114,6 +125,8 @@ class NameFinder:
             if has_han(self.text[start:end]) and (
                 (end - start == 2 and self._inside_token(start, end)) or _ROAD.match(self.text, end)
             ):
+                continue
+            if gazetteer is self.local and _LONGER.match(self.text, end) and " " not in self.text[start:end]:
                 continue
             yield Span(start, end, known.type, self._canonical(known, start, end), 3)
 
@@ -180,6 +193,8 @@ class NameFinder:
 
     def _suffixed(self) -> Iterator[Span]:
         for start, end, class_, _ in names_with_suffix(self.names.tokens, self.lexicon.han_suffixes):
+            if re.fullmatch(r"[A-Z]*\d+[\u4e00-\u9fff]", self.text[start:end]):
+                continue
             if self.text[start - 1 : start] != "#" and not _ROAD.match(self.text, end):
                 yield Span(start, end, class_, strength=2)
 
@@ -198,6 +213,16 @@ class NameFinder:
             and len(item.text) >= 2
             and item.text not in self.lexicon.han_suffixes
         ]
+
+    def _marked(self) -> Iterator[Span]:
+        """Short Chinese words that head a line or are set apart in it, and that the text says again."""
+        for match in _MARKED.finditer(self.text):
+            group = match.lastgroup or "tail"
+            name = match[group]
+            label = name in self.lexicon.labels or name in self.lexicon.han_suffixes or name in STOP_TOKENS
+            if not label and self.text.count(name) > 1:
+                for place in itertools.islice(re.finditer(name, self.text), 40):
+                    yield Span(*place.span())
 
     def _before_phrases(self, typed: list[Span]) -> Iterator[Span]:
         """What opens a Chinese clause and is followed by a form of a property: "知味观" in "知味观创办于1913年"."""
@@ -253,7 +278,9 @@ class NameFinder:
             return len(text) > 1
         if len(text) < 3:
             return False
-        return not self._opens(start) or bool(re.search(rf"[a-z,] {re.escape(text)}\b", self.text))
+        if not self._opens(start) or re.search(rf"[a-z,] \*{{0,2}}{re.escape(text)}\b", self.text):
+            return True
+        return self._capitals.get(text, 0) >= 3 and text.casefold() not in self._small
 
     # by what other names they go
 
@@ -280,7 +307,7 @@ class NameFinder:
         return known
 
     def _aliases_after(self, span: Span) -> Iterator[str]:
-        rest = self.text[span.end : span.end + 100]
+        rest = self.text[span.end : span.end + 102].removeprefix("**")
         match = PARENTHESIS.match(rest)
         if match:
             han = has_han(self.text[span.start : span.end])

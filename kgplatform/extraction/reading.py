@@ -11,7 +11,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.extraction.classing import Span
 from kgplatform.extraction.lexicon import Cue, Lexicon, label_key
-from kgplatform.extraction.names import NameFinder, clean_name
+from kgplatform.extraction.names import NameFinder
 from kgplatform.extraction.structure import Section, bare_heading, sections, sentence_spans
 from kgplatform.text import has_han, normalise
 from kgplatform.types import Claim, Document, Mention, Refusal
@@ -97,6 +97,12 @@ def read_names(document: Document, text: str, lexicon: Lexicon, finder: NameFind
     return reading
 
 
+def settle_main(reading: Reading) -> None:
+    """Finds the main entity again, when more names have a class than before."""
+    if reading.main is None:
+        reading.main = _most_named(reading)
+
+
 def _main(reading: Reading) -> Mention | None:
     head = reading.document.title + "\n" + reading.text[:300]
     for class_, _, pattern in reading.lexicon.keys:
@@ -136,7 +142,7 @@ def _class_by_labels(reading: Reading, head: str) -> NamedNode | None:
 
 def _title_name(title: str) -> str:
     quoted = re.search(r"《([^》]+)》", title)
-    return quoted[1] if quoted else clean_name(title)
+    return quoted[1] if quoted else " ".join(title.split()).strip(' *_#"“”')
 
 
 def _placed(reading: Reading, name: str, class_: NamedNode) -> Mention:

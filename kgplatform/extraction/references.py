@@ -128,6 +128,9 @@ class Referents:
             and ontology.is_a(item.type, term.domains)
             and not self._aside(item, mentions, start)
         ]
+        resumed = self._resumed(fitting, sentence, position)
+        if resumed is not None:
+            return resumed
         if fitting:
             nearest = self._outermost(fitting)
             between = text[fitting[-1].end : position]
@@ -141,6 +144,18 @@ class Referents:
         if self._other_topic(start, position):
             return None
         return self._carried(term, sentence, position)
+
+    def _resumed(self, fitting: list[Mention], sentence: tuple[int, int], position: int) -> Mention | None:
+        """Whom a later clause of a Chinese sentence goes on about: "楼外楼在西湖边,始建于…" about the first name."""
+        text = self.reading.text
+        for topic in reversed(fitting):
+            lead = re.split(r"[,，:：。;；]", text[sentence[0] : topic.start])[-1]
+            between = text[topic.end : position]
+            if len(lead) > 2 or not has_han(topic.text) or len(re.findall("[,，]", between)) > 3:
+                continue
+            opens = re.search(r"[,，]\s?[就也都又]?$", between) or re.match(r"\*{0,2}由[^,，。;；]{1,16}$", between)
+            return topic if opens and not re.search(r"[。;；!！?？]", between) else None
+        return None
 
     def _aside(self, mention: Mention, mentions: list[Mention], start: int) -> bool:
         """Whether the name only says where or than what: not what an English sentence is about."""

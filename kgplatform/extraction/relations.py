@@ -55,8 +55,11 @@ def type_strangers(reading: Reading) -> bool:
             forward = mention.start < stranger.start
             low, high = (mention.end, stranger.start) if forward else (stranger.end, mention.start)
             cues = _strong(_cues_between(reading, low, high))
-            single = " " not in reading.text[low:high].strip() and not has_han(reading.text[low:high])
-            if single and (not forward or " " in reading.text[stranger.start : stranger.end]):
+            gap = _PARENTHESIS.sub("", reading.text[low:high].replace("**", ""), count=1)
+            single = " " not in gap.strip() and not has_han(reading.text[low:high])
+            named = bool(_PARENTHESIS.match(reading.text[stranger.end : stranger.end + 80].removeprefix("**")))
+            several = " " in reading.text[stranger.start : stranger.end]
+            if single and (several if forward else not named):
                 continue
             for cue in cues:
                 ends = (cue.term.domains, cue.term.ranges) if forward else (cue.term.ranges, cue.term.domains)
@@ -75,6 +78,8 @@ def type_strangers(reading: Reading) -> bool:
 def _typed_by_value(reading: Reading, stranger: Span) -> bool:
     """Gives the name the one class of things that have the property said right after it: "… was founded in 1894"."""
     pattern, text = reading.lexicon.value_pattern, reading.text
+    if re.search(r"由[^,，。;；\n]{0,12}$|\bby\s$", text[max(0, stranger.start - 14) : stranger.start]):
+        return False  # who made it, not what was made
     lead = _LEAD.match(text, stranger.end)
     match = pattern.match(text, lead.end()) if pattern and lead else None
     classes: set[NamedNode] = set()
@@ -166,6 +171,8 @@ def _admitted(
 def _listed(reading: Reading, following: list[Mention], cue: Cue, subject: Mention) -> Iterator[Mention]:
     """The object and those enumerated after it that the property also admits."""
     yield following[0]
+    if cue.term.transitive:
+        yield from _address(reading, following, cue, subject)
     if cue.term.functional or phrase_key(cue.text) in ("in", "在", "near"):
         return
     for previous, mention in itertools.pairwise(following):
@@ -175,19 +182,36 @@ def _listed(reading: Reading, following: list[Mention], cue: Cue, subject: Menti
         yield mention
 
 
+def _address(reading: Reading, following: list[Mention], cue: Cue, subject: Mention) -> Iterator[Mention]:
+    """The further links of an address, "浙江省嘉兴市桐乡市" or "Jiashan County, Jiaxing"."""
+    for previous, mention in itertools.pairwise(following[:5]):
+        gap = reading.text[previous.end : mention.start]
+        after = reading.text[mention.end : mention.end + 5]
+        chained = (gap == "" and has_han(mention.text)) or (gap == ", " and not re.match(r"\s*(?:,|and|or)", after))
+        if not chained or not reading.lexicon.ontology.admits(cue.term.iri, subject.type, mention.type):
+            return
+        yield mention
+
+
 def _coordinated(
     reading: Reading, before: list[Mention], cue: Cue, object_: Mention, subject: Mention
 ) -> Iterator[Mention]:
-    """The names joined to the subject with "and"."""
-    if subject not in before:
-        return
-    place = before.index(subject)
-    if place and _AND_GAP.match(_PARENTHESIS.sub("", reading.text[before[place - 1].end : subject.start])):
+    """The names enumerated before the subject: "A, B and C are in …"; not those that a preposition leads to."""
+    place = before.index(subject) if subject in before else 0
+    joined: list[Mention] = []
+    gap_form, text = _AND_GAP, reading.text
+    while place:
         other = before[place - 1]
-        if re.search(
-            r"\b(?:in|at|near|from|to|of|on)\s(?:the\s)?$", reading.text[max(0, other.start - 10) : other.start]
-        ):
+        if not gap_form.match(_PARENTHESIS.sub("", text[other.end : before[place].start])):
+            break
+        joined.append(other)
+        place, gap_form = place - 1, _LIST_GAP
+    shared = re.search(r"\b(?:both|all)\b|都|均", text[subject.end : object_.start])
+    if joined and not shared:
+        lead = text[max(0, joined[-1].start - 10) : joined[-1].start]
+        if re.search(r"\b(?:in|at|near|from|to|of|on)\s(?:the\s)?$", lead):
             return
+    for other in joined:
         if reading.lexicon.ontology.admits(cue.term.iri, other.type, object_.type):
             yield other
 
@@ -247,7 +271,9 @@ def _containment(reading: Reading, mentions: list[Mention], sentence: tuple[int,
     """The chains that addresses make: "in Jiashan County, Jiaxing", "浙江省嘉兴市桐乡市", "嘉兴的乌镇"."""
     for first, second in itertools.pairwise(mentions):
         gap = reading.text[first.end : second.start]
-        if first.end > second.start or first.type == second.type or first.name == second.name:
+        chained = gap == "" and all(item.text[-1:] in reading.lexicon.han_suffixes for item in (first, second))
+        same = first.name == second.name or (first.type == second.type and not chained)
+        if first.end > second.start or same:
             continue
         if re.fullmatch(r",\s", gap) and not re.match(r"\s*(?:,|and|or)", reading.text[second.end : second.end + 5]):
             inner, outer = first, second

@@ -15,6 +15,7 @@ _ITEM = re.compile(r"^\s*(?:[-*•●▪◦‣·>]|\[\d{1,3}\]|\d{1,3}[.)、]|[�
 _LABEL = re.compile(r"^(?P<label>[^:：|\n。.!?]{1,40}?)\s*(?:\*\*)?\s*[:：|]\s*(?:\*\*)?\s*(?P<value>\S[^\n]*)$")
 _MARKS = re.compile(r"^[\s*_|#>-]+")
 _MAX_BARE_HEADING: Final = 60
+_MAX_SENTENCE: Final = 1500  # what has no end for longer is no sentence; reading it would take time with its square
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def flowing(text: str) -> str:
     for number, line in enumerate(lines[:-1]):
         following = lines[number + 1]
         inside = len(line) >= 60 and following.strip() and not _ITEM.match(following) and not _HEADING.match(following)
-        inside = inside and not _LABEL.match(following)
+        inside = inside and not _LABEL.match(following) and not following.lstrip().startswith("|")
         han = has_han(line[-1:]) and has_han(following[:1])
         pieces.append(line + (" " if inside and not han and not line.startswith("#") else "\n"))
     return "".join(pieces) + lines[-1]
@@ -113,6 +114,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         for piece in text[start:end].split("\n"):
             if piece.strip():
                 left = len(piece) - len(piece.lstrip())
-                found.append((position + left, position + len(piece.rstrip())))
+                stop = position + len(piece.rstrip())
+                for first in range(position + left, stop, _MAX_SENTENCE):
+                    found.append((first, min(first + _MAX_SENTENCE, stop)))
             position += len(piece) + 1
     return found
