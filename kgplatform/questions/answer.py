@@ -12,15 +12,14 @@ from kgplatform.dataset import EvidenceDataset
 from kgplatform.errors import ModelError, QueryError
 from kgplatform.ontology import Ontology
 from kgplatform.protocols import ChatModel, Message
-from kgplatform.questions.facts import read_facts
-from kgplatform.questions.names import NameIndex, name_index
-from kgplatform.questions.repair import mended
-from kgplatform.questions.schema import SchemaView, schema_view
+from kgplatform.questions.drafting import query_by_model
+from kgplatform.questions.knowing import Knowledge, knowledge
+from kgplatform.questions.mentions import Reading
 from kgplatform.questions.support import FindEvidence, supporting
 from kgplatform.questions.synthesis import phrases, said, unsupported, values_of
-from kgplatform.questions.translate_builtin import BuiltinTranslator, Translation, is_empty, is_zero
-from kgplatform.questions.translate_model import Solved, draft, shipped_examples, similar
-from kgplatform.store import Store
+from kgplatform.questions.translate_builtin import Translation, is_empty, is_zero
+from kgplatform.questions.translate_model import Solved, shipped_examples, similar
+from kgplatform.questions.unlinked import partial_codes, shown
 from kgplatform.text import language_of
 from kgplatform.types import (
     Answer,
@@ -37,25 +36,10 @@ from kgplatform.types import (
     Verdict,
 )
 
+__all__ = ["Knowledge", "QuestionParts", "QuestionSettings", "ask", "knowledge"]
+
 _LONGEST_QUESTION = 2_000
 _SURE_ENOUGH = 0.35
-
-
-@dataclass(frozen=True, slots=True)
-class Knowledge:
-    """What answering needs to know of a graph; good for one version of the store."""
-
-    schema: SchemaView
-    names: NameIndex
-    translator: BuiltinTranslator
-
-
-def knowledge(store: Store, ontology: Ontology) -> Knowledge:
-    """The schema view, name index and translator of the default graph, from one pass over it."""
-    facts = read_facts(store, ontology)
-    schema = schema_view(facts, ontology)
-    names = name_index(facts, schema)
-    return Knowledge(schema, names, BuiltinTranslator(names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +108,9 @@ class _Asking:
     def _label(self, term: Term) -> str:
         return self._names.label(term, self._language)
 
+    def _full_label(self, term: Term) -> str:
+        return self._names.full_label(term, self._language)
+
     def answer(self) -> Answer:
         if not any(character.isalnum() for character in self._text):
             empty = "请提出一个问题。" if self._language == "zh" else "There is no question to answer."
@@ -132,11 +119,11 @@ class _Asking:
         found = self._by_model()
         if found is None:
             return self._by_builtin()
-        return self._answered(found)
+        return found if isinstance(found, Answer) else self._answered(found)
 
     # with a model
 
-    def _by_model(self) -> _Found | None:
+    def _by_model(self) -> _Found | Answer | None:
         model = self._parts.model
         if model is None:
             return None
@@ -146,39 +133,36 @@ class _Asking:
             self.trace.append(f"the model did not help ({error}); the built-in translator was used")
             return None
 
-    def _from_model(self, model: ChatModel) -> _Found | None:
+    def _from_model(self, model: ChatModel) -> _Found | Answer | None:
+        """What the model's query found; an answer of its own where it found nothing, None where there is no query."""
         settings = self._parts.settings
         pool = shipped_examples() if self._parts.examples is None else self._parts.examples
-        drafted = draft(
+        drafting = query_by_model(
             self._text,
             self._linked,
             names=self._names,
             model=model,
             examples=similar(self._text, pool, self._names, settings.examples),
             schema_tokens=settings.schema_tokens,
-        )
-        self._usage += drafted.usage
-        repair = mended(
-            self._text,
-            drafted.text,
-            names=self._names,
-            model=model,
-            rounds=settings.repairs,
+            repairs=settings.repairs,
             prefixes=self._parts.dataset.store.prefixes,
         )
-        self._usage += repair.usage
-        self.trace.append(
-            f"model {model.name}: {len(repair.attempts)} draft(s), {'sound' if repair.sound else 'unsound'}"
-        )
-        if not repair.sound:
+        self._usage += drafting.usage
+        words = phrases(self._language)
+        if drafting.declined:
+            self.trace.append(f"model {model.name}: the graph has no term for {drafting.declined}")
+            return replace(self._unanswerable(words["nothing"], None, ()), model=model.name)
+        state = "sound" if drafting.sound else "unsound"
+        self.trace.append(f"model {model.name}: {len(drafting.attempts)} draft(s), {state}")
+        solutions = self._ran(drafting.text) if drafting.sound else None
+        if solutions is None:
             self.trace.append("the model's query was not run; the built-in translator was used")
             return None
-        solutions = self._ran(repair.text)
-        if solutions is None or is_empty(solutions):
-            self.trace.append("the model's query gave nothing; the built-in translator was used")
-            return None
-        confidence = 0.9 - 0.1 * (len(repair.attempts) - 1)
-        return _Found(Query(repair.text, "", repair.attempts), solutions, confidence, model.name, _kind_of(repair.text))
+        query = Query(drafting.text, "", drafting.attempts)
+        if is_empty(solutions):
+            return replace(self._unanswerable(words["nothing"], query, ()), model=model.name)
+        confidence = 0.9 - 0.1 * (len(drafting.attempts) - 1)
+        return _Found(query, solutions, confidence, model.name, _kind_of(drafting.text))
 
     def _ran(self, query: str) -> Solutions | None:
         try:
@@ -194,13 +178,15 @@ class _Asking:
         if not translations:
             return self._nothing_linked()
         best = translations[0]
+        if best.dropped:
+            return self._left_out(best)
         self.trace.append(f"built-in: {len(translations)} reading(s); read as: {best.reading}")
         if best.uncovered:
             self.trace.append(f"not understood: {', '.join(best.uncovered[:8])}")
         attempts = tuple(Attempt(item.text) for item in translations[1:3])
         query = Query(best.text, best.reading, attempts)
         if best.confidence < _SURE_ENOUGH and not best.empty:
-            return self._unanswerable(self._not_understood(best), query, best.uncovered, confidence=best.confidence)
+            return self._unanswerable(self._not_understood(best), None, best.uncovered, confidence=best.confidence)
         solutions = self._ran(best.text)
         if solutions is None or is_empty(solutions):
             return self._unanswerable(self._empty(best), query, best.uncovered, confidence=best.confidence)
@@ -210,7 +196,7 @@ class _Asking:
 
     def _ambiguous(self, best: Translation) -> Clarification | None:
         """A question back, where one name stands for several things equally well."""
-        several = [node for node in best.graph.nodes if len(node.terms) > 1 and not node.literal]
+        several = [node for node in best.graph.nodes if len(node.terms) > 1 and not node.literal and not node.joint]
         if not several or best.graph.form == "count":
             return None
         options = tuple(self._described(term) for term in several[0].terms[:8] if isinstance(term, NamedNode))
@@ -236,7 +222,7 @@ class _Asking:
         if len(solutions.rows) > limit:
             solutions = replace(solutions, rows=solutions.rows[:limit], truncated=True)
         evidence = self._evidence(found.query.text, solutions)
-        text = said(solutions, self._label, self._language, unit=self._unit(found))
+        text = said(solutions, self._full_label, self._language, unit=self._unit(found))
         model = found.model
         if model is not None and self._parts.settings.phrased_by_model and self._parts.model is not None:
             text = self._phrased(self._parts.model, text, solutions, evidence)
@@ -287,7 +273,7 @@ class _Asking:
         for link in graph.links:
             if link.object == graph.targets[0]:
                 term = self._names.schema.properties.get(link.predicate)
-                return term.unit if term else ""
+                return self._names.schema.unit(link.predicate, self._language) if term else ""
         return ""
 
     def _phrased(self, model: ChatModel, plain: str, solutions: Solutions, evidence: tuple[Evidence, ...]) -> str:
@@ -316,9 +302,41 @@ class _Asking:
 
     def _nothing_linked(self) -> Answer:
         words = phrases(self._language)
-        tokens = self._parts.knowledge.translator.read(self._text).uncovered()
+        reading = self._parts.knowledge.translator.read(self._text)
+        unclear = self._partial(reading, frozenset())
+        if unclear is not None:
+            return unclear
+        tokens = reading.uncovered()
         said_ = words["unlinked"].format(words=", ".join(tokens[:6]) or self._text[:60])
         return self._unanswerable(said_ + self._near(tokens), None, tokens)
+
+    def _left_out(self, best: Translation) -> Answer:
+        """What is said where a name or number of the question is in no reading: nothing is answered around it."""
+        reading = self._parts.knowledge.translator.read(self._text)
+        unclear = self._partial(reading, best.explained)
+        if unclear is not None:
+            return unclear
+        missing = best.uncovered or best.dropped
+        text = phrases(self._language)["left"].format(words=", ".join(missing[:6]))
+        return self._unanswerable(text + self._near(missing), None, missing, confidence=best.confidence)
+
+    def _partial(self, reading: Reading, explained: frozenset[int]) -> Answer | None:
+        """A question back where a code is only part of names of the graph."""
+        code, found = partial_codes(reading, explained, self._names)
+        if not found:
+            return None
+        options = tuple(dict.fromkeys(shown(name, self._names, self._language) for name in found))
+        question = phrases(self._language)["which"].format(words=code)
+        self.trace.append(f"part of names only: {code}")
+        return Answer(
+            text=question,
+            question=Question(self._original, self._language, QuestionKind.LIST, self._linked),
+            verdict=Verdict.UNCLEAR,
+            confidence=0.3,
+            using="sparql",
+            clarification=Clarification(question, options),
+            usage=self._usage,
+        )
 
     def _not_understood(self, best: Translation) -> str:
         words = phrases(self._language)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
 from kgplatform.questions.graphs import Link, Node
-from kgplatform.questions.mentions import Mention, Option, Reading
+from kgplatform.questions.joining import Mention, Option
+from kgplatform.questions.mentions import Reading
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.paths import PathFinder, Step
 from kgplatform.questions.schema import SchemaView
+from kgplatform.vocab import LABEL
+
+MOST_MENTIONS = 12
+"""How many mentions of a question are read."""
 
 _BEAM = 24
 _UNSAID = 1.0
 _PLACING = 0.45
 _APART = 0.14
-_FRESH = 1.6
+_AGAINST_THE_VERB = 1.6
+_PASSIVE = re.compile(r"\b(?:by|of|from|in|at)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +35,18 @@ class Draft:
     links: tuple[Link, ...] = ()
     cost: float = 0.0
     gain: float = 0.0
-    leaves: tuple[tuple[int, NamedNode], ...] = ()
+    skipped: frozenset[int] = frozenset()
 
     @property
     def score(self) -> float:
         """What the mentions explain less what had to be guessed."""
         return self.gain - self.cost
+
+    def linked(self, reading: Reading) -> float:
+        """How well the names used fit the words of the question, 0..1."""
+        mentions = [m for n, m in enumerate(reading.mentions[:MOST_MENTIONS]) if n not in self.skipped]
+        most = sum(_weight(mention, reading) + 0.15 for mention in mentions)
+        return min(1.0, self.gain / most) if most else 0.0
 
 
 class Assembler:
@@ -47,7 +60,7 @@ class Assembler:
     def drafts(self, reading: Reading) -> list[Draft]:
         """The best ways to join all mentions."""
         beam = [Draft()]
-        for place, mention in enumerate(reading.mentions[:12]):
+        for place, mention in enumerate(reading.mentions[:MOST_MENTIONS]):
             grown: dict[tuple[object, ...], Draft] = {}
             for draft in beam:
                 for option in mention.options:
@@ -55,7 +68,8 @@ class Assembler:
                         key = (new.nodes, new.links)
                         if key not in grown or grown[key].score < new.score:
                             grown[key] = new
-                skipped = replace(draft, cost=draft.cost + 0.9 * _weight(mention, reading))
+                cost = draft.cost + 0.9 * _weight(mention, reading)
+                skipped = replace(draft, cost=cost, skipped=draft.skipped | {place})
                 grown.setdefault((skipped.nodes, skipped.links), skipped)
             beam = sorted(grown.values(), key=lambda d: -d.score)[:_BEAM]
         return beam
@@ -101,12 +115,32 @@ class Assembler:
                 continue
             near = self._gap(node.place, place)
             if node.open:
+                apart = tuple(tuple(name.term for name in names) for names in option.apart)
                 bound = replace(node, types=types or node.types, terms=terms, open=False, place=place)
+                bound = replace(bound, joint=option.joint, apart=apart)
                 yield _with_node(draft, index, bound, near)
             elif node.named is not None and near == 0.0 and _adjacent(reading, node.place, place):
                 bound = replace(node, types=types, terms=terms, named=None, place=place)
                 yield _with_node(draft, index, bound, 0.05)
-        yield from self._joined(draft, Node(place, types, terms=terms))
+        yield from self._called(draft, terms, types, place)
+        apart = tuple(tuple(name.term for name in names) for names in option.apart)
+        yield from self._joined(draft, Node(place, types, terms=terms, joint=option.joint, apart=apart))
+
+    def _called(
+        self, draft: Draft, terms: tuple[NamedNode | Literal, ...], types: frozenset[NamedNode], place: int
+    ) -> Iterator[Draft]:
+        """“The course with the code X”, where X is the name of the course itself: asked for by its label."""
+        labels = tuple(label for term in terms[:1] for label in self._names.facts.labels.get(term, ()))
+        for number, link in enumerate(draft.links):
+            leaf, subject = draft.nodes[link.object], draft.nodes[link.subject]
+            if not leaf.literal or leaf.terms or subject.terms or not self._names.naming(link.predicate):
+                continue
+            if labels and place - leaf.place == 1 and self._finder.compatible(subject.types, types):
+                named = replace(subject, types=types or subject.types, open=False)
+                nodes = tuple(named if node is subject else node for node in draft.nodes)
+                links = (*draft.links[:number], replace(link, predicate=LABEL), *draft.links[number + 1 :])
+                bound = _with_node(replace(draft, nodes=nodes), link.object, replace(leaf, terms=labels), 0.3)
+                yield replace(bound, links=links)
 
     def _joined(self, draft: Draft, node: Node) -> Iterator[Draft]:
         """The node on its own if it is the first, else at the end of a path from each node there is."""
@@ -159,7 +193,8 @@ class Assembler:
         predicate = option.names[0].predicate
         assert predicate is not None
         terms = tuple(name.term for name in option.names)
-        leaf = Node(place, frozenset(), terms=terms, literal=True)
+        apart = tuple(tuple(name.term for name in names) for names in option.apart)
+        leaf = Node(place, frozenset(), terms=terms, literal=True, joint=option.joint, apart=apart)
         yield from self._literal(draft, predicate, leaf, place, cost=0.1)
 
     def _literal(self, draft: Draft, predicate: NamedNode, leaf: Node, place: int, cost: float) -> Iterator[Draft]:
@@ -210,6 +245,8 @@ class Assembler:
                 far = Node(place, ends[0 if back else 1], open=True)
                 subject, object_ = (len(draft.nodes), index) if back else (index, len(draft.nodes))
                 cost = self._gap(node.place, place) + _direction(reading, mention, node.place, place, back=back)
+                if back and node.place < place and self._active(reading, node.place, predicate):
+                    cost += _AGAINST_THE_VERB
                 link = Link(subject, predicate, object_, place=place, path=path)
                 yield replace(draft, nodes=(*draft.nodes, far), links=(*draft.links, link), cost=draft.cost + cost)
         if not draft.nodes:
@@ -229,6 +266,16 @@ class Assembler:
             path = "+" if link.path or (reading.cues.chain and self._loops(predicate)) else ""
             links = (*draft.links[:number], replace(link, place=place, path=path), *draft.links[number + 1 :])
             yield replace(draft, links=links, cost=draft.cost - back + wrong)
+
+    def _active(self, reading: Reading, known: int, predicate: NamedNode) -> bool:
+        """“What does X cite”: X certainly is what cites, unless the property is called the other way round."""
+        mention = reading.mentions[known]
+        before = _word(reading, mention.first - 1)
+        if before in ("the", "a", "an"):
+            before = _word(reading, mention.first - 2)
+        term = self._schema.properties.get(predicate)
+        passive = any(_PASSIVE.search(word.text) for word in term.words) if term else True
+        return before in ("do", "does", "did") and not passive
 
     def _loops(self, predicate: NamedNode) -> bool:
         """Whether the property leads from a class to itself, so that following it on and on makes sense."""

@@ -76,6 +76,7 @@ _BOOLEAN_EN = re.compile(
     r"^\W*(?:so |and |but )?(?:is|are|was|were|does|do|did|has|have|had|can|could|will)\b(?! you\b| we have\b|there any )",
     re.IGNORECASE,
 )
+_PERSON = re.compile(r"(?:^|[^\w\s]\s*|\b(?:and|of|by|to|for|me|know|tell) )(?:who|whom|whose)\b|谁", re.IGNORECASE)
 _BOOLEAN_ZH = re.compile(r"吗|是否|是不是|有没有|能不能|可不可以|会不会|么[？?]?$")
 _ASKED_ZH = re.compile(r"哪些|哪个|哪几|哪里|哪儿|哪|什么|几个|几家|多少|啥|谁")
 _AGGREGATES = (
@@ -83,7 +84,7 @@ _AGGREGATES = (
     (re.compile(r"\b(?:sum of|total|combined|altogether)\b|总和|总共的|合计|总(?!统|部|数)", re.IGNORECASE), "SUM"),
 )
 _NEGATION = re.compile(
-    r"\b(?:not|no|without|never|none|neither|excluding|except|don't|doesn't|isn't|aren't|lack)\b|没有|不(?=[在是与跟和属含包提能])|未|并非|除了",
+    r"\b(?:not|no|without|never|none|neither|excluding|except|don't|doesn't|isn't|aren't|lack|\w+n['’]t)\b|没有|不(?=[在是与跟和属含包提能])|未|并非|除了",
     re.IGNORECASE,
 )
 _EACH = re.compile(r"\b(?:each|every|per|for all)\b|每个|每一|每家|每座|各个", re.IGNORECASE)
@@ -162,6 +163,10 @@ def read_cues(text: str, tokens: list[Token], taken: frozenset[int]) -> Cues:
     asked = tuple(_places(tokens, m.end()) for m in (*_WH.finditer(text), *_ASKED_ZH.finditer(text)))
     aggregate = next((name for pattern, name in _AGGREGATES if _free(pattern.search(text), tokens, taken)), "")
     each = _EACH.search(text)
+    for pattern in (*(pattern for pattern, _ in _AGGREGATES), _NEGATION, _EACH):
+        for match in pattern.finditer(text):
+            if _free(match, tokens, taken):
+                used.update(_covered(tokens, match.start(), match.end()))
     return Cues(
         superlatives=superlatives,
         amounts=amounts,
@@ -170,7 +175,7 @@ def read_cues(text: str, tokens: list[Token], taken: frozenset[int]) -> Cues:
         boolean=_boolean(text),
         aggregate=aggregate,
         negations=tuple(_places(tokens, m.end()) for m in _NEGATION.finditer(text) if _free(m, tokens, taken)),
-        person=bool(re.search(r"\b(?:who|whom|whose)\b|谁", text, re.IGNORECASE)),
+        person=bool(_PERSON.search(text)),
         place=bool(re.search(r"\bwhere\b|哪里|哪儿|在哪", text, re.IGNORECASE)),
         time=bool(re.search(r"\bwhen\b|什么时候|何时|几点|哪天", text, re.IGNORECASE)),
         each=_places(tokens, each.end()) if each and _free(each, tokens, taken) else None,

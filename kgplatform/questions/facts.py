@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyoxigraph import Literal, NamedNode
 
@@ -23,6 +23,7 @@ from kgplatform.vocab import (
     SKOS,
     TYPE,
     local_name,
+    words_of_iri,
 )
 
 _BOOKKEEPING_TYPES = frozenset(
@@ -47,41 +48,95 @@ _NAME_LIKE = frozenset(
     NamedNode(iri)
     for iri in (f"{FOAF}name", f"{SCHEMA}name", "http://schema.org/name", f"{DCTERMS}title", f"{SKOS}notation")
 )
+_KEY_WORDS = ("name", "code", "number", "identifier", "id", "uid", "编号", "代码", "号")
 _NAME_WORDS = frozenset(("name", "title", "label", "名称", "名字", "标题", "fullname", "full name"))
 
 
 @dataclass(frozen=True, slots=True)
 class GraphFacts:
-    """One pass over the default graph: who has which types and names, and every other statement."""
+    """One pass over the default graph: who has which types and names, and every other statement.
+
+    ``values`` counts the objects of every property; ``keyed`` are the things whose label is only a key or code.
+    """
 
     types: Mapping[object, tuple[NamedNode, ...]]
     labels: Mapping[object, tuple[Literal, ...]]
     aliases: Mapping[object, tuple[Literal, ...]]
     statements: tuple[tuple[object, NamedNode, object], ...]
     name_properties: frozenset[NamedNode] = frozenset()
+    values: Mapping[NamedNode, Counter[object]] = field(default_factory=dict)
+    keyed: frozenset[object] = frozenset()
 
 
 def read_facts(store: Store, ontology: Ontology) -> GraphFacts:
     """The statements of the default graph that are about things, not about the ontology's own terms."""
     types: dict[object, list[NamedNode]] = defaultdict(list)
     rest: list[tuple[object, NamedNode, object]] = []
-    for quad in store.quads(graph=DEFAULT_GRAPH):
-        predicate = quad.predicate
-        if predicate == TYPE:
-            if isinstance(quad.object, NamedNode):
-                types[quad.subject].append(quad.object)
-        else:
-            rest.append((quad.subject, predicate, quad.object))
+    for subject, predicate, object_, _ in store.quads(graph=DEFAULT_GRAPH):
+        if predicate != TYPE:
+            rest.append((subject, predicate, object_))
+        elif isinstance(object_, NamedNode):
+            types[subject].append(object_)
     terms = _bookkeeping(types, ontology)
-    kept = [item for item in rest if item[0] not in terms]
+    kept = [item for item in rest if item[0] not in terms] if terms else rest
     names = _name_properties({predicate for _, predicate, _ in kept})
     labels, aliases, statements = _told_apart(kept, terms, names)
-    things = {
-        node: tuple(sorted(found_, key=str))
-        for node, found in types.items()
-        if node not in terms and (found_ := [t for t in found if not t.value.startswith((OWL, RDFS, RDF))])
+    things = _things(types, terms)
+    values: dict[NamedNode, Counter[object]] = defaultdict(Counter)
+    for _, predicate, object_ in statements:
+        values[predicate][object_] += 1
+    keyed = _keyed(things, labels, statements, values, ontology)
+    return GraphFacts(things, {**labels, **keyed}, aliases, tuple(statements), names, dict(values), frozenset(keyed))
+
+
+def _keyed(
+    things: Mapping[object, tuple[NamedNode, ...]],
+    labels: Mapping[object, tuple[Literal, ...]],
+    statements: list[tuple[object, NamedNode, object]],
+    values: Mapping[NamedNode, Counter[object]],
+    ontology: Ontology,
+) -> dict[object, tuple[Literal, ...]]:
+    """Labels for things without one: the value of a key of their class, or of a property that is called a code.
+
+    Only properties whose every value is somebody's own can tell things apart, so only these count.
+    """
+    nameless = {node for node in things if node not in labels}
+    if not nameless:
+        return {}
+    keys = {p for term in ontology.classes.values() if len(term.key) == 1 for p in term.key}
+    ranks = {
+        predicate: rank
+        for predicate, counted in values.items()
+        if len(counted) == counted.total() and (rank := _key_rank(predicate, keys)) is not None
     }
-    return GraphFacts(things, labels, aliases, tuple(statements), names)
+    best: dict[object, tuple[int, str, Literal]] = {}
+    for subject, predicate, object_ in statements:
+        if predicate in ranks and subject in nameless and isinstance(object_, Literal):
+            found = (ranks[predicate], predicate.value, object_)
+            if subject not in best or found[:2] < best[subject][:2]:
+                best[subject] = found
+    return {subject: (found[2],) for subject, found in best.items()}
+
+
+def _key_rank(predicate: NamedNode, keys: set[NamedNode]) -> int | None:
+    """How well the values of a property serve as names; the lower the better, None: not at all."""
+    if predicate in keys:
+        return 0
+    last = words_of_iri(predicate.value).split()[-1:]
+    return 1 + _KEY_WORDS.index(last[0]) if last and last[0] in _KEY_WORDS else None
+
+
+def _things(types: Mapping[object, list[NamedNode]], terms: set[object]) -> dict[object, tuple[NamedNode, ...]]:
+    """The classes of everything that has one; equal lists of classes are one object."""
+    known: dict[tuple[NamedNode, ...], tuple[NamedNode, ...]] = {}
+    things = {}
+    for node, found in types.items():
+        listed = tuple(found)
+        if listed not in known:
+            known[listed] = tuple(sorted((t for t in found if not t.value.startswith((OWL, RDFS, RDF))), key=str))
+        if known[listed] and node not in terms:
+            things[node] = known[listed]
+    return things
 
 
 def _bookkeeping(types: Mapping[object, list[NamedNode]], ontology: Ontology) -> set[object]:
@@ -127,4 +182,7 @@ def _told_apart(
 
 
 def _frozen(found: Mapping[object, list[Literal]]) -> dict[object, tuple[Literal, ...]]:
-    return {subject: tuple(sorted(set(values), key=str)) for subject, values in found.items()}
+    return {
+        subject: tuple(values) if len(values) == 1 else tuple(sorted(set(values), key=str))
+        for subject, values in found.items()
+    }

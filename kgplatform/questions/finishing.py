@@ -8,14 +8,17 @@ from dataclasses import dataclass, replace
 
 from pyoxigraph import NamedNode
 
-from kgplatform.questions.assembly import Draft
+from kgplatform.questions.agreement import AGREES, DIFFERS, Agreement
+from kgplatform.questions.assembly import MOST_MENTIONS, Draft
 from kgplatform.questions.cues import Amount, Cues, Superlative
 from kgplatform.questions.graphs import Best, Comparison, Having, Node, QueryGraph
+from kgplatform.questions.joining import every
 from kgplatform.questions.measures import Measures
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.paths import PathFinder
-from kgplatform.questions.wording import ADJECTIVES, PERSON_WORDS, SUPERLATIVES
+from kgplatform.questions.restricting import distinct_pair, searched_names, topped
+from kgplatform.questions.wording import ADJECTIVES, SUPERLATIVES
 from kgplatform.questions.work import (
     Work,
     by_distance,
@@ -29,16 +32,20 @@ from kgplatform.questions.work import (
 from kgplatform.vocab import words_of_iri
 
 _NAMED = re.compile(r"\b(?:names?|titles?)\b|名称|名字", re.IGNORECASE)
+_WRONG_KIND = 0.8
 _YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A complete query graph with its score and the share of the question it explains, 0..1."""
+    """A complete query graph with its score and the tokens of the question it explains."""
 
     graph: QueryGraph
     score: float
     explained: frozenset[int] = frozenset()
+    linked: float = 1.0
+    agreement: float = AGREES
+    cues_lost: bool = False
 
 
 class Finisher:
@@ -49,15 +56,20 @@ class Finisher:
         self._finder = finder
         self._measures = measures
         self._schema = names.schema
+        self._agreement = Agreement(names.schema)
 
     def candidates(self, draft: Draft, reading: Reading) -> Iterator[Candidate]:
         """The complete graphs that a draft may mean, with different things asked for."""
         if not draft.nodes:
             return
         work = Work(QueryGraph(draft.nodes, draft.links), draft.score, set())
+        skipped = [m for n, m in enumerate(reading.mentions) if n in draft.skipped or n >= MOST_MENTIONS]
+        work = replace(
+            work, linked=draft.linked(reading), lost=frozenset(i for m in skipped for i in range(m.first, m.last))
+        )
         for amount in reading.cues.amounts:
             work = self._compared(work, amount, reading)
-        work = self._conventions(work, reading)
+        work = self._conventions(searched_names(work, reading), reading)
         for target, bonus in self._targets(work, reading):
             done = self._finished(replace(work, score=work.score + bonus, used=set(work.used)), target, reading)
             known = bool(done.graph.nodes[done.graph.targets[0]].terms)
@@ -82,7 +94,7 @@ class Finisher:
             if predicate is not None:
                 grown = work.with_leaf(index, predicate, place)
                 return self._with_comparison(grown, len(grown.graph.nodes) - 1, amount)
-        return replace(work, score=work.score - 1.0)
+        return work.without(amount.first, amount.last, 1.0)
 
     def _leaf_near(self, graph: QueryGraph, place: int, amount: Amount) -> int | None:
         taken = {c.node for c in graph.comparisons}
@@ -165,6 +177,9 @@ class Finisher:
         cues, mentions = reading.cues, reading.mentions
         said = any(link.place == node.place for link in graph.around(index)) or node.named is not None or node.literal
         score = 0.0 if said else -0.8
+        values = {link.object for link in graph.around(index) if link.subject == index and link.place == node.place}
+        if node.open and any(not graph.nodes[i].terms and graph.nodes[i].place == node.place for i in values):
+            score -= 0.3  # the words name the value, not what has it
         first = mentions[node.place].first if 0 <= node.place < len(mentions) else 99
         free_places = sorted({n.place for n in graph.nodes if not n.terms})
         firsts = sorted({mentions[n.place].first for n in graph.nodes if not n.terms and 0 <= n.place < len(mentions)})
@@ -180,7 +195,7 @@ class Finisher:
             score += 0.7
         if node.literal and len(graph.around(index)) == 1 and node.place != (free_places[0] if free_places else -1):
             score -= 0.1
-        if cues.person and self._is_person(node):
+        if cues.person and not node.literal and self._agreement.agent(node.types) == AGREES:
             score += 0.8
         if cues.place and any(link.predicate in self._finder.placing for link in graph.around(index)):
             score += 0.5
@@ -202,13 +217,6 @@ class Finisher:
             score += 0.5
         return score
 
-    def _is_person(self, node: Node) -> bool:
-        return any(
-            word.text.casefold() in PERSON_WORDS
-            for iri in node.types
-            for word in (self._schema.classes[iri].words if iri in self._schema.classes else ())
-        )
-
     # completing
 
     def _finished(self, work: Work, target: int, reading: Reading) -> Candidate:
@@ -217,14 +225,24 @@ class Finisher:
         target = work.target if work.target is not None else target
         work = replace(work, graph=replace(work.graph, targets=(target,)))
         for superlative in cues.superlatives:
-            work = self._superlative(work, target, superlative, reading)
+            work = topped(self._superlative(work, target, superlative, reading), reading)
             target = work.graph.targets[0]
         work = replace(work, score=work.score - dangling(work.graph, target))
+        work = replace(work, graph=every(work.graph, target))
         work = self._superlative_properties(work, target)
-        work = self._distinct_pair(work, target)
+        work = distinct_pair(work, target)
         work = self._negated(work, reading)
         work = self._form(work, target, reading)
-        return Candidate(work.graph, work.score, frozenset(work.used))
+        agreement = self._agreement.of(work.graph, cues)
+        score = work.score - (_WRONG_KIND if agreement <= DIFFERS else 0.0)
+        return Candidate(
+            work.graph,
+            score,
+            (reading.covered() | work.used) - work.lost,
+            linked=work.linked,
+            agreement=agreement,
+            cues_lost=bool(work.lost & cues.used),
+        )
 
     def _how(self, work: Work, target: int, cues: Cues) -> Work:
         """“How high is X”: the measured property of what is named."""
@@ -252,7 +270,7 @@ class Finisher:
             if measured is not None:
                 return measured
         if not cue.senses:
-            return replace(work, score=work.score - 0.5)
+            return work.without(cue.first, cue.last, 0.5)
         for index in superlative_order(graph, place, before, target, reading.language):
             node = graph.nodes[index]
             if node.literal or node.terms:
@@ -262,7 +280,7 @@ class Finisher:
                 grown = work.with_leaf(index, predicate, place)
                 best = Best(index, len(grown.graph.nodes) - 1, cue.direction)
                 return grown.with_best(best)
-        return replace(work, score=work.score - 0.8)
+        return work.without(cue.first, cue.last, 0.8)
 
     @staticmethod
     def _amount_follows(reading: Reading, place: int) -> bool:
@@ -315,19 +333,6 @@ class Finisher:
                 grown = work.with_leaf(link.object, predicate, link.place)
                 best = Best(link.object, len(grown.graph.nodes) - 1, direction)
                 return replace(grown, graph=replace(grown.graph, best=(*graph.best, best)))
-        return work
-
-    @staticmethod
-    def _distinct_pair(work: Work, target: int) -> Work:
-        """“Who writes papers with X”: another than X is meant."""
-        graph = work.graph
-        for link in graph.links:
-            for other in graph.links:
-                known = graph.nodes[other.object].terms
-                same = link.predicate == other.predicate and link.subject == other.subject
-                if same and link.object == target and other.object != target and len(known) == 1:
-                    pair = (target, other.object)
-                    return replace(work, graph=replace(graph, unlike=(*graph.unlike, pair)))
         return work
 
     def _negated(self, work: Work, reading: Reading) -> Work:

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 
 from pyoxigraph import Literal, NamedNode
 
-from kgplatform.vocab import SUBCLASS_OF, TYPE, local_name
+from kgplatform.vocab import ALT_LABEL, LABEL, SKOS, SUBCLASS_OF, TYPE, local_name
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A variable (no ``terms``) or a thing; ``types`` is what is known of its class, ``named`` the class to demand."""
+    """A variable (no ``terms``) or a thing; ``types`` is what is known of its class, ``named`` the class to demand.
+
+    ``joint`` is "and" or "or" where several names were said together, ``apart`` the terms of each.
+    """
 
     place: int
     types: frozenset[NamedNode]
@@ -21,6 +24,8 @@ class Node:
     named: NamedNode | None = None
     literal: bool = False
     open: bool = False
+    joint: str = ""
+    apart: tuple[tuple[NamedNode | Literal, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,7 @@ class Best:
     measure: int
     direction: int
     counted: bool = False
+    top: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,15 @@ class Having:
     counted: int
     operator: str
     number: str
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A node whose name holds, or starts or ends with, a text; ``function`` is SPARQL's name for it."""
+
+    node: int
+    function: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +94,7 @@ class QueryGraph:
     form: str = "list"
     group: tuple[int, ...] = ()
     unlike: tuple[tuple[int, int], ...] = ()
+    searches: tuple[Search, ...] = ()
 
     def around(self, node: int) -> list[Link]:
         """The links of a node."""
@@ -116,6 +132,7 @@ class QueryGraph:
 
 
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
+_CALLED = f"({LABEL}|<{SKOS}prefLabel>|{ALT_LABEL})"
 _TIME_FORMS = {
     "year": "YEAR({})",
     "gyear": "<http://www.w3.org/2001/XMLSchema#integer>(STR({}))",
@@ -199,6 +216,7 @@ class Writer:
             if link.negated and {link.subject, link.object} <= kept:
                 lines += self._negated(link, suffix)
         lines += [self._filter(c, suffix) for c in graph.comparisons if c.node in kept - hidden]
+        lines += [self._search(s, suffix) for s in graph.searches if s.node in kept - hidden]
         for one, other in graph.unlike:
             if {one, other} <= kept:
                 lines.append(f"FILTER({self._name(one, suffix)} != {self._name(other, suffix)})")
@@ -254,6 +272,8 @@ class Writer:
 
     def _best(self, best: Best, target: int) -> list[str]:
         function = "MAX" if best.direction > 0 else "MIN"
+        if best.top > 1:
+            return self._top(best)
         side = self._graph.side_of(best.node, target)
         if best.measure not in side:
             side |= {best.measure}
@@ -268,6 +288,25 @@ class Writer:
             "  }",
             "}",
             f"FILTER({measure} = ?best)",
+        ]
+
+    def _search(self, search: Search, suffix: str) -> str:
+        name = self._name(search.node, suffix)
+        held = f"{search.function}(LCASE(STR(?called)), {Literal(search.text)})"
+        return f"FILTER EXISTS {{ {name} {_CALLED} ?called . FILTER({held}) }}"
+
+    def _top(self, best: Best) -> list[str]:
+        """The first few of a ranking; of equals at the end the one with the lower IRI."""
+        node, measure = self._name(best.node, ""), self._name(best.measure, "")
+        value = f"COUNT(DISTINCT {measure})" if best.counted else f"{'MAX' if best.direction > 0 else 'MIN'}({measure})"
+        inner = self._patterns(frozenset(range(len(self._graph.nodes))), "")
+        order = "DESC" if best.direction > 0 else "ASC"
+        return [
+            "{",
+            f"  SELECT {node} ({value} AS ?best) WHERE {{",
+            *(f"    {line}" for line in inner),
+            f"  }} GROUP BY {node} ORDER BY {order}(?best) STR({node}) LIMIT {best.top}",
+            "}",
         ]
 
     def _best_count(self, best: Best, function: str) -> list[str]:

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from kgplatform.questions.cues import Cues, read_cues
+from kgplatform.questions.graphs import Search
+from kgplatform.questions.joining import Mention, Option, joined
 from kgplatform.questions.names import Name, NameIndex, Span, Token, tokens_of
-from kgplatform.questions.wording import ADJECTIVES, FUNCTION_WORDS, HAN_FUNCTION, SUPERLATIVES
+from kgplatform.questions.searching import ranked_first, searched
+from kgplatform.questions.wording import ADJECTIVES, FUNCTION_STEMS, FUNCTION_WORDS, HAN_FUNCTION, SUPERLATIVES, stem
 from kgplatform.text import has_han, language_of
 
 _OPTIONS = 6
+_SURE = 0.95
+_NEARLY = 0.235
+"""How far below a sure class or property others count: those of the same sense do, those that share a word do not."""
+_LIKELY = 0.35
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
-    """Tokens ``first`` to before ``last`` and what they may stand for; equal names of a kind are one option."""
+class Said:
+    """Tokens that ask for a search in names, or say how many of a ranking are wanted."""
 
     first: int
     last: int
-    options: tuple[Option, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One reading of a mention: the same kind, several terms if they share name and classes."""
-
-    kind: str
-    names: tuple[Name, ...]
-    score: float
+    search: Search | None
+    top: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,23 @@ class Reading:
     mentions: tuple[Mention, ...]
     cues: Cues
     weights: tuple[float, ...]
+    search: Said | None = None
+    top: int = 1
 
-    def uncovered(self) -> tuple[str, ...]:
-        """The words nobody understood."""
-        covered = {i for m in self.mentions for i in range(m.first, m.last)} | self.cues.used
-        left = [i for i, weight in enumerate(self.weights) if weight > 0 and i not in covered]
+    def covered(self) -> frozenset[int]:
+        """The tokens that belong to a mention or a cue."""
+        return frozenset(i for m in self.mentions for i in range(m.first, m.last)) | self.cues.used
+
+    def uncovered(self, explained: frozenset[int] | None = None) -> tuple[str, ...]:
+        """The content words that nobody understood, or that are not among the explained tokens."""
+        covered = self.covered() if explained is None else explained
+        return self.phrases(i for i, weight in enumerate(self.weights) if weight > 0 and i not in covered)
+
+    def phrases(self, places: Iterable[int]) -> tuple[str, ...]:
+        """Tokens as they are written, Chinese characters side by side as one."""
         words: list[str] = []
         previous = -2
-        for i in left:
+        for i in sorted(places):
             if i == previous + 1 and has_han(self.tokens[i].text) and words:
                 words[-1] += self.tokens[i].text
             else:
@@ -57,7 +66,7 @@ class Reading:
 
     def coverage(self) -> float:
         """The share of the content words that are understood, 0..1."""
-        covered = {i for m in self.mentions for i in range(m.first, m.last)} | self.cues.used
+        covered = self.covered()
         total = sum(self.weights)
         return sum(w for i, w in enumerate(self.weights) if i in covered) / total if total else 0.0
 
@@ -66,20 +75,48 @@ def read(text: str, names: NameIndex) -> Reading:
     """The question as mentions and cues."""
     tokens = tokens_of(text)
     weights = tuple(_weight(token.text) for token in tokens)
-    things = names.things(tokens, text)
-    terms = names.schema_terms(tokens, text)
+    said = _said(text, tokens)
+    masked = frozenset(i for part in said for i in range(part.first, part.last))
+    things = [span for span in names.things(tokens, text) if not masked & set(range(span.first, span.last))]
+    terms = [span for span in names.schema_terms(tokens, text) if not masked & set(range(span.first, span.last))]
     chosen = _best_cover([*things, *terms], tokens, weights)
     mentions = [_mention(span, names) for span in chosen]
-    unread = _misspelt(text, tokens, weights, mentions, names)
-    mentions = sorted((*mentions, *unread), key=lambda m: m.first)
-    taken = frozenset(i for m in mentions for i in range(m.first, m.last))
-    cues = read_cues(text, tokens, taken)
-    return Reading(text, language_of(text), tuple(tokens), tuple(mentions), cues, weights)
+    unread = _misspelt(text, tokens, weights, mentions, names, masked)
+    mentions = joined(sorted((*mentions, *unread), key=lambda m: m.first), tokens, text)
+    taken = masked | frozenset(i for m in mentions for i in range(m.first, m.last))
+    cues = _without_swallowed(read_cues(text, tokens, taken), mentions)
+    cues = replace(cues, used=cues.used | masked)
+    search = next((part for part in said if part.search), None)
+    top = next((part.top for part in said if not part.search and cues.superlatives), 1)
+    return Reading(text, language_of(text), tuple(tokens), tuple(mentions), cues, weights, search, top)
+
+
+def _said(text: str, tokens: list[Token]) -> list[Said]:
+    """Where the question searches in names or wants the first few; no name is looked for in these words."""
+    found = []
+    for wanted in filter(None, (searched(text), ranked_first(text))):
+        places = [i for i, t in enumerate(tokens) if t.start < wanted.end and t.end > wanted.start]
+        if places:
+            found.append(Said(places[0], places[-1] + 1, wanted.search, wanted.top))
+    return found
+
+
+def _without_swallowed(cues: Cues, mentions: list[Mention]) -> Cues:
+    """Cues whose words belong to a name of the ontology ("how many credits") ask for what has that name."""
+
+    def begin(place: int) -> int:
+        return next((m.first for m in mentions if m.first < place <= m.last - 1), place)
+
+    counting = cues.counting
+    asked = tuple(begin(place) for place in cues.asked)
+    if counting is not None and begin(counting) != counting:
+        asked, counting = (*asked, begin(counting)), None
+    return replace(cues, asked=asked, counting=counting)
 
 
 def _weight(word: str) -> float:
     plain = word.casefold()
-    if plain in FUNCTION_WORDS or plain in HAN_FUNCTION:
+    if plain in FUNCTION_WORDS or plain in HAN_FUNCTION or (len(plain) > 2 and stem(plain) in FUNCTION_STEMS):
         return 0.0
     return 0.5 if has_han(plain) else 1.0
 
@@ -125,7 +162,9 @@ def _mention(span: Span, names: NameIndex) -> Mention:
         groups.setdefault(key, []).append(name)
     options = [Option(found[0].kind, tuple(found), found[0].score) for found in groups.values()]
     best = max(option.score for option in options)
-    kept = [option for option in options if option.score >= best - 0.35]
+    terms = max((o.score for o in options if o.kind in ("class", "property")), default=0.0)
+    least = terms - _NEARLY if terms >= _SURE else 0.0
+    kept = [o for o in options if o.score >= best - _LIKELY and (o.kind in ("entity", "value") or o.score >= least)]
     return Mention(span.first, span.last, tuple(sorted(kept, key=lambda o: -o.score)[:_OPTIONS]))
 
 
@@ -139,10 +178,15 @@ def _kin(name: Name, groups: dict[tuple[object, ...], list[Name]], names: NameIn
 
 
 def _misspelt(
-    text: str, tokens: list[Token], weights: tuple[float, ...], mentions: list[Mention], names: NameIndex
+    text: str,
+    tokens: list[Token],
+    weights: tuple[float, ...],
+    mentions: list[Mention],
+    names: NameIndex,
+    masked: frozenset[int],
 ) -> list[Mention]:
     """Names close to runs of content words that nothing explains."""
-    covered = {i for m in mentions for i in range(m.first, m.last)}
+    covered = masked | {i for m in mentions for i in range(m.first, m.last)}
     found = []
     run: list[int] = []
     for i in range(len(tokens) + 1):

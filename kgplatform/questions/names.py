@@ -17,7 +17,7 @@ from pyoxigraph import Literal, NamedNode
 from kgplatform.ontology import Word, label_of
 from kgplatform.questions.facts import GraphFacts
 from kgplatform.questions.schema import SchemaView
-from kgplatform.questions.wording import FUNCTION_STEMS, FUNCTION_WORDS, HAN_FUNCTION, keys, parts, senses
+from kgplatform.questions.wording import FUNCTION_STEMS, FUNCTION_WORDS, HAN_FUNCTION, keys, parts, senses, stem
 from kgplatform.text import has_han, normalise, words
 from kgplatform.types import Linked
 from kgplatform.vocab import words_of_iri
@@ -25,11 +25,16 @@ from kgplatform.vocab import words_of_iri
 MAX_TOKENS = 300
 _LONGEST_NAME = 16
 _TOKEN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|\d+(?:\.\d+)?|[^\W\d_]+", re.UNICODE)
-_CODE = re.compile(r"(?=.*\d)[^\W_]{1,12}", re.UNICODE)
+_CODE = re.compile(r"[^\W_]{1,12}", re.UNICODE)
+_LETTER = re.compile(r"[A-Za-z]")
+_DIGIT = re.compile(r"\d")
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
-_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
-_HAN_SUFFIX = re.compile(r"(?:特别行政区|自治区|自治州|自治县|风景区|景区|省|市|县|区|州|镇|乡)$")
-_VALUE_LENGTH = 80
+BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
+_RUN = re.compile(r"\d+|[^\W\d_]+", re.UNICODE)
+_CODE_LENGTH = 24
+_ASKING = frozenset(
+    ("most", "least", "fewest", "more", "less", "than", "many", "much", "each", "every", "per", "not", "no", "average")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +72,55 @@ class NameIndex:
     facts: GraphFacts
     schema: SchemaView
     exact: Mapping[str, tuple[Name, ...]]
-    codes: Mapping[str, tuple[Name, ...]]
-    by_word: Mapping[str, tuple[str, ...]]
-    by_trigram: Mapping[str, frozenset[str]]
     terms: Mapping[tuple[str, ...], tuple[Name, ...]]
     starts: frozenset[str] = field(default_factory=frozenset)
     forms: frozenset[tuple[str, ...]] = field(default_factory=frozenset)
+
+    @cached_property
+    def codes(self) -> Mapping[str, tuple[Name, ...]]:
+        """Names with digits by their form without blanks and leading zeros; made when first looked at."""
+        found: dict[str, list[Name]] = defaultdict(list)
+        for key, names in self.exact.items():
+            if _DIGIT.search(key) and _CODE.fullmatch(plain := key.replace(" ", "")):
+                found[_ZEROS.sub("", plain)] += [
+                    Name(n.term, n.score - (0.05 if n.kind == "value" else 0.1), n.kind, n.predicate) for n in names
+                ]
+        return {code: ranked(unlike(names)) for code, names in found.items()}
+
+    @cached_property
+    def by_word(self) -> Mapping[str, tuple[str, ...]]:
+        """The names that hold a word; made when first looked at."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for key in self.exact:
+            for word in set(words(key)):
+                found[word].append(key)
+        return {word: tuple(listed) for word, listed in found.items()}
+
+    @cached_property
+    def by_trigram(self) -> Mapping[str, frozenset[str]]:
+        """The words that hold three letters in a row; made when first looked at."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for word in self.by_word:
+            if len(word) >= 4 and not has_han(word):
+                for gram in _trigrams(word):
+                    found[gram].add(word)
+        return {gram: frozenset(listed) for gram, listed in found.items()}
+
+    @cached_property
+    def _code_parts(self) -> Mapping[str, tuple[str, ...]]:
+        """The names with digits by each run of digits or letters in them; made when first looked at."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for key in self.exact:
+            if len(key) <= _CODE_LENGTH and _DIGIT.search(key) and not has_han(key):
+                for run in set(_RUN.findall(key)):
+                    found[run].append(key)
+        return {run: tuple(sorted(listed, key=lambda k: (len(k), k))) for run, listed in found.items()}
+
+    def with_part(self, code: str, limit: int = 8) -> list[Name]:
+        """Things and values whose name is a code that a shorter code is part of, the shortest first."""
+        wanted = normalise(code)
+        listed = self._code_parts.get(wanted, ())
+        return [self.exact[key][0] for key in listed if key != wanted][:limit]
 
     def label(self, term: object, language: str = "en") -> str:
         """The name of a thing in the language, or in any; a literal's own text."""
@@ -86,6 +134,26 @@ class NameIndex:
                 return self.schema.label(term, language)
             return words_of_iri(term.value)
         return str(term)
+
+    def full_label(self, term: object, language: str = "en") -> str:
+        """The label; code and title together where a thing is called by both."""
+        label = self.label(term, language)
+        labels = self.facts.labels.get(term, ())
+        code = next((item.value for item in labels if _is_code(item.value)), "")
+        if not code or term in self.facts.keyed:
+            return label
+        for called in (labels, self.facts.aliases.get(term, ())):
+            fitting = [i.value for i in called if (i.language or language) == language and not _is_code(i.value)]
+            if fitting:
+                title = min(fitting, key=lambda text: (_DIGIT.search(text) is not None, len(text), text))
+                return f"{code} {title}" if code not in title else label
+        return label
+
+    def naming(self, predicate: NamedNode) -> bool:
+        """Whether a property is called a code, number or name, so that its values may serve as names."""
+        term = self.schema.properties.get(predicate)
+        found = {part for word in (term.words if term else ()) for key, _ in keys(word.text) for part in key}
+        return bool(found & {"~code", "~name", "~title"})
 
     def knows(self, node: object) -> bool:
         """Whether a node occurs in any statement of the graph."""
@@ -117,8 +185,8 @@ class NameIndex:
         if not key or (length == 1 and (key in FUNCTION_WORDS or key in HAN_FUNCTION)):
             return ()
         names = self.exact.get(key, ())
-        if not names and _CODE.fullmatch(key.replace(" ", "")):
-            names = self.codes.get(_code(key), ())
+        if _DIGIT.search(key) and _CODE.fullmatch(key.replace(" ", "")):
+            names = ranked(unlike([*names, *self.codes.get(_code(key), ())]))
         return names
 
     def near(self, phrase: str, limit: int = 5) -> list[Name]:
@@ -165,15 +233,17 @@ class NameIndex:
                         if known is None or known.score < score:
                             names[name.term, name.kind] = Name(name.term, score, name.kind)
                 if names and not self._padded(tokens, text, first, last):
-                    found.append(Span(first, last, _ranked(names.values())))
+                    found.append(Span(first, last, ranked(names.values())))
         return found
 
     def _padded(self, tokens: list[Token], text: str, first: int, last: int) -> bool:
         """Whether a stretch begins or ends with a function word that is no part of a form or sense."""
         if last - first == 1:
             return False
-        ends = (tokens[first].text.casefold(), tokens[last - 1].text.casefold())
-        if not any(end in FUNCTION_WORDS or end in HAN_FUNCTION for end in ends):
+        inside = [token.text.casefold() for token in tokens[first:last]]
+        ends = (inside[0], inside[-1])
+        padded = any(end in HAN_FUNCTION or stem(end) in FUNCTION_STEMS for end in ends)
+        if not padded and not any(word in _ASKING for word in inside):
             return False
         phrase = tuple(parts(text[tokens[first].start : tokens[last - 1].end]))
         return phrase not in self.forms and phrase not in senses()
@@ -214,7 +284,8 @@ def tokens_of(question: str) -> list[Token]:
     return found
 
 
-def _ranked(names: Iterable[Name]) -> tuple[Name, ...]:
+def ranked(names: Iterable[Name]) -> tuple[Name, ...]:
+    """The names, best first."""
     return tuple(sorted(names, key=lambda n: (-n.score, n.kind, str(n.term))))
 
 
@@ -237,131 +308,21 @@ def _overlap(tokens: list[str], key: str, score: float) -> float:
     return 0.95 * min(score, len(own)) / max(1.0, 0.5 * len(own) + 0.5 * len(tokens))
 
 
-class _Builder:
-    def __init__(self, facts: GraphFacts, schema: SchemaView) -> None:
-        self.facts = facts
-        self.schema = schema
-        self.exact: dict[str, dict[tuple[object, str], Name]] = defaultdict(dict)
-        self.codes: dict[str, dict[tuple[object, str], Name]] = defaultdict(dict)
-        self.terms: dict[tuple[str, ...], dict[tuple[object, str], Name]] = defaultdict(dict)
-
-        self.forms: set[tuple[str, ...]] = set()
-
-    def add(self, text: str, name: Name) -> None:
-        key = normalise(text)
-        if key:
-            _keep(self.exact[key], name)
-
-    def entities(self) -> None:
-        for weight, source in ((1.0, self.facts.labels), (0.95, self.facts.aliases)):
-            for node, literals in source.items():
-                if isinstance(node, NamedNode):
-                    for literal in literals:
-                        self._entity(literal.value, node, weight)
-        for node in self.facts.types:
-            if isinstance(node, NamedNode) and node not in self.facts.labels:
-                self._entity(words_of_iri(node.value), node, 0.8)
-
-    def _entity(self, text: str, node: NamedNode, weight: float) -> None:
-        if len(text) > 200:
-            return
-        self.add(text, Name(node, weight, "entity"))
-        bare = _BRACKETS.sub("", text)
-        if bare != text and len(bare) > 1:
-            self.add(bare, Name(node, weight - 0.1, "entity"))
-        title, colon, _ = bare.replace("：", ": ").partition(": ")
-        if colon and len(title) >= 3:
-            self.add(title, Name(node, weight - 0.1, "entity"))
-        if has_han(text):
-            short = _HAN_SUFFIX.sub("", bare)
-            if short != bare and len(short) >= 2:
-                self.add(short, Name(node, weight - 0.15, "entity"))
-
-    def values(self) -> None:
-        seen: set[tuple[NamedNode, Literal]] = set()
-        for _, predicate, object_ in self.facts.statements:
-            if not isinstance(object_, Literal) or predicate in self.facts.name_properties:
-                continue
-            text = object_.value
-            if len(text) > _VALUE_LENGTH or (predicate, object_) in seen or not _textual(object_):
-                continue
-            seen.add((predicate, object_))
-            self.add(text, Name(object_, 0.9, "value", predicate))
-            key = normalise(text)
-            if _CODE.fullmatch(key.replace(" ", "")):
-                _keep(self.codes[_code(key)], Name(object_, 0.85, "value", predicate))
-
-    def entity_codes(self) -> None:
-        for key, names in list(self.exact.items()):
-            if _CODE.fullmatch(key.replace(" ", "")):
-                for name in list(names.values()):
-                    lower = Name(name.term, name.score - 0.1, name.kind, name.predicate)
-                    _keep(self.codes[_code(key)], lower)
-
-    def schema_words(self) -> None:
-        for iri, term in self.schema.classes.items():
-            self._term(iri, term.words, "class")
-        for iri, prop in self.schema.properties.items():
-            self._term(iri, (*prop.words, Word(words_of_iri(iri.value), "")), "property")
-
-    def _term(self, iri: NamedNode, forms: Iterable[Word], kind: str) -> None:
-        for place, form in enumerate(dict.fromkeys(forms)):
-            weight = 1.0 if place < 2 else 0.95
-            bare = _BRACKETS.sub(" ", form.text).strip() or form.text
-            whole = parts(bare)
-            self.forms.add(tuple(whole))
-            for key, by_sense in keys(bare):
-                shortened = 0.8 if any(p in FUNCTION_STEMS for p in whole) else 1.0
-                _keep(self.terms[key], Name(iri, weight * shortened * (0.9 if by_sense else 1.0), kind))
-                self._pieces(iri, key, weight, kind)
-            if has_han(bare) and len(bare) > 2:
-                for piece in {bare[:2], bare[-2:]}:
-                    for key, by_sense in keys(piece):
-                        _keep(self.terms[key], Name(iri, weight * (0.5 if by_sense else 0.6), kind))
-
-    def _pieces(self, iri: NamedNode, key: tuple[str, ...], weight: float, kind: str) -> None:
-        if len(key) < 2:
-            return
-        for place, part in enumerate(key):
-            head = 0.68 if place == len(key) - 1 else 0.58
-            _keep(self.terms[(part,)], Name(iri, weight * head, kind))
+def _is_code(text: str) -> bool:
+    return len(text) <= 12 and " " not in text and _DIGIT.search(text) is not None and _LETTER.search(text) is not None
 
 
-def _textual(literal: Literal) -> bool:
-    return bool(literal.language) or literal.datatype.value.endswith(("#string", "#langString"))
+def unlike(names: Iterable[Name]) -> Iterable[Name]:
+    """The names without repetition, each with its best score."""
+    found: dict[tuple[object, str], Name] = {}
+    for name in names:
+        keep(found, name)
+    return found.values()
 
 
-def _keep(names: dict[tuple[object, str], Name], name: Name) -> None:
+def keep(names: dict[tuple[object, str], Name], name: Name) -> None:
+    """Puts the name among the others, unless it is there with a better score."""
     key = (name.term, f"{name.kind}{name.predicate or ''}")
     known = names.get(key)
     if known is None or known.score < name.score:
         names[key] = name
-
-
-def name_index(facts: GraphFacts, schema: SchemaView) -> NameIndex:
-    """The index over the graph's names and the schema's words."""
-    builder = _Builder(facts, schema)
-    builder.entities()
-    builder.values()
-    builder.entity_codes()
-    builder.schema_words()
-    by_word: dict[str, list[str]] = defaultdict(list)
-    for key in builder.exact:
-        for word in set(words(key)):
-            by_word[word].append(key)
-    by_trigram: dict[str, set[str]] = defaultdict(set)
-    for word in by_word:
-        if len(word) >= 4 and not has_han(word):
-            for gram in _trigrams(word):
-                by_trigram[gram].add(word)
-    return NameIndex(
-        facts=facts,
-        schema=schema,
-        exact={key: _ranked(found.values()) for key, found in builder.exact.items()},
-        codes={key: _ranked(found.values()) for key, found in builder.codes.items()},
-        by_word={word: tuple(listed) for word, listed in by_word.items()},
-        by_trigram={gram: frozenset(listed) for gram, listed in by_trigram.items()},
-        terms={key: _ranked(found.values()) for key, found in builder.terms.items()},
-        starts=frozenset(key[:1] for key in (*builder.exact, *builder.codes)),
-        forms=frozenset(builder.forms),
-    )

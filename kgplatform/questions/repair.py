@@ -21,13 +21,17 @@ from kgplatform.vocab import PREFIXES
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """The last query of a repair, every draft with its issues, and what the repair cost."""
+    """The last query of a repair, every draft with its issues, and what the repair cost.
+
+    ``declined`` is what the model found missing where it gave up.
+    """
 
     text: str
     attempts: tuple[Attempt, ...]
     usage: Usage
     sound: bool
     error: str = ""
+    declined: str = ""
 
 
 def mended(
@@ -58,6 +62,9 @@ def mended(
             except ModelError as error:
                 return Mended(attempts[-1].query, tuple(attempts), usage, sound=False, error=str(error))
             usage += reply.usage
+            if reply.declined:
+                last = attempts[-1].query
+                return Mended(last, tuple(attempts), usage, sound=False, declined=reply.declined)
             rewritten = reply.text
         if rewritten is None or rewritten in {attempt.query for attempt in attempts}:
             break

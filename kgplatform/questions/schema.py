@@ -15,7 +15,7 @@ from pyoxigraph import Literal, NamedNode
 
 from kgplatform.ontology import Ontology, Word, label_of
 from kgplatform.questions.facts import GraphFacts
-from kgplatform.text import count_tokens
+from kgplatform.text import count_tokens, singular
 from kgplatform.vocab import (
     OWL,
     XSD,
@@ -147,6 +147,14 @@ class SchemaView:
             found[edge.predicate].append(edge)
         return {iri: tuple(edges) for iri, edges in found.items()}
 
+    def unit(self, iri: NamedNode, language: str = "en") -> str:
+        """The unit of a property: in another language the label, where the English label is the unit itself."""
+        term = self.properties.get(iri)
+        if term is None or not term.unit or language == "en":
+            return term.unit if term else ""
+        same = any(singular(word.text.casefold()) == singular(term.unit.casefold()) for word in term.words[:2])
+        return self.label(iri, language) if same else term.unit
+
     def label(self, iri: NamedNode, language: str = "en") -> str:
         """The words for a class or property in the language."""
         term = self.classes.get(iri) or self.properties.get(iri)
@@ -170,10 +178,10 @@ def schema_view(facts: GraphFacts, ontology: Ontology) -> SchemaView:
     counts: Counter[NamedNode] = Counter(t for found in facts.types.values() for t in found)
     edges: Counter[tuple[NamedNode, NamedNode, NamedNode, bool]] = Counter()
     tallies: dict[NamedNode, _Tally] = defaultdict(_Tally)
+    for predicate, values in facts.values.items():
+        tallies[predicate] = _Tally(count=values.total(), values=values)
     for subject, predicate, object_ in facts.statements:
         tally = tallies[predicate]
-        tally.count += 1
-        tally.values[object_] += 1
         if isinstance(object_, Literal):
             datatype = object_.datatype
             tally.datatypes[datatype] += 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from pyoxigraph import BlankNode, Literal
 
-from kgplatform.text import normalise
+from kgplatform.text import normalise, singular
 from kgplatform.types import Solutions, Term
 
 _SHOWN = 12
@@ -15,6 +15,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME_EN = re.compile(r"\b[A-ZÀ-Þ][\w'’.-]*(?:\s+(?:of|the|de|and)?\s*[A-ZÀ-Þ][\w'’.-]*)*")
 _JOINING = re.compile(r"\s+(?:of|the|de|and)\s+(?:the\s+)?")
 _QUOTED = re.compile(r"[「『“\"《]([^」』”\"》]{1,60})[」』”\"》]")
+_COUNTABLE = re.compile(r"credit|point|star|hour|minute|second|day|week|month|year|night|seat|page")
 _FRACTION = re.compile(r"-?\d+\.\d{3,}")
 
 _WORDS = {
@@ -25,6 +26,8 @@ _WORDS = {
         "nothing": "The graph does not say.",
         "unlinked": "I could not link {words} to anything in the graph.",
         "nearest": " Closest names: {names}.",
+        "left": "I could not link {words} to anything in the graph, so the question stays open.",
+        "which": "“{words}” is only part of what the graph knows. Which one do you mean?",
         "zero": "0",
         "and": ", ",
         "cell": " · ",
@@ -36,6 +39,8 @@ _WORDS = {
         "nothing": "图谱中没有相关信息。",
         "unlinked": "图谱中找不到与“{words}”对应的内容。",
         "nearest": "最接近的名称：{names}。",
+        "left": "图谱中找不到与“{words}”对应的内容，因此无法回答。",
+        "which": "“{words}”只是图谱中某些名称的一部分，您指的是哪一个？",
         "zero": "0",
         "and": "、",
         "cell": " · ",
@@ -74,7 +79,7 @@ def said(
     words = phrases(language)
     if solutions.boolean is not None:
         return words["yes" if solutions.boolean else "no"]
-    rows = [[_shown(value_of(t, label), t, unit) for t in row if t is not None] for row in solutions.rows]
+    rows = [[_shown(value_of(t, label), t, unit, language) for t in row if t is not None] for row in solutions.rows]
     lines = list(dict.fromkeys(words["cell"].join(row) for row in rows if row))
     if not lines:
         return words["nothing"]
@@ -85,10 +90,12 @@ def said(
     return words["many"].format(count=count, shown=words["and"].join(lines[:_SHOWN]))
 
 
-def _shown(value: str, term: Term, unit: str) -> str:
+def _shown(value: str, term: Term, unit: str, language: str) -> str:
     if not isinstance(term, Literal) or not term.datatype.value.endswith(("#integer", "#decimal", "#double", "#float")):
         return value
     number = f"{float(value):.2f}".rstrip("0").rstrip(".") if _FRACTION.fullmatch(value) else value
+    if language == "en" and _COUNTABLE.fullmatch(unit) and number not in ("1", "-1") and singular(unit) == unit:
+        unit = f"{unit}s"
     return f"{number} {unit}".strip()
 
 

@@ -13,6 +13,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.errors import QueryError
 from kgplatform.questions.assembly import Assembler
+from kgplatform.questions.confidence import confidence, unsaid_links
 from kgplatform.questions.finishing import Candidate, Finisher
 from kgplatform.questions.graphs import Link, QueryGraph, Writer, with_limit
 from kgplatform.questions.measures import Measures
@@ -20,11 +21,13 @@ from kgplatform.questions.mentions import Reading, read
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.paths import PathFinder
 from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.unlinked import dropped
 from kgplatform.questions.verbal import Verbaliser
 from kgplatform.types import Solutions
 
 _TRIED = 6
 _MANY_ROWS = 20_000
+_ADDED = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class Translation:
     confidence: float
     empty: bool
     uncovered: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    explained: frozenset[int] = frozenset()
 
 
 class BuiltinTranslator:
@@ -61,16 +66,26 @@ class BuiltinTranslator:
         ranked = [c for c in self.candidates(reading) if rows_expected(c.graph, schema) < limit]
         tried: list[Translation] = []
         for candidate in ranked[:_TRIED]:
-            tried.append(self._tried(candidate, reading, run))
+            margin = candidate.score - next((c.score for c in ranked if c.graph.links != candidate.graph.links), 0.0)
+            tried.append(self._tried(candidate, reading, run, margin=abs(margin)))
             if not tried[-1].empty:
                 break
         best = ranked[0].score if ranked else 0.0
+        empty = [self._unsaid(t.graph) for t in tried if t.empty and not t.uncovered]
+        direct = min(empty, default=_MANY_ROWS)
         scored = [
-            (candidate.score - (0.7 if translation.empty else 0.0), -place, translation)
+            (candidate.score - self._demerit(translation, direct), -place, translation)
             for place, (candidate, translation) in enumerate(zip(ranked, tried, strict=False))
             if candidate.score > best - 2.0
         ]
         return [translation for _, _, translation in sorted(scored, key=lambda item: item[:2], reverse=True)]
+
+    def _unsaid(self, graph: QueryGraph) -> int:
+        return unsaid_links(graph, self._finder.placing)
+
+    def _demerit(self, translation: Translation, direct: int) -> float:
+        """What a reading loses for giving nothing, or for adding relations to an empty one that says it all."""
+        return 0.7 if translation.empty else _ADDED * max(0, self._unsaid(translation.graph) - direct)
 
     def candidates(self, reading: Reading) -> list[Candidate]:
         """The query graphs a question may mean, best first, without running any."""
@@ -82,7 +97,9 @@ class BuiltinTranslator:
                     found[candidate.graph] = candidate
         return sorted(found.values(), key=lambda c: -c.score)
 
-    def _tried(self, candidate: Candidate, reading: Reading, run: Callable[[str], Solutions]) -> Translation:
+    def _tried(
+        self, candidate: Candidate, reading: Reading, run: Callable[[str], Solutions], *, margin: float
+    ) -> Translation:
         graph = candidate.graph
         text, empty = self._tested(graph, run)
         climbing = self._climbing(graph) if empty else None
@@ -94,9 +111,13 @@ class BuiltinTranslator:
             text=text,
             graph=graph,
             reading=Verbaliser(graph, self._names, reading.language).reading(),
-            confidence=_confidence(candidate, reading, empty=empty),
+            confidence=confidence(
+                candidate, reading, graph=graph, margin=margin, placing=self._finder.placing, empty=empty
+            ),
             empty=empty,
-            uncovered=reading.uncovered(),
+            uncovered=reading.uncovered(candidate.explained),
+            dropped=dropped(reading, candidate.explained),
+            explained=candidate.explained,
         )
 
     def _tested(self, graph: QueryGraph, run: Callable[[str], Solutions]) -> tuple[str, bool]:
@@ -180,15 +201,3 @@ def is_empty(solutions: Solutions) -> bool:
     if solutions.boolean is not None:
         return False
     return not any(any(term is not None for term in row) for row in solutions.rows)
-
-
-def _confidence(candidate: Candidate, reading: Reading, *, empty: bool) -> float:
-    covered = {i for m in reading.mentions for i in range(m.first, m.last)} | reading.cues.used | candidate.explained
-    total = sum(reading.weights) or 1.0
-    coverage = sum(w for i, w in enumerate(reading.weights) if i in covered) / total
-    graph = candidate.graph
-    unrestricted = not any(node.terms for node in graph.nodes) and not (graph.comparisons or graph.best or graph.having)
-    if unrestricted and coverage < 1.0:
-        coverage *= 0.6
-    quality = max(0.0, min(1.0, candidate.score / max(1.0, total)))
-    return round(max(0.0, min(1.0, coverage * (0.45 + 0.5 * quality) - (0.25 if empty else 0.0))), 3)

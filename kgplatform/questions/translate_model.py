@@ -9,11 +9,13 @@ from functools import lru_cache
 
 from kgplatform import prompts, queries
 from kgplatform.errors import ModelReplyError
-from kgplatform.protocols import ChatModel
+from kgplatform.protocols import ChatModel, Completion
 from kgplatform.questions.names import NameIndex
+from kgplatform.questions.patterns import patterns_of
 from kgplatform.questions.schema import render
 from kgplatform.text import language_of, words
 from kgplatform.types import Attempt, Linked, Usage
+from kgplatform.vocab import OWL, PREFIXES, RDF, RDFS, SKOS
 
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _THINKING = re.compile(r"\A.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
@@ -22,6 +24,8 @@ _START = re.compile(
     re.IGNORECASE,
 )
 _INLINE = re.compile(r"\b(?:SELECT|ASK)\b[^{]*\{", re.IGNORECASE)
+_NONE = re.compile(r"NONE\b[:：\s]*(?P<missing>[^\n]*)")
+_STANDARD = (OWL, RDF, RDFS, SKOS)
 _REPLY_LIMIT = 20_000
 
 
@@ -35,11 +39,12 @@ class Solved:
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """A query that a model wrote, and what it cost."""
+    """A query that a model wrote, and what it cost; ``declined`` says what it found missing, then there is no query."""
 
     text: str
     usage: Usage
     prompt_sha256: str
+    declined: str = ""
 
 
 @lru_cache(maxsize=1)
@@ -67,12 +72,10 @@ def similar(question: str, examples: Sequence[Solved], names: NameIndex, limit: 
 
 
 def _fits(query: str, known: set[str]) -> bool:
-    from kgplatform.questions.patterns import patterns_of
-    from kgplatform.vocab import PREFIXES
-
     read = patterns_of(query, PREFIXES)
     predicates = {i.value for p in read.triples for i in p.predicates if i.kind == "iri"}
-    return any(value in known for value in predicates)
+    own = {value for value in predicates if not value.startswith(_STANDARD)}
+    return bool(own) and own <= known
 
 
 def draft(
@@ -99,7 +102,13 @@ def draft(
         linked=list(linked),
         examples=list(examples),
     )
-    completion = model.complete(messages)
+    return _drafted(model.complete(messages), model, sha256)
+
+
+def _drafted(completion: Completion, model: ChatModel, sha256: str) -> Drafted:
+    declined = _NONE.match(_THINKING.sub("", completion.text[:_REPLY_LIMIT], count=1).strip().strip("`").strip())
+    if declined:
+        return Drafted("", completion.usage, sha256, declined=declined["missing"].strip()[:300] or "what is asked")
     return Drafted(query_in(completion.text, model=model.name), completion.usage, sha256)
 
 
@@ -112,8 +121,7 @@ def repaired(question: str, attempts: Sequence[Attempt], *, schema: str, model: 
     messages, sha256 = prompts.render_messages(
         "repair-query", question=question, schema=schema, query=attempts[-1].query, issues=list(attempts[-1].issues)
     )
-    completion = model.complete(messages)
-    return Drafted(query_in(completion.text, model=model.name), completion.usage, sha256)
+    return _drafted(model.complete(messages), model, sha256)
 
 
 def _focus(question: str, linked: Sequence[Linked]) -> list[str]:

@@ -1,20 +1,22 @@
-"""A query graph in words: what the translator took the question to mean."""
+"""A query graph in words: what the translator took the question to mean, as a noun phrase with its conditions."""
 
 from __future__ import annotations
 
-from kgplatform.questions.graphs import Link, QueryGraph
+import re
+
+from kgplatform.questions.graphs import Comparison, Link, QueryGraph
 from kgplatform.questions.names import NameIndex
 
 _FORMS = {
-    "en": {
-        "count": "the number of",
-        "AVG": "the average",
-        "SUM": "the total",
-        "MAX": "the highest",
-        "MIN": "the lowest",
-    },
-    "zh": {"count": "数量：", "AVG": "平均", "SUM": "总和：", "MAX": "最大的", "MIN": "最小的"},
+    "en": {"count": "number of", "AVG": "average", "SUM": "total", "MAX": "highest", "MIN": "lowest"},
+    "zh": {"count": "的数量", "AVG": "的平均值", "SUM": "的总和", "MAX": "的最大值", "MIN": "的最小值"},
 }
+_OPERATORS = {
+    "en": {">": "above", "<": "below", ">=": "at least", "<=": "at most", "=": ""},
+    "zh": {">": "高于", "<": "低于", ">=": "不低于", "<=": "不超过", "=": "为"},
+}
+_LEADING = re.compile(r"^(?:has|have|is|are) ", re.IGNORECASE)
+_TRAILING = re.compile(r"\b(?:of|in|by|for|on|to|at|from|with)$", re.IGNORECASE)
 
 
 class Verbaliser:
@@ -23,59 +25,176 @@ class Verbaliser:
     def __init__(self, graph: QueryGraph, names: NameIndex, language: str) -> None:
         self._graph = graph
         self._names = names
-        self._language = "zh" if language == "zh" else "en"
+        self._chinese = language == "zh"
+        self._language = "zh" if self._chinese else "en"
 
     def reading(self) -> str:
-        """The sense of the query in one line."""
+        """The sense of the query in one line: "prerequisites of X", "X 的先修课程"."""
         graph = self._graph
-        head = self._noun(graph.targets[0]) if graph.targets else ""
-        form = _FORMS[self._language].get(graph.form, "")
-        parts = [self._clause(link) for link in graph.links]
-        parts += [self._comparison(c.node, c.operator, c.low, c.high) for c in graph.comparisons]
-        parts += [self._best(b.measure, b.direction, counted=b.counted) for b in graph.best]
-        parts += [f"{self._noun(h.counted)} {h.operator} {h.number}" for h in graph.having]
         if graph.form == "ask":
-            form, head = ("是否" if self._language == "zh" else "whether"), ""
-        joint = "，" if self._language == "zh" else "; "
-        said = joint.join(dict.fromkeys(filter(None, parts)))
-        opening = f"{form} {head}".strip()
-        return f"{opening}: {said}" if said and opening else opening or said
+            facts = [self._fact(link) for link in graph.links]
+            said = ("，" if self._chinese else " and ").join(dict.fromkeys(filter(None, facts)))
+            return f"是否{said}" if self._chinese else f"whether {said}"
+        if not graph.targets:
+            return ""
+        phrases = [self._phrase(target, frozenset(), self._limits(target)) for target in graph.targets]
+        text = ("、" if self._chinese else ", ").join(dict.fromkeys(phrases))
+        form = _FORMS[self._language].get(graph.form, "")
+        if form:
+            text = f"{text}{form}" if self._chinese else f"{form} {text}"
+        if graph.group:
+            groups = "、".join(self._noun(n) for n in graph.group)
+            text = f"每个{groups}：{text}" if self._chinese else f"{text} for each {groups.replace('、', ', ')}"
+        return text
+
+    # nouns
 
     def _noun(self, index: int) -> str:
         node = self._graph.nodes[index]
         if node.terms:
-            return self._names.label(node.terms[0], self._language)
+            labels = dict.fromkeys(self._names.label(term, self._language) for term in node.terms[:3])
+            return ("或" if self._chinese else " or ").join(labels)
         if node.named is not None:
             return self._names.label(node.named, self._language)
+        types = sorted(node.types, key=str)
+        if types and not node.open:
+            return self._names.label(types[0], self._language)
         links = [link for link in self._graph.links if link.object == index]
         if links:
-            return self._names.label(links[0].predicate, self._language)
-        types = sorted(node.types, key=str)
-        return self._names.label(types[0], self._language) if types else "?"
+            return _LEADING.sub("", self._names.label(links[0].predicate, self._language))
+        return self._names.label(types[0], self._language) if types else ("什么" if self._chinese else "what")
 
-    def _clause(self, link: Link) -> str:
-        if self._graph.nodes[link.object].literal and not self._graph.nodes[link.object].terms:
+    def _phrase(self, index: int, seen: frozenset[int], limits: list[str]) -> str:
+        """A node with all that is said of it, each node once."""
+        inside = seen | {index}
+        head = self._noun(index)
+        conditions: list[str] = []
+        owner, verb = "", False
+        for link in self._graph.around(index):
+            other = link.object if link.subject == index else link.subject
+            if other in seen:
+                continue
+            if link.object == index and not owner and self._nominal(index, link):
+                owner = self._phrase(other, inside, self._limits(other, inside))
+                head = _LEADING.sub("", self._names.label(link.predicate, self._language))
+                verb = self._verbal(link)
+            elif not self._bare_leaf(other):
+                conditions.append(self._condition(link, other, inside))
+        conditions += limits
+        if owner:
+            head = (
+                f"{owner}{'' if owner.endswith('）') else ' '}的{head}"
+                if self._chinese
+                else _of(head, owner, verb=verb)
+            )
+        return self._joined(head, conditions)
+
+    def _nominal(self, index: int, link: Link) -> bool:
+        """Whether the node is best called by the property that leads to it: "rating of X"."""
+        node = self._graph.nodes[index]
+        return not link.negated and not node.terms and (node.named is None or not node.types)
+
+    def _bare_leaf(self, index: int) -> bool:
+        node = self._graph.nodes[index]
+        return node.literal and not node.terms
+
+    def _condition(self, link: Link, other: int, seen: frozenset[int]) -> str:
+        label = self._names.label(link.predicate, self._language)
+        rest = self._phrase(other, seen, self._limits(other, seen))
+        forwards = link.object == other
+        if forwards and rest == _LEADING.sub("", label):
+            rest = ""
+        repeated = ("（逐级）" if self._chinese else " (directly or through others)") if link.path else ""
+        if self._chinese:
+            negation = "没有" if link.negated else ""
+            said = f"{label} {rest}".strip() if forwards else f"是 {rest} 的{label}"
+            return f"{negation}{said}{repeated}"
+        noun = _LEADING.sub("", label)
+        if not forwards:
+            said = f"that {rest} {label}" if self._verbal(link) else f"that is {noun} of {rest}"
+            return f"{'not ' if link.negated else ''}{said}{repeated}"
+        if self._verbal(link):
+            return f"{'not ' if link.negated else ''}{label} {rest}".strip() + repeated
+        return f"{'without' if link.negated else 'with'} {noun} {rest}".strip() + repeated
+
+    def _verbal(self, link: Link) -> bool:
+        """Whether a property is called by a verb or with a preposition: "proposes", "taught by"."""
+        if self._graph.nodes[link.object].literal:
+            return False
+        label = self._names.label(link.predicate, self._language).casefold()
+        if _TRAILING.search(label):
+            return True
+        return not _LEADING.match(label) and " " not in label and label.endswith("s") and not label.endswith("ss")
+
+    def _joined(self, head: str, conditions: list[str]) -> str:
+        listed = list(dict.fromkeys(filter(None, conditions)))
+        if not listed:
+            return head
+        return f"{head}（{'，'.join(listed)}）" if self._chinese else f"{head} {' and '.join(listed)}"
+
+    def _fact(self, link: Link) -> str:
+        if self._bare_leaf(link.object):
             return ""
         label = self._names.label(link.predicate, self._language)
-        negation = ("非 " if self._language == "zh" else "not ") if link.negated else ""
-        repeated = ("（逐级）" if self._language == "zh" else " (directly or through others)") if link.path else ""
-        return f"{self._noun(link.subject)} {negation}{label} {self._noun(link.object)}{repeated}"
+        negation = ("不" if self._chinese else "not ") if link.negated else ""
+        return f"{self._noun(link.subject)} {negation}{label} {self._noun(link.object)}"
 
-    def _comparison(self, node: int, operator: str, low: str, high: str | None) -> str:
-        if high is not None:
-            return f"{self._noun(node)} {low}–{high}"
-        return f"{self._noun(node)} {operator} {low}"
+    # limits
+
+    def _limits(self, index: int, seen: frozenset[int] = frozenset()) -> list[str]:
+        """What is compared, most or least of a node."""
+        graph = self._graph
+        called = {
+            "CONTAINS": ("contains", "包含"),
+            "STRSTARTS": ("starts with", "开头为"),
+            "STRENDS": ("ends with", "结尾为"),
+        }
+        leaves = {link.object for link in graph.around(index) if link.subject == index}
+        found = [self._comparison(c) for c in graph.comparisons if c.node in leaves and c.node not in seen]
+        found += [self._best(b.measure, b.direction, counted=b.counted) for b in graph.best if b.node == index]
+        for search in graph.searches:
+            if search.node == index:
+                how = called[search.function]
+                found.append(
+                    f"名称{how[1]}“{search.text}”" if self._chinese else f"whose name {how[0]} “{search.text}”"
+                )
+        for having in graph.having:
+            if having.node == index:
+                sign = _OPERATORS[self._language][having.operator]
+                noun = self._noun(having.counted)
+                found.append(
+                    f"{noun}数量{sign} {having.number}" if self._chinese else f"with {sign} {having.number} {noun}"
+                )
+        return found
+
+    def _comparison(self, comparison: Comparison) -> str:
+        noun = self._noun(comparison.node)
+        if comparison.high is not None:
+            return (
+                f"{noun} {comparison.low}–{comparison.high}"
+                if self._chinese
+                else (f"with {noun} {comparison.low}–{comparison.high}")
+            )
+        sign = _OPERATORS[self._language].get(comparison.operator, comparison.operator)
+        said = " ".join(filter(None, (noun, sign, comparison.low)))
+        return said if self._chinese else f"with {said}"
 
     def _best(self, measure: int, direction: int, *, counted: bool) -> str:
-        if self._language == "zh":
-            return (
-                f"{self._noun(measure)}{'最多' if direction > 0 else '最少'}"
-                if counted
-                else (f"{self._noun(measure)}{'最高' if direction > 0 else '最低'}")
-            )
-        way = "most" if direction > 0 else "fewest"
-        return (
-            f"{way} {self._noun(measure)}"
-            if counted
-            else (f"{'highest' if direction > 0 else 'lowest'} {self._noun(measure)}")
-        )
+        noun = self._noun(measure)
+        count = next((b.top for b in self._graph.best if b.measure == measure), 1)
+        if self._chinese and count > 1:
+            return f"{noun}{('最多' if counted else '最高') if direction > 0 else '最低'}的前 {count} 个"
+        if self._chinese:
+            most, high = ("最多", "最高") if direction > 0 else ("最少", "最低")
+            return f"{noun}{most if counted else high}"
+        most, high = ("most", "highest") if direction > 0 else ("fewest", "lowest")
+        way = most if counted else high
+        return f"among the {count} with the {way} {noun}" if count > 1 else f"with the {way} {noun}"
+
+
+def _of(head: str, owner: str, *, verb: bool) -> str:
+    if head.endswith(" of"):
+        return f"{head} {owner}"
+    if not verb:
+        return f"{head} of {owner}"
+    return f"what {owner} is {head}" if _TRAILING.search(head) else f"what {owner} {head}"

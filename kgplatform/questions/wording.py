@@ -104,7 +104,7 @@ FUNCTION_WORDS = frozenset(
     show give list find name display return get can could would should want know i'd like all any some each every many much most more than
     than as up also about into please let's kind different one ones whose will such only not no if but so am being having
     look looking see need recommend suggest count number total distinct located happen exist exists called named
-    identify provide tell define currently yes thanks just too via per other another good""".split()
+    identify provide tell define currently yes thanks just too via per other another good both either""".split()
 )
 HAN_FUNCTION = frozenset(
     "的了吗呢吧啊呀是在有和与及或个家位名条座所些那这哪什么请问我你他她它想找去要给帮推荐一下能可以不没都也还就多少几怎样如何谁"

@@ -18,6 +18,12 @@ class Work:
     score: float
     used: set[int]
     target: int | None = None
+    lost: frozenset[int] = frozenset()
+    linked: float = 1.0
+
+    def without(self, first: int, last: int, cost: float) -> Work:
+        """With tokens given up: nothing was found that they could be about."""
+        return replace(self, score=self.score - cost, lost=self.lost | set(range(first, last)))
 
     def with_leaf(self, index: int, predicate: NamedNode, place: int) -> Work:
         """With a literal property of a node added."""

@@ -1,0 +1,101 @@
+"""How sure a translation is: by what it leaves out, what it had to add, and whether it is of the kind asked for."""
+
+from __future__ import annotations
+
+import re
+
+from pyoxigraph import NamedNode
+
+from kgplatform.questions.agreement import DIFFERS
+from kgplatform.questions.finishing import Candidate
+from kgplatform.questions.graphs import QueryGraph
+from kgplatform.questions.mentions import Reading
+from kgplatform.questions.unlinked import essential
+
+_DROPPED = 0.3
+"""The most where a name, number or quoted word of the question is not in the query."""
+_INCOMPLETE = 0.58
+"""The most where any other content word is not."""
+_COMPARED = re.compile(
+    r"\b(?:more|less|greater|higher|lower|larger|fewer)\b[^?.]*\bthan\b|比.{1,12}[更还]", re.IGNORECASE
+)
+_WRONG_KIND = 0.5
+_UNSAID_NODE, _UNSAID_LINK = 0.82, 0.93
+_RIVAL = 0.85
+_BESIDE = 0.5
+_EMPTY = 0.25
+
+
+def unsaid_nodes(graph: QueryGraph) -> int:
+    """How many things stand between those that the question names, with no word for them."""
+    return sum(1 for node in graph.nodes if not (node.terms or node.named or node.literal or node.open))
+
+
+def unsaid_links(graph: QueryGraph, placing: frozenset[NamedNode]) -> int:
+    """How many relations the question has no word for; those that say where things are need none but "in"."""
+    return sum(1 for link in graph.links if link.place < 0 and link.predicate not in placing)
+
+
+def _beside_the_point(graph: QueryGraph, placing: frozenset[NamedNode]) -> bool:
+    """Whether a relation that is named leads nowhere while one that is not named leads to the thing that is."""
+    measured = {h.counted for h in graph.having} | {b.measure for b in graph.best} | set(graph.targets)
+    loose = any(
+        node.open and node.named is None and index not in measured and len(graph.around(index)) < 2
+        for index, node in enumerate(graph.nodes)
+    )
+    guessed = any(
+        link.place < 0
+        and link.predicate not in placing
+        and (graph.nodes[link.subject].terms or graph.nodes[link.object].terms)
+        for link in graph.links
+    )
+    return loose and guessed
+
+
+def coverage(reading: Reading, explained: frozenset[int]) -> float:
+    """The share of the content words that the query accounts for, 0..1."""
+    total = sum(reading.weights)
+    return sum(w for i, w in enumerate(reading.weights) if i in explained) / total if total else 0.0
+
+
+def confidence(
+    candidate: Candidate,
+    reading: Reading,
+    *,
+    graph: QueryGraph,
+    margin: float,
+    placing: frozenset[NamedNode],
+    empty: bool,
+) -> float:
+    """The likelihood that the query means what the question does, 0..1.
+
+    Args:
+        candidate: how the question was understood.
+        reading: the question.
+        graph: the query as it is run.
+        margin: by how much it is better than the next reading that differs.
+        placing: the properties that say where things are; a bare "in" is word enough for them.
+        empty: whether it gives nothing.
+    """
+    covered = coverage(reading, candidate.explained)
+    value = covered * (0.4 + 0.55 * candidate.linked)
+    value *= _UNSAID_NODE ** unsaid_nodes(graph) * candidate.agreement
+    value *= _UNSAID_LINK ** unsaid_links(graph, placing)
+    if _beside_the_point(graph, placing):
+        value *= _BESIDE
+    if margin < 0.05:
+        value *= _RIVAL
+    restricted = any(node.terms for node in graph.nodes) or graph.comparisons or graph.best or graph.having
+    if not restricted and covered < 1.0:
+        value *= 0.6
+    if essential(reading) - candidate.explained:
+        value = min(value, _DROPPED)
+    if (
+        covered < 1.0
+        or candidate.cues_lost
+        or (_COMPARED.search(reading.text) and not (graph.comparisons or graph.having))
+    ):
+        value = min(value, _INCOMPLETE)
+    if candidate.agreement <= DIFFERS:
+        value = min(value, _WRONG_KIND)
+    return round(max(0.0, min(0.95, value) - (_EMPTY if empty else 0.0)), 3)

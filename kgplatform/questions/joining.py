@@ -1,0 +1,120 @@
+"""Names said in one breath: "A and B", "both A and B", "A or B", and what they do to a query."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from kgplatform.questions.graphs import Node, QueryGraph
+from kgplatform.questions.names import Name, Token
+
+_BETWEEN = re.compile(
+    r"['\"”’]?\s*(?:,|，|、|,?\s*\b(?:and|or)\b|和|与|及|以及|或者?|还是)\s*(?:the\s+|in\s+|by\s+|from\s+)?['\"“‘]?",
+    re.IGNORECASE,
+)
+_OR = re.compile(r"\bor\b|或|还是", re.IGNORECASE)
+_MOST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Tokens ``first`` to before ``last`` and what they may stand for; equal names of a kind are one option."""
+
+    first: int
+    last: int
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One reading of a mention: the same kind, several terms if they share name and classes.
+
+    Where several names were said together, ``joint`` is "and" or "or" and ``apart`` holds the terms of each.
+    """
+
+    kind: str
+    names: tuple[Name, ...]
+    score: float
+    joint: str = ""
+    apart: tuple[tuple[Name, ...], ...] = ()
+
+
+def joined(mentions: list[Mention], tokens: list[Token], text: str) -> list[Mention]:
+    """The mentions, those of one kind that only "and", "or" or a comma parts made into one."""
+    found: list[Mention] = []
+    for mention in mentions:
+        before = found[-1] if found else None
+        if before is not None:
+            between = text[tokens[before.last - 1].end : tokens[mention.first].start]
+            option = _both(before, mention, between) if _BETWEEN.fullmatch(between) else None
+            if option is not None:
+                found[-1] = Mention(before.first, mention.last, (option,))
+                continue
+        found.append(mention)
+    return found
+
+
+def _both(one: Mention, other: Mention, between: str) -> Option | None:
+    first = one.options[0]
+    if first.kind not in ("entity", "value") or len(first.names) > _MOST:
+        return None
+    for second in other.options[:2]:
+        alike = second.kind == first.kind and second.names[0].predicate == first.names[0].predicate
+        if alike and second.score >= 0.85 <= first.score and len(second.names) <= _MOST:
+            joint = "or" if first.joint == "or" or _OR.search(between) else "and"
+            apart = first.apart or (first.names,)
+            return Option(
+                first.kind,
+                (*first.names, *second.names),
+                min(first.score, second.score),
+                joint,
+                (*apart, second.names),
+            )
+    return None
+
+
+def every(graph: QueryGraph, target: int) -> QueryGraph:
+    """The graph with "A and B" read as a demand for each: what hangs on them is there once for A and once for B."""
+    for index, node in enumerate(graph.nodes):
+        if node.joint != "and" or index == target or not node.apart or _of_them(graph, index, target):
+            continue
+        part = _without(graph, index, target)
+        busy = {c.node for c in graph.comparisons} | {i for b in graph.best for i in (b.node, b.measure)}
+        if not part & (busy | set(graph.group) | {h.counted for h in graph.having}):
+            graph = _cloned(graph, index, part)
+    return graph
+
+
+def _of_them(graph: QueryGraph, index: int, target: int) -> bool:
+    """Whether what is asked for is a property of the named things ("the budgets of A and B"): one of each then."""
+    return any(link.subject == index and link.object == target for link in graph.links) or graph.nodes[target].literal
+
+
+def _without(graph: QueryGraph, start: int, cut: int) -> frozenset[int]:
+    """What stays connected with a node when another is taken out."""
+    seen, waiting = {start}, [start]
+    while waiting:
+        here = waiting.pop()
+        for link in graph.around(here):
+            other = link.object if link.subject == here else link.subject
+            if other != cut and other not in seen:
+                seen.add(other)
+                waiting.append(other)
+    return frozenset(seen)
+
+
+def _cloned(graph: QueryGraph, index: int, part: frozenset[int]) -> QueryGraph:
+    groups = graph.nodes[index].apart
+    nodes: list[Node] = list(graph.nodes)
+    nodes[index] = replace(nodes[index], terms=groups[0], joint="", apart=())
+    links = list(graph.links)
+    for terms in groups[1:]:
+        moved = {old: len(nodes) + place for place, old in enumerate(sorted(part))}
+        nodes += [graph.nodes[old] for old in sorted(part)]
+        nodes[moved[index]] = replace(graph.nodes[index], terms=terms, joint="", apart=())
+        links += [
+            replace(link, subject=moved.get(link.subject, link.subject), object=moved.get(link.object, link.object))
+            for link in graph.links
+            if {link.subject, link.object} & part
+        ]
+    return replace(graph, nodes=tuple(nodes), links=tuple(links))

@@ -1,0 +1,46 @@
+"""What answering needs to know of a graph, built in one go for one version of its store."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from kgplatform.ontology import Ontology
+from kgplatform.questions.facts import read_facts
+from kgplatform.questions.indexing import name_index
+from kgplatform.questions.names import NameIndex
+from kgplatform.questions.schema import SchemaView, schema_view
+from kgplatform.questions.translate_builtin import BuiltinTranslator
+from kgplatform.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What answering needs to know of a graph; good for one version of the store."""
+
+    schema: SchemaView
+    names: NameIndex
+    translator: BuiltinTranslator
+
+
+def knowledge(store: Store, ontology: Ontology) -> Knowledge:
+    """The schema view, name index and translator of the default graph, from one pass over it."""
+    with _no_collection():
+        facts = read_facts(store, ontology)
+        schema = schema_view(facts, ontology)
+        names = name_index(facts, schema)
+        return Knowledge(schema, names, BuiltinTranslator(names))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """No cyclic garbage collection inside: half a million tuples are made here, all kept, none in a cycle."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()

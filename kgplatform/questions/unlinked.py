@@ -1,0 +1,66 @@
+"""Words that a question cannot do without: its numbers, codes, quoted and capitalised names."""
+
+from __future__ import annotations
+
+import re
+
+from pyoxigraph import Literal
+
+from kgplatform.questions.mentions import Reading
+from kgplatform.questions.names import Name, NameIndex
+from kgplatform.questions.wording import FUNCTION_WORDS
+from kgplatform.text import has_han
+
+_QUOTED = re.compile(r"[“\"「『《‘]([^”\"」』》’]{1,80})[”\"」』》’]|(?<!\w)'([^']{1,80})'(?!\w)")
+_JOINED = re.compile(r"[A-Za-zÀ-ɏ]*\d[A-Za-zÀ-ɏ\d]*")
+_OPTIONS = 8
+
+
+def essential(reading: Reading) -> frozenset[int]:
+    """The tokens that name something particular, whether or not the graph knows it."""
+    quoted = [match.span() for match in _QUOTED.finditer(reading.text)]
+    shouted = reading.text.isupper()
+    found = set()
+    for place, token in enumerate(reading.tokens):
+        inside = reading.weights[place] > 0 and any(start <= token.start < end for start, end in quoted)
+        digits = any(character.isdigit() for character in token.text)
+        if inside or digits or (not shouted and _named(reading, place)):
+            found.add(place)
+    return frozenset(found)
+
+
+def _named(reading: Reading, place: int) -> bool:
+    """Whether a word is written like a name: capitalised inside a sentence, or Latin among Chinese."""
+    text = reading.tokens[place].text
+    if has_han(text) or text.casefold() in FUNCTION_WORDS or len(text) < 2:
+        return False
+    if reading.language == "zh":
+        return text[0].isupper()
+    before = reading.text[: reading.tokens[place].start].rstrip()
+    opening = not before or before[-1] in ".?!:;\"“'"
+    return text[0].isupper() and not opening
+
+
+def dropped(reading: Reading, explained: frozenset[int]) -> tuple[str, ...]:
+    """The essential words that are not explained, as they are written."""
+    return reading.phrases(essential(reading) - explained)
+
+
+def partial_codes(reading: Reading, explained: frozenset[int], names: NameIndex) -> tuple[str, tuple[Name, ...]]:
+    """The first number or code that is only part of names of the graph, and these; empty if there is none."""
+    lost = essential(reading) - explained
+    for match in _JOINED.finditer(reading.text):
+        places = {i for i, t in enumerate(reading.tokens) if t.start < match.end() and t.end > match.start()}
+        if places & lost and len(match.group()) >= 2:
+            found = names.with_part(match.group(), _OPTIONS)
+            if found:
+                return match.group(), tuple(found)
+    return "", ()
+
+
+def shown(name: Name, names: NameIndex, language: str) -> str:
+    """A name with what it is the name of: "flight number KL787"."""
+    if isinstance(name.term, Literal):
+        return f"{names.label(name.predicate, language)} {name.term.value}" if name.predicate else name.term.value
+    kinds = [names.schema.label(iri, language) for iri in names.types(name.term)[:1]]
+    return " ".join((*kinds, names.label(name.term, language)))
