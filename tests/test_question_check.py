@@ -201,3 +201,21 @@ def test_the_guard_knows_names_numbers_and_chinese_titles() -> None:
     assert unsupported("Canal Inn costs 300.", ["Canal Inn 300"]) == ()
     assert unsupported("Canal Inn costs 301.", ["Canal Inn 300"]) == ("301",)
     assert unsupported("它是《清明上河图》。", ["运河客栈"]) == ("清明上河图",)
+
+
+@pytest.mark.parametrize("reply", ["NONE: a price of beds", "`NONE: 床位价格`"])
+def test_a_model_that_finds_no_term_for_it_makes_the_question_unanswerable(reply: str) -> None:
+    answer = asked(ScriptedModel(reply))
+    assert answer.verdict is Verdict.UNANSWERABLE
+    assert answer.model == "scripted"
+    assert answer.query is None
+    assert any("has no term for" in line for line in answer.trace)
+
+
+def test_a_sound_query_that_finds_nothing_is_an_answer_too() -> None:
+    empty = 'SELECT DISTINCT ?h WHERE { ?h a <http://town/o#Hotel> . FILTER(STR(?h) = "nowhere") }'
+    answer = asked(ScriptedModel(empty))
+    assert answer.verdict is Verdict.UNANSWERABLE
+    assert answer.model == "scripted"
+    assert answer.query is not None
+    assert answer.query.text == empty
