@@ -46,7 +46,7 @@ types: $(STAMP) ## mypy, strict
 floors: $(STAMP) ## import-linter: a module imports only from the floors below its own
 	@report=$$($(BIN)/lint-imports 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
-bench: $(STAMP) ## the times that are promised, measured here (BENCH_ARGS=startup|ask|ingest)
+bench: $(STAMP) ## the times that are promised, measured here (BENCH_ARGS=startup|ask|ingest|inference)
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 freeze: $(STAMP) ## writes constraints.txt anew from .venv

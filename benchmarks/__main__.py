@@ -9,7 +9,7 @@ from importlib import import_module
 
 from benchmarks.common import Result, as_table
 
-BENCHMARKS = ("startup", "ask", "ingest")
+BENCHMARKS = ("startup", "ask", "ingest", "inference", "checking")
 
 
 def main() -> int:

@@ -59,6 +59,16 @@ class LinkingSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class InferenceSettings:
+    """``[inference]``: whether conclusions are drawn, which, and how many at most."""
+
+    enabled: bool = False
+    domain_range: bool = False
+    alignments: bool = False
+    max_statements: int = 5_000_000
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionSettings:
     """``[questions]``: limits of the queries that answer questions."""
 
@@ -87,6 +97,7 @@ class Settings:
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     documents: DocumentSettings = field(default_factory=DocumentSettings)
     linking: LinkingSettings = field(default_factory=LinkingSettings)
+    inference: InferenceSettings = field(default_factory=InferenceSettings)
     questions: QuestionSettings = field(default_factory=QuestionSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
 

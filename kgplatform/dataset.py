@@ -15,10 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
+from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, Triple
 
-from kgplatform.store import DEFAULT_GRAPH, Store
+from kgplatform.store import DEFAULT_GRAPH, Store, as_stored
 from kgplatform.vocab import graph_iri
+
+_MOST_TOUCHED = 100_000
+"""So many statements that came and went are remembered; whoever asks for more begins from scratch."""
 
 _PROJECTED = ("ontology", "links", "inferred", "asserted")
 
@@ -40,8 +43,11 @@ class Committed:
 
 
 def quad(triple: Triple, graph: NamedNode | DefaultGraph) -> Quad:
-    """The triple in the graph."""
-    return Quad(triple.subject, triple.predicate, triple.object, graph)
+    """The triple in the graph, with its literal as a store gives it back."""
+    object_ = triple.object
+    return Quad(
+        triple.subject, triple.predicate, as_stored(object_) if isinstance(object_, Literal) else object_, graph
+    )
 
 
 class EvidenceDataset:
@@ -54,7 +60,50 @@ class EvidenceDataset:
         self.rejected = graph_iri(base, "rejected")
         self.links = graph_iri(base, "links")
         self.ontology = graph_iri(base, "ontology")
+        self.inferred = graph_iri(base, "inferred")
         self._projected = frozenset(graph_iri(base, name) for name in _PROJECTED)
+        self._touched: dict[Triple, None] | None = None
+        self._seen = -1
+
+    def watch(self) -> None:
+        """From now on, `touched` tells which statements came and went."""
+        self._touched = {}
+        self._seen = self.store.version
+
+    def touched(self) -> tuple[Triple, ...] | None:
+        """The statements whose evidence, other than ``graph/inferred``, or rejection changed since `watch`.
+
+        None: not known, since nobody watched, they are very many, or the store was written to by another way.
+        """
+        if self._touched is None or self._seen != self.store.version:
+            return None
+        return tuple(self._touched)
+
+    def _apply(self, touched: Iterable[Triple], *, removed: Iterable[Quad] = (), added: Iterable[Quad] = ()) -> None:
+        """Writes, and notes the statements that this touches."""
+        known = self._touched is not None and self._seen == self.store.version
+        self.store.apply(removed=removed, added=added)
+        if self._touched is None:
+            return
+        self._touched.update(dict.fromkeys(touched))
+        if known and len(self._touched) <= _MOST_TOUCHED:
+            self._seen = self.store.version
+        else:
+            self._touched = None
+
+    def _premises(self, quads: Iterable[Quad]) -> Iterator[Triple]:
+        """The statements among the quads that count as evidence or rejection, conclusions left out."""
+        for item in quads:
+            graph = item.graph_name
+            if graph == self.rejected or (graph != self.inferred and self.is_evidence(graph)):
+                yield item.triple
+
+    def is_stated(self, triple: Triple) -> bool:
+        """Whether the statement holds for another reason than that it was inferred."""
+        if not self.store.has(triple):
+            return False
+        graphs = [q.graph_name for q in self.store.quads(triple.subject, triple.predicate, triple.object)]
+        return self.inferred not in graphs or any(self.is_evidence(g) for g in graphs if g != self.inferred)
 
     def is_evidence(self, graph: object) -> bool:
         """Whether what the graph holds is part of the knowledge: a chunk, a table, or one of the platform's own."""
@@ -93,7 +142,8 @@ class EvidenceDataset:
             asserted = [quad(t, self.asserted) for t in self._unsupported(brought)]
             lost = [quad(triple, DEFAULT_GRAPH) for triple in orphaned]
             won = [quad(triple, DEFAULT_GRAPH) for triple in gained]
-            self.store.apply(removed=[*removed, *lost], added=[*added, *won, *asserted])
+            touched = dict.fromkeys(self._premises((*removed, *added)))
+            self._apply(touched, removed=[*removed, *lost], added=[*added, *won, *asserted])
         return Committed(gained=len(won), lost=len(lost))
 
     def _rejections(self, quads: Iterable[Quad]) -> frozenset[Triple]:
@@ -139,6 +189,24 @@ class EvidenceDataset:
             if self.store.has(triple) and not self.evidence_graphs(triple):
                 yield triple
 
+    def conclude(self, gained: Iterable[Triple], lost: Iterable[Triple]) -> Committed:
+        """Puts conclusions into ``graph/inferred`` and takes others out; does what `commit` would, for many, sooner.
+
+        What is gained must be neither stated nor rejected, and what is lost must be in the graph.
+        """
+        with self.store.write_lock():
+            new, gone = list(gained), list(lost)
+            orphaned = [t for t in gone if not self.is_stated(t)]
+            removed = [quad(t, self.inferred) for t in gone] + [quad(t, DEFAULT_GRAPH) for t in orphaned]
+            graphs = (self.inferred, DEFAULT_GRAPH)
+            if removed:
+                self._apply((), removed=removed, added=[quad(t, graph) for graph in graphs for t in new])
+            elif new:
+                known = self._seen == self.store.version
+                self.store.add(new, graphs)
+                self._seen = self.store.version if known else -1
+        return Committed(gained=len(new), lost=len(orphaned))
+
     def state(self, triples: Iterable[Triple]) -> Committed:
         """States the triples by hand: they hold, whatever was rejected before."""
         with self.store.write_lock():
@@ -146,7 +214,7 @@ class EvidenceDataset:
             removed = [quad(t, self.rejected) for t in stated if self.store.has(t, self.rejected)]
             new = [t for t in stated if not self.store.has(t)]
             added = [quad(t, graph) for t in stated for graph in (self.asserted, DEFAULT_GRAPH)]
-            self.store.apply(removed=removed, added=added)
+            self._apply(stated, removed=removed, added=added)
         return Committed(gained=len(new), lost=0)
 
     def reject(self, triples: Iterable[Triple]) -> Committed:
@@ -156,7 +224,7 @@ class EvidenceDataset:
             held = [t for t in struck if self.store.has(t)]
             removed = [quad(t, DEFAULT_GRAPH) for t in held]
             removed += [quad(t, self.asserted) for t in struck if self.store.has(t, self.asserted)]
-            self.store.apply(removed=removed, added=[quad(t, self.rejected) for t in struck])
+            self._apply(struck, removed=removed, added=[quad(t, self.rejected) for t in struck])
         return Committed(gained=0, lost=len(held))
 
     def reconcile(self) -> Committed:

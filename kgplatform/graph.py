@@ -8,13 +8,15 @@ from functools import cache, cached_property
 from pathlib import Path
 from types import TracebackType
 
-from pyoxigraph import NamedNode, Triple
+from pyoxigraph import Triple
 
 from kgplatform import config, packs
+from kgplatform.building.inferring import Inference, Inferred
 from kgplatform.building.ingest import Added, Ingest, Progress
 from kgplatform.building.known import known_names
 from kgplatform.building.linking import Linked, link
 from kgplatform.building.rdf import LoadReport, dump_rdf, load_rdf
+from kgplatform.checking.findings import CheckReport
 from kgplatform.dataset import Change, Committed, EvidenceDataset
 from kgplatform.describing import EntityView, describe
 from kgplatform.documents.chunking import chunker
@@ -22,9 +24,10 @@ from kgplatform.documents.registry import DocumentRecord, Registry, State
 from kgplatform.errors import QueryError, WorkspaceError
 from kgplatform.extraction.builtin import BuiltinExtractor
 from kgplatform.extraction.model import ModelExtractor
+from kgplatform.inference import Explanation
 from kgplatform.linking.evidence import EvidenceFinder
 from kgplatform.linking.projection import Projection
-from kgplatform.lookup import find_iri
+from kgplatform.lookup import find_iri, find_statement
 from kgplatform.models.cache import CachedModel, forget
 from kgplatform.models.chat import OpenAIModel
 from kgplatform.models.embedding import SentenceTransformersEmbedder
@@ -40,15 +43,17 @@ from kgplatform.workers import QueryWorkers
 
 DEFAULT_BASE = "https://example.org/kg/"
 _STORE, _REGISTRY, _MODELS, _CHUNKS, _WORKERS = "store", "documents.sqlite", "models.sqlite", "chunks", "workers"
+_INFERENCE = "inference.json"
 _UPDATE = "update.pending"
 """There while an update has not been reconciled with the evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What the stages did: names linked, passages put into the index."""
+    """What the stages did: names linked, conclusions drawn, passages put into the index."""
 
     linked: Linked | None
+    inferred: Inferred | None
     indexed: int | None
 
 
@@ -78,6 +83,13 @@ class KnowledgeGraph:
         self.store = Store.open(folder / _STORE, prefixes={**PREFIXES, "kg": self.base})
         self.registry = Registry(folder / _REGISTRY)
         self.dataset = EvidenceDataset(self.store, self.base)
+        self.inference = Inference(
+            self.dataset,
+            ontology=self.ontology,
+            triples=self.loaded.triples,
+            settings=self.settings.inference,
+            file=folder / _INFERENCE,
+        )
         self._known: tuple[int, answer.Knowledge] | None = None
         self._recover()
 
@@ -179,11 +191,12 @@ class KnowledgeGraph:
         return record
 
     def build(self, only: str | None = None) -> BuildReport:
-        """Brings links and indexes in line with what was read; ``only``: ``link`` or ``index``."""
+        """Brings links, conclusions and indexes in line; ``only``: ``link``, ``infer`` or ``index``."""
         linked = self._link() if only in (None, "link") else None
+        inferred = self.inference.run() if only in (None, "infer") else None
         indexed = self._index() if only in (None, "index") else None
         self.store.flush()
-        return BuildReport(linked, indexed)
+        return BuildReport(linked, inferred, indexed)
 
     # RDF in and out
 
@@ -193,7 +206,10 @@ class KnowledgeGraph:
         Raises:
             StoreError: the file cannot be read or does not parse; nothing was loaded.
         """
-        return load_rdf(self.dataset, Path(path), graph=checked_iri(graph) if graph else None, format_=format_)
+        name = checked_iri(graph) if graph else None
+        report = load_rdf(self.dataset, Path(path), graph=name, format_=format_)
+        self.inference.run()
+        return report
 
     def dump(self, path: Path | str | None = None, *, graph: str | None = None, format_: str | None = None) -> bytes:
         """The dataset as text, also written to ``path`` if one is given."""
@@ -225,11 +241,13 @@ class KnowledgeGraph:
             raise
         committed = self.dataset.reconcile()
         pending.unlink()
+        self.inference.run()
         return committed
 
     def search(self, text: str, k: int = 10) -> list[Evidence]:
         """The passages nearest to the text, best first."""
-        return [self._passage(hit.iri, hit.score) for hit in retriever("hybrid", self.chunks).retrieve(text, k)]
+        finder = self.evidence_finder
+        return [finder.passage(hit.iri, hit.score) for hit in retriever("hybrid", self.chunks).retrieve(text, k)]
 
     def show(self, name: str, *, language: str = "en") -> EntityView:
         """What the graph says about an entity, by label, alias or IRI.
@@ -245,6 +263,33 @@ class KnowledgeGraph:
             find_evidence=self.evidence_finder.find,
             language=language,
         )
+
+    def why(self, subject: str, predicate: str, object_: str) -> Explanation:
+        """Why the statement holds: its passages, or the rule and premises that it follows from, down to theirs.
+
+        Raises:
+            NotFoundError: a name stands for nothing or for several things, or the statement does not hold.
+        """
+        wanted = find_statement(self.store, self.ontology, subject, predicate, object_)
+        return self.inference.why(wanted, self.evidence_finder.find)
+
+    def check(
+        self, document: str | None = None, *, shapes: Sequence[Path | str] = (), fix: bool = False
+    ) -> CheckReport:
+        """What is wrong with the graph, or with what one document says; ``fix`` first repairs what is safe.
+
+        Raises:
+            NotFoundError: no document, or several, fit the name.
+            OntologyError: a shapes file cannot be read or used.
+        """
+        from kgplatform.checking.run import Checked, check  # pySHACL and rdflib take a while to import
+
+        iri = self.registry.find(document).document.iri if document else None
+        parts = Checked(self.dataset, self.registry, self.loaded, self.evidence_finder.find)
+        report = check(parts, document=iri, shapes=[Path(path) for path in shapes], fix=fix)
+        if report.repaired:
+            self.inference.run()
+        return report
 
     # the parts
 
@@ -371,16 +416,3 @@ class KnowledgeGraph:
         )
         self.chunks.sync(passages)
         return len(self.chunks)
-
-    def _passage(self, iri: NamedNode, score: float) -> Evidence:
-        chunk, document = self.registry.chunk(iri)
-        return Evidence(
-            chunk=iri,
-            document=document.iri,
-            title=document.title,
-            source=document.source,
-            quote=chunk.text,
-            start=chunk.start,
-            end=chunk.end,
-            score=score,
-        )

@@ -7,6 +7,7 @@ triples and can be taken out again.
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import hashlib
 import shutil
@@ -126,7 +127,7 @@ def _read(path: Path) -> list[Triple]:
             f"has the suffix {path.suffix or '(none)'}; read are {', '.join(_SUFFIXES)}", source=str(path)
         )
     try:
-        data = path.read_bytes()
+        data = path.read_bytes().removeprefix(codecs.BOM_UTF8)
         quads = parse(data, format_, base_iri=_place(path), source=path.name)
     except StoreError as error:
         raise OntologyError(str(error).removeprefix(f"{path.name}: "), source=str(path)) from error
@@ -158,7 +159,7 @@ def _place(path: Path) -> str:
 
 def _declares(path: Path, iri: str) -> bool:
     try:
-        data = path.read_bytes() if path.stat().st_size <= _LARGEST else b""
+        data = path.read_bytes().removeprefix(codecs.BOM_UTF8) if path.stat().st_size <= _LARGEST else b""
         if iri.encode() not in data and iri != _place(path):
             return False
         quads = parse(data, _SUFFIXES[path.suffix.lower()], base_iri=_place(path))

@@ -12,8 +12,9 @@ from __future__ import annotations
 import io
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,12 @@ from typing import Any
 import pyoxigraph as ox
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
 
+from kgplatform.blanks import numbered as numbered
+from kgplatform.blanks import skolemised as skolemised
 from kgplatform.errors import ConfigError, QueryRejectedError, QuerySyntaxError, StoreError, WorkspaceError
 from kgplatform.lexing import read_only_issues, scan, triple_nesting
 from kgplatform.types import Solutions, Term
-from kgplatform.vocab import PREFIXES
+from kgplatform.vocab import PREFIXES, RDF, XSD_STRING
 
 DEFAULT_GRAPH = DefaultGraph()
 _RESULTS = {
@@ -84,6 +87,7 @@ class Store:
         self.path = path
         self.prefixes = dict(prefixes)
         self.version = 0
+        self.before_write: Callable[[], None] | None = None
 
     @classmethod
     def open(cls, path: Path | None = None, *, prefixes: Mapping[str, str] = PREFIXES) -> Store:
@@ -216,6 +220,7 @@ class Store:
         if not gone and not new:
             return
         with self._lock:
+            self._announce()
             try:
                 if gone:
                     self._store.update(_data_block("DELETE", gone) + _data_block("INSERT", new))
@@ -223,6 +228,23 @@ class Store:
                     self._store.bulk_extend(new)
                 else:
                     self._store.extend(new)
+            except (OSError, SyntaxError, ValueError, RuntimeError) as error:
+                raise StoreError(f"the dataset was not changed: {_first_line(error)}") from error
+            self.version += 1
+
+    def add(self, triples: list[Triple], graphs: Iterable[NamedNode | DefaultGraph]) -> None:
+        """Adds triples without blank nodes to all of the graphs in one transaction: `apply` for many, in half the time.
+
+        Raises:
+            StoreError: the disk refuses; nothing was added.
+        """
+        body = ox.serialize(triples, format=RdfFormat.N_TRIPLES) or b""
+        blocks = [body if isinstance(g, DefaultGraph) else f"GRAPH {g} {{\n".encode() + body + b"}\n" for g in graphs]
+        with self._lock:
+            self._announce()
+            try:
+                load = self._store.bulk_load if len(triples) > _BULK else self._store.load
+                load(b"".join(blocks), format=RdfFormat.TRIG)
             except (OSError, SyntaxError, ValueError, RuntimeError) as error:
                 raise StoreError(f"the dataset was not changed: {_first_line(error)}") from error
             self.version += 1
@@ -243,6 +265,7 @@ class Store:
         if issues:
             raise QueryRejectedError(issues, query=text)
         with self._lock:
+            self._announce()
             try:
                 self._store.update(text, prefixes=self.prefixes)
             except SyntaxError as error:
@@ -250,6 +273,11 @@ class Store:
             except (ValueError, RuntimeError, OSError) as error:
                 raise QueryRejectedError((_first_line(error),), query=text) from error
             self.version += 1
+
+    def _announce(self) -> None:
+        """Tells whoever keeps something that was made from the quads that they are about to change."""
+        if self.before_write is not None:
+            self.before_write()
 
     def flush(self) -> None:
         """Waits until what is committed has reached the disk; it then survives loss of power too."""
@@ -316,35 +344,6 @@ def _data_block(verb: str, quads: list[Quad]) -> str:
     return f"{verb} DATA {{\n" + "\n".join(blocks) + "\n};\n"
 
 
-def skolemised(triples: Iterable[Triple], prefix: str) -> Iterator[Triple]:
-    """The triples with IRIs below ``prefix`` for blank nodes (RDF 1.1 Concepts §3.5): these can be removed again."""
-
-    def term(node: Any) -> Any:
-        if isinstance(node, BlankNode):
-            return NamedNode(f"{prefix}{node.value}")
-        if isinstance(node, Triple):
-            return Triple(term(node.subject), node.predicate, term(node.object))
-        return node
-
-    for triple in triples:
-        yield Triple(term(triple.subject), triple.predicate, term(triple.object))
-
-
-def numbered(quads: Iterable[Quad]) -> Iterator[Quad]:
-    """The quads with blank nodes labelled by their order of appearance: parsers label them by chance."""
-    names: dict[BlankNode, BlankNode] = {}
-
-    def term(node: Any) -> Any:
-        if isinstance(node, BlankNode):
-            return names.setdefault(node, BlankNode(f"b{len(names)}"))
-        if isinstance(node, Triple):
-            return Triple(term(node.subject), node.predicate, term(node.object))
-        return node
-
-    for quad in quads:
-        yield Quad(term(quad.subject), quad.predicate, term(quad.object), term(quad.graph_name))
-
-
 def parse(data: bytes, format_: RdfFormat, *, base_iri: str | None = None, source: str = "the text") -> list[Quad]:
     """The quads that the text spells.
 
@@ -386,3 +385,24 @@ def checked_iri(text: str) -> NamedNode:
         return NamedNode(text.strip().removeprefix("<").removesuffix(">"))
     except ValueError as error:
         raise ConfigError(f"{text!r} is not an absolute IRI: {error}", setting="graph") from error
+
+
+_SCRATCH = ox.Store()
+_SCRATCH_LOCK = threading.Lock()
+_SCRATCH_NODE = NamedNode("urn:kgplatform:scratch")
+_AS_WRITTEN = frozenset((XSD_STRING, NamedNode(f"{RDF}langString")))
+
+
+@lru_cache(maxsize=200_000)
+def as_stored(literal: Literal) -> Literal:
+    """The literal in the form in which a store gives it back: ``"6.0"^^xsd:decimal`` comes back as ``"6"``.
+
+    What is compared with what was read from a store has to be brought into this form first.
+    """
+    if literal.datatype in _AS_WRITTEN:
+        return literal
+    with _SCRATCH_LOCK:
+        _SCRATCH.clear()
+        _SCRATCH.add(Quad(_SCRATCH_NODE, _SCRATCH_NODE, literal))
+        stored = next(_SCRATCH.quads_for_pattern(None, None, None)).object
+    return stored if isinstance(stored, Literal) else literal

@@ -175,3 +175,21 @@ def test_a_law_that_was_broken_is_reported() -> None:
     dataset.commit(Change(added={CHUNKS[0]: TRIPLES[:1]}))
     dataset.store.apply(removed=[quad(TRIPLES[0], DEFAULT_GRAPH)], added=[quad(TRIPLES[1], DEFAULT_GRAPH)])
     assert dataset.violations() == (frozenset(TRIPLES[1:2]), frozenset(TRIPLES[:1]))
+
+
+@pytest.mark.parametrize("value", ['"6.0"^^xsd:decimal', '"01"^^xsd:integer', '"1e1"^^xsd:double'])
+def test_a_graph_projected_again_keeps_literals_that_the_store_writes_otherwise(value: str) -> None:
+    dataset = EvidenceDataset(Store.open(), "https://example.org/kg/")
+    chunk = NamedNode("https://example.org/kg/document/a/chunk/0")
+    text, datatype = value.replace('"', "").split("^^xsd:")
+    triple = Triple(
+        NamedNode("urn:a"),
+        NamedNode("urn:p"),
+        Literal(text, datatype=NamedNode(f"http://www.w3.org/2001/XMLSchema#{datatype}")),
+    )
+    for _ in range(3):
+        dataset.commit(Change(dropped=(chunk,), added={chunk: [triple]}))
+        assert dataset.violations() == (frozenset(), frozenset())
+        assert dataset.store.has(triple)
+    dataset.commit(Change(dropped=(chunk,)))
+    assert len(dataset.store) == 0

@@ -12,7 +12,11 @@ from kgplatform.web.app import create_app
 
 @pytest.mark.parametrize(
     ("pack", "offered", "foreign"),
-    [("travel", "cheapest hotels", "KL1001"), ("airport", "KL1001", "DT2213"), ("academic", "DT2213", "cheapest hotels")],
+    [
+        ("travel", "cheapest hotels", "KL1001"),
+        ("airport", "KL1001", "DT2213"),
+        ("academic", "DT2213", "cheapest hotels"),
+    ],
 )
 def test_the_examples_fit_the_workspace(tmp_path: Path, pack: str, offered: str, foreign: str) -> None:
     with KnowledgeGraph.create(tmp_path / "kg", ontology=[pack]) as kg:

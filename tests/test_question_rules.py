@@ -71,6 +71,28 @@ o:points a owl:DatatypeProperty ; rdfs:label "points"@en, "积分"@zh ; core:uni
 :b2 a o:Book ; rdfs:label "BK202"@en, "灯塔"@zh ; skos:altLabel "Lighthouse"@en ; o:stands :p ; o:follows :b1 .
 :p a o:Shelf ; rdfs:label "Poetry Shelf"@en, "诗歌书架"@zh .
 """
+HARBOURS = f"""{PREFIXES}
+o:Ship a owl:Class ; rdfs:label "ship"@en, "船"@zh . o:Voyage a owl:Class ; rdfs:label "voyage"@en, "航次"@zh .
+o:Line a owl:Class ; rdfs:label "shipping line"@en, "船公司"@zh . o:Pier a owl:Class ; rdfs:label "pier"@en, "码头"@zh .
+o:Bay a owl:Class ; rdfs:label "bay"@en, "海湾"@zh .
+o:lies a owl:ObjectProperty, owl:TransitiveProperty ; rdfs:label "located in"@en, "位于"@zh .
+o:runBy a owl:ObjectProperty ; rdfs:label "run by"@en, "运营"@zh ; skos:altLabel "哪家船公司"@zh .
+o:ship a owl:ObjectProperty ; rdfs:label "ship"@en, "船"@zh ; skos:altLabel "ship registration"@en, "哪艘船"@zh .
+o:registration a owl:DatatypeProperty ; rdfs:label "registration"@en, "注册号"@zh .
+o:number a owl:DatatypeProperty ; rdfs:label "voyage code"@en, "航次编号"@zh .
+:coast a o:Bay ; rdfs:label "Grey Coast"@en, "灰岸"@zh .
+:bay a o:Bay ; rdfs:label "Seal Bay"@en, "海豹湾"@zh ; o:lies :coast .
+:north a o:Pier ; rdfs:label "North Pier"@en, "北码头"@zh ; o:lies :bay ; o:pierCode "NP40" .
+o:pierCode a owl:DatatypeProperty ; rdfs:label "pier code"@en, "码头代码"@zh .
+:south a o:Pier ; rdfs:label "South Pier"@en, "南码头"@zh .
+:blue a o:Line ; rdfs:label "Blue Line"@en, "蓝线"@zh . :red a o:Line ; rdfs:label "Red Line"@en, "红线"@zh .
+:s1 a o:Ship ; rdfs:label "SX-AB" ; o:registration "SX-AB" .
+:s2 a o:Ship ; rdfs:label "SX-CD" ; o:registration "SX-CD" .
+:s3 a o:Ship ; rdfs:label "SX-EF" ; o:registration "SX-EF" .
+:v1 a o:Voyage ; rdfs:label "Morning crossing"@en, "早班"@zh ; o:number "VY7001" ; o:runBy :blue ; o:ship :s1 .
+:v2 a o:Voyage ; rdfs:label "Evening crossing"@en, "晚班"@zh ; o:number "VY7002" ; o:runBy :red ; o:ship :s1 .
+:v3 a o:Voyage ; rdfs:label "Night crossing"@en, "夜班"@zh ; o:number "VY7003" ; o:runBy :red ; o:ship :s2 .
+"""
 
 
 class Asked:
@@ -107,6 +129,11 @@ def geology() -> Asked:
 @pytest.fixture(scope="module")
 def library() -> Asked:
     return Asked(LIBRARY)
+
+
+@pytest.fixture(scope="module")
+def harbours() -> Asked:
+    return Asked(HARBOURS)
 
 
 @pytest.mark.parametrize(
@@ -258,3 +285,56 @@ def test_joined_ranked_and_searched_names(geology: Asked, question: str, values:
 def test_what_is_said_of_two_names_is_told_of_each(geology: Asked) -> None:
     assert set(geology("What is the depth of Pebble One and Pebble Two?").values) == {"12", "40"}
     assert set(geology("卵石一号和卵石二号的深度是多少？").values) == {"12", "40"}
+
+
+@pytest.mark.parametrize(
+    ("question", "values"),
+    [
+        ("Where is North Pier?", ("Seal Bay",)),
+        ("Where is North Pier located?", ("Seal Bay",)),
+        ("北码头在哪里？", ("海豹湾",)),
+        ("北码头在哪儿?", ("海豹湾",)),
+        ("Where is NP40?", ("Seal Bay",)),
+        ("NP40在哪里？", ("海豹湾",)),
+    ],
+)
+def test_where_a_thing_is_asks_for_its_place_itself(harbours: Asked, question: str, values: tuple[str, ...]) -> None:
+    answer = harbours(question)
+    assert answer.values == values
+    assert answer.confidence >= 0.75
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Where is South Pier?", "The graph does not say."),
+        ("南码头在哪里？", "图谱中没有相关信息。"),
+        ("Where is the Blue Line?", "The graph does not say."),
+        ("Where is VY7001?", "The graph does not say."),
+    ],
+)
+def test_where_without_a_place_is_not_said_by_the_graph(harbours: Asked, question: str, text: str) -> None:
+    answer = harbours(question)
+    assert answer.verdict is Verdict.UNANSWERABLE
+    assert answer.text.startswith(text)
+
+
+def test_where_in_a_graph_without_places_is_not_said_by_the_graph(music: Asked) -> None:
+    assert music("Where is Harbour Suite?").text.startswith("The graph does not say.")
+    assert music("港湾组曲在哪里？").text.startswith("图谱中没有相关信息。")
+
+
+@pytest.mark.parametrize(
+    ("question", "values"),
+    [
+        ("哪家船公司运营 VY7001？", {"蓝线"}),
+        ("哪个船公司运营 VY7002?", {"红线"}),
+        ("Which shipping line runs VY7001?", {"Blue Line"}),
+        ("Which ship has the registration SX-AB?", {"SX-AB"}),
+        ("Which ship has the registration SX-EF?", {"SX-EF"}),
+        ("哪艘船的注册号是 SX-AB？", {"SX-AB"}),
+        ("注册号为SX-EF的船是哪艘？", {"SX-EF"}),
+    ],
+)
+def test_which_asks_for_the_class_after_it(harbours: Asked, question: str, values: set[str]) -> None:
+    assert set(harbours(question).values) == values

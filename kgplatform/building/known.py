@@ -74,5 +74,7 @@ def entity_index(
 
 
 def _types(dataset: EvidenceDataset, subject: NamedNode, ontology: Ontology) -> list[NamedNode]:
-    found = (quad.object for quad in dataset.store.quads(subject, TYPE))
+    """The classes that something other than inference gives it: who is who must not depend on conclusions."""
+    apart = (DEFAULT_GRAPH, dataset.inferred)
+    found = (quad.object for quad in dataset.store.quads(subject, TYPE) if quad.graph_name not in apart)
     return sorted({t for t in found if isinstance(t, NamedNode) and t in ontology.classes}, key=lambda t: t.value)

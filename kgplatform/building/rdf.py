@@ -94,7 +94,7 @@ def load_rdf(
             else:
                 plain.append(item.triple)
         dataset.commit(Change(added=named))
-        dataset.state(triple for triple in plain if not dataset.evidence_graphs(triple))
+        dataset.state(t for t in plain if not any(g != dataset.inferred for g in dataset.evidence_graphs(t)))
         new = len(dataset.store) - before
     return LoadReport(str(path), len(quads), new, _rewritten(quads))
 

@@ -109,8 +109,8 @@ def _making(verbs: _Verbs) -> None:
     documents.add_argument("name", nargs="?", help="path, title, hash or IRI of a document")
     _formatted(documents, "text", "json")
 
-    build = _verb(verbs, "build", "link names and index passages from what was read")
-    build.add_argument("--only", choices=("link", "index"), metavar="STAGE", help="link or index")
+    build = _verb(verbs, "build", "link names, draw conclusions and index passages from what was read")
+    build.add_argument("--only", choices=("link", "infer", "index"), metavar="STAGE", help="link, infer or index")
 
 
 def _reading(verbs: _Verbs) -> None:
@@ -145,9 +145,32 @@ def _asking(verbs: _Verbs) -> None:
     search.add_argument("-k", type=int, default=10, metavar="N", help="how many (default: 10)")
     _formatted(search, "text", "json")
 
+    why = _verb(verbs, "why", "why a statement holds: its passages, or the premises it follows from")
+    for name in ("subject", "predicate", "object"):
+        why.add_argument(name, metavar=name.upper(), help="a name, a name with prefix, or an IRI")
+    _formatted(why, "text", "json")
+
+    _checking(verbs)
+
     show = _verb(verbs, "show", "what the graph says about one thing")
     show.add_argument("name", metavar="IRI|NAME")
     _formatted(show, "text", "json", "turtle")
+
+
+def _checking(verbs: _Verbs) -> None:
+    check = _verb(verbs, "check", "hold the graph against its ontology, its shapes and its evidence")
+    check.add_argument("--fix", action="store_true", help="repair what is safe first, and say what was done")
+    check.add_argument(
+        "--shapes", action="append", default=[], type=Path, metavar="FILE", help="SHACL shapes of one's own; repeatable"
+    )
+    check.add_argument("--document", metavar="NAME", help="only what this document speaks of")
+    _formatted(check, "table", "json", "turtle")
+
+    ontology = _verb(verbs, "ontology", "show, check, compare or draft ontologies")
+    ontology.add_argument("action", nargs="?", default="tree", choices=("tree", "check", "diff", "draft"))
+    ontology.add_argument("files", nargs="*", metavar="FILE", help="ontologies; for draft RDF or a table")
+    ontology.add_argument("--iri", metavar="IRI", help="what a drafted ontology is called")
+    _formatted(ontology, "text", "json")
 
 
 def _running(verbs: _Verbs) -> None:

@@ -151,7 +151,9 @@ def _show_document(kg: KnowledgeGraph, record: DocumentRecord, format_: str) -> 
 
 
 def build(given: argparse.Namespace) -> int:
-    """Links and indexes."""
+    """Links, infers and indexes."""
+    from kgplatform.cli.reasons import print_inferred
+
     with KnowledgeGraph.open(given.workspace) as kg:
         report = kg.build(given.only)
         if report.linked is not None:
@@ -159,6 +161,8 @@ def build(given: argparse.Namespace) -> int:
             output.say(
                 f"{linked.names} names of {linked.entities} entities, {linked.reprojected} documents brought in line"
             )
+        if report.inferred is not None:
+            print_inferred(report.inferred, kg.store.prefixes)
         if report.indexed is not None:
             output.say(f"{report.indexed} passages indexed")
     return _DONE
@@ -278,6 +282,38 @@ def show(given: argparse.Namespace) -> int:
         else:
             print_view(view)
     return _DONE
+
+
+def why(given: argparse.Namespace) -> int:
+    """Says why a statement holds."""
+    from kgplatform.cli.reasons import explanation_json, print_explanation
+    from kgplatform.describing import Labels
+
+    with KnowledgeGraph.open(given.workspace) as kg:
+        found = kg.why(given.subject, given.predicate, given.object)
+        if given.format == "json":
+            output.as_json(explanation_json(found))
+        else:
+            print_explanation(found, Labels(kg.dataset, kg.ontology, "en"))
+    return _DONE
+
+
+def check(given: argparse.Namespace) -> int:
+    """Holds the graph against ontology, shapes and evidence; 1 if there are violations."""
+    from kgplatform.cli.checks import print_report
+    from kgplatform.describing import Labels
+
+    with KnowledgeGraph.open(given.workspace) as kg:
+        report = kg.check(given.document, shapes=given.shapes, fix=given.fix)
+        print_report(report, Labels(kg.dataset, kg.ontology, "en"), given.format)
+    return _SHORT if report.violations else _DONE
+
+
+def ontology(given: argparse.Namespace) -> int:
+    """Shows, checks, compares or drafts ontologies."""
+    from kgplatform.cli.ontologies import run
+
+    return run(given)
 
 
 def serve(given: argparse.Namespace) -> int:

@@ -27,6 +27,11 @@ class EvidenceFinder:
         except NotFoundError:
             return None
 
+    def passage(self, iri: NamedNode, score: float) -> Evidence:
+        """A whole chunk, as the passage that a search found."""
+        chunk, document = self._registry.chunk(iri)
+        return _evidence(iri, document, chunk.start, chunk.end, score)
+
     def _in_chunk(self, triple: Triple, graph: NamedNode) -> Evidence | None:
         chunk, document = self._registry.chunk(graph)
         extraction = self._registry.extraction(graph)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform.documents.registry import LinkedEntity, Linking
-from kgplatform.store import literal
+from kgplatform.store import as_stored, literal
 from kgplatform.text import has_han, normalise
 from kgplatform.types import Chunk, Claim, Document, Extraction, Mention
 from kgplatform.vocab import (
@@ -42,7 +42,7 @@ class Projection:
     def triple(self, claim: Claim) -> Triple | None:
         """The statement of a claim; None where it says that an entity is related to itself."""
         subject = self.entity(claim.subject)
-        object_ = self.entity(claim.object) if isinstance(claim.object, Mention) else claim.object
+        object_ = self.entity(claim.object) if isinstance(claim.object, Mention) else as_stored(claim.object)
         return None if subject == object_ else Triple(subject, claim.predicate, object_)
 
     def triples(self, extraction: Extraction) -> list[Triple]:

@@ -307,6 +307,8 @@ class _Asking:
         if unclear is not None:
             return unclear
         tokens = reading.uncovered()
+        if reading.mentions and not tokens:
+            return self._unanswerable(words["nothing"], None, ())
         said_ = words["unlinked"].format(words=", ".join(tokens[:6]) or self._text[:60])
         return self._unanswerable(said_ + self._near(tokens), None, tokens)
 

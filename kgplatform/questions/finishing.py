@@ -21,6 +21,7 @@ from kgplatform.questions.restricting import distinct_pair, searched_names, topp
 from kgplatform.questions.wording import ADJECTIVES, SUPERLATIVES
 from kgplatform.questions.work import (
     Work,
+    asks,
     by_distance,
     dangling,
     first_from,
@@ -180,6 +181,8 @@ class Finisher:
         values = {link.object for link in graph.around(index) if link.subject == index and link.place == node.place}
         if node.open and any(not graph.nodes[i].terms and graph.nodes[i].place == node.place for i in values):
             score -= 0.3  # the words name the value, not what has it
+        if any(link.object == index and asks(link.place, reading) for link in graph.around(index)):
+            score += 1.0
         first = mentions[node.place].first if 0 <= node.place < len(mentions) else 99
         free_places = sorted({n.place for n in graph.nodes if not n.terms})
         firsts = sorted({mentions[n.place].first for n in graph.nodes if not n.terms and 0 <= n.place < len(mentions)})

@@ -24,7 +24,8 @@ from kgplatform.vocab import words_of_iri
 
 MAX_TOKENS = 300
 _LONGEST_NAME = 16
-_TOKEN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|\d+(?:\.\d+)?|[^\W\d_]+", re.UNICODE)
+_HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_TOKEN = re.compile(rf"[{_HAN}]|\d+(?:\.\d+)?|[^\W\d_{_HAN}]+", re.UNICODE)
 _CODE = re.compile(r"[^\W_]{1,12}", re.UNICODE)
 _LETTER = re.compile(r"[A-Za-z]")
 _DIGIT = re.compile(r"\d")
@@ -35,6 +36,8 @@ _CODE_LENGTH = 24
 _ASKING = frozenset(
     ("most", "least", "fewest", "more", "less", "than", "many", "much", "each", "every", "per", "not", "no", "average")
 )
+_VERBS = frozenset(("has", "have", "had"))
+"""Words that part a thing from what is said of it: "which X has the Y" is no "X Y"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +246,7 @@ class NameIndex:
         inside = [token.text.casefold() for token in tokens[first:last]]
         ends = (inside[0], inside[-1])
         padded = any(end in HAN_FUNCTION or stem(end) in FUNCTION_STEMS for end in ends)
-        if not padded and not any(word in _ASKING for word in inside):
+        if not padded and not any(word in _ASKING or word in _VERBS for word in inside):
             return False
         phrase = tuple(parts(text[tokens[first].start : tokens[last - 1].end]))
         return phrase not in self.forms and phrase not in senses()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from pyoxigraph import NamedNode
 
@@ -20,7 +21,9 @@ from kgplatform.questions.measures import Measures
 from kgplatform.questions.mentions import Reading, read
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.paths import PathFinder
+from kgplatform.questions.placing import placed
 from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.simplifying import simplified
 from kgplatform.questions.unlinked import dropped
 from kgplatform.questions.verbal import Verbaliser
 from kgplatform.types import Solutions
@@ -90,7 +93,9 @@ class BuiltinTranslator:
     def candidates(self, reading: Reading) -> list[Candidate]:
         """The query graphs a question may mean, best first, without running any."""
         found: dict[QueryGraph, Candidate] = {}
-        for draft in self._assembler.drafts(reading)[:10]:
+        schema = self._names.schema
+        drafts = [simplified(draft, reading, schema) for draft in self._assembler.drafts(reading)[:10]]
+        for draft in chain.from_iterable(placed(draft, reading, self._names) for draft in drafts):
             for candidate in self._finisher.candidates(draft, reading):
                 known = found.get(candidate.graph)
                 if known is None or known.score < candidate.score:

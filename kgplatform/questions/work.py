@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from pyoxigraph import NamedNode
 
 from kgplatform.questions.graphs import Best, Link, Node, QueryGraph
 from kgplatform.questions.mentions import Reading
+
+_ASKING = re.compile(r"\b(?:which|what)\b|哪|什么", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,15 @@ class Work:
 def mention_place(reading: Reading, token: int) -> int:
     """The first mention at or after a token, as its number."""
     return next((n for n, m in enumerate(reading.mentions) if m.first >= token), len(reading.mentions))
+
+
+def asks(place: int, reading: Reading) -> bool:
+    """Whether a mention is itself a question ("which airline", as a name of a property): it asks for the value."""
+    if not 0 <= place < len(reading.mentions):
+        return False
+    mention = reading.mentions[place]
+    said = reading.text[reading.tokens[mention.first].start : reading.tokens[mention.last - 1].end]
+    return _ASKING.search(said) is not None
 
 
 def by_distance(graph: QueryGraph, place: int) -> list[int]:

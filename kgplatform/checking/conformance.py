@@ -1,0 +1,201 @@
+"""Whether data keeps to its ontology: domain, range, datatype, form, functional properties, disjoint classes.
+
+An ontology speaks of an open world: a thing that is only known to be of a class *above* the domain may well be in it.
+Such a statement is a warning; one about a thing whose classes all lie elsewhere is a violation. A thing without any
+class is left to the check of what is unreachable. Several domains or ranges count as a union, as everywhere in the
+platform (`kgplatform.ontology`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from pyoxigraph import Literal, NamedNode, Triple
+
+from kgplatform.checking.findings import Finding, Kind, Severity
+from kgplatform.checking.literals import is_of, is_well_formed, value_of
+from kgplatform.checking.scope import Instances, Scope, statements_about
+from kgplatform.checking.vocabulary import Vocabulary
+from kgplatform.ontology import OntologyProperty
+from kgplatform.vocab import OWL, SAME_AS, TYPE, local_name
+
+_THING = NamedNode(f"{OWL}Thing")
+_INDIVIDUAL = NamedNode(f"{OWL}NamedIndividual")
+
+
+def conformance(instances: Instances, scope: Scope, vocabulary: Vocabulary) -> Iterator[Finding]:
+    """The findings about the things of the scope."""
+    check = _Conformance(instances, vocabulary)
+    for subject, statements in statements_about(instances, scope):
+        yield from check.thing(subject, statements)
+
+
+class _Conformance:
+    def __init__(self, instances: Instances, vocabulary: Vocabulary) -> None:
+        self._instances = instances
+        self._vocabulary = vocabulary
+        self._ontology = vocabulary.ontology
+
+    def thing(self, subject: NamedNode, statements: Sequence[Triple]) -> Iterator[Finding]:
+        types = self._instances.types(subject) - {_THING, _INDIVIDUAL}
+        known = frozenset(item for item in types if item in self._ontology.classes)
+        by_predicate: dict[NamedNode, list[Triple]] = defaultdict(list)
+        for triple in statements:
+            by_predicate[triple.predicate].append(triple)
+        yield from self._classes(subject, types, by_predicate.pop(TYPE, []))
+        for predicate, triples in by_predicate.items():
+            term = self._vocabulary.property(predicate)
+            if term is None:
+                yield from self._unknown_property(predicate, triples)
+                continue
+            yield from self._domain(term, known, triples)
+            for triple in triples:
+                yield from self._value(term, triple)
+            if term.functional and len(triples) > 1:
+                yield from self._functional(term, triples)
+
+    def _classes(
+        self, subject: NamedNode, types: frozenset[NamedNode], statements: Sequence[Triple]
+    ) -> Iterator[Finding]:
+        pair = self._vocabulary.disjoint(types)
+        if pair:
+            labels = [self._label(item) for item in pair]
+            at_fault = tuple(triple for triple in statements if triple.object in pair)
+            yield Finding(
+                Kind.DISJOINT, Severity.VIOLATION, subject,
+                f"is both {_a(labels[0])} and {_a(labels[1])}, and nothing can be both",
+                path=TYPE, value=pair[1], statements=at_fault,
+            )  # fmt: skip
+        for triple in statements:
+            type_ = triple.object
+            if isinstance(type_, NamedNode) and type_ in types and not self._vocabulary.knows(type_, "class"):
+                yield self._unknown(Kind.UNKNOWN_CLASS, type_, "class", triple)
+
+    def _unknown_property(self, predicate: NamedNode, triples: Sequence[Triple]) -> Iterator[Finding]:
+        if not self._vocabulary.knows(predicate, "property"):
+            yield self._unknown(Kind.UNKNOWN_PROPERTY, predicate, "property", *triples)
+
+    def _unknown(self, kind: Kind, term: NamedNode, what: str, *triples: Triple) -> Finding:
+        own = self._vocabulary.is_own(term)
+        near = self._vocabulary.nearest(term, what)
+        return Finding(
+            kind, Severity.VIOLATION if own else Severity.WARNING, triples[0].subject,
+            f"the ontology declares no {what} {term.value}{near}",
+            path=triples[0].predicate, value=triples[0].object, statements=triples,
+        )  # fmt: skip
+
+    def _domain(
+        self, term: OntologyProperty, known: frozenset[NamedNode], triples: Sequence[Triple]
+    ) -> Iterator[Finding]:
+        severity = self._fit(known, term.domains)
+        if severity is not None:
+            wanted, found = self._labels(term.domains), self._labels(sorted(known, key=str))
+            yield Finding(
+                Kind.DOMAIN, severity, triples[0].subject,
+                f"{self._label(term.iri)!r} is said of {wanted}, but this is {found}",
+                path=term.iri, value=triples[0].object, statements=tuple(triples),
+            )  # fmt: skip
+
+    def _fit(self, known: frozenset[NamedNode], wanted: Sequence[NamedNode]) -> Severity | None:
+        """None if one of the classes is wanted; a warning if one lies above; a violation if all lie elsewhere."""
+        if not known or not wanted or any(self._ontology.is_a(item, wanted) for item in known):
+            return None
+        if not any(item in self._ontology.classes for item in wanted):
+            return None  # only foreign classes are meant, of which nothing is known
+        return Severity.WARNING if any(self._ontology.fits(item, wanted) for item in known) else Severity.VIOLATION
+
+    def _value(self, term: OntologyProperty, triple: Triple) -> Iterator[Finding]:
+        value = triple.object
+        if term.is_object:
+            yield from self._thing_value(term, triple)
+        elif not isinstance(value, Literal):
+            yield _at(Kind.DATATYPE, triple, f"{self._label(term.iri)!r} takes a value, not a thing")
+        else:
+            yield from self._literal(term, triple, value)
+
+    def _thing_value(self, term: OntologyProperty, triple: Triple) -> Iterator[Finding]:
+        value = triple.object
+        if isinstance(value, Literal):
+            yield _at(Kind.RANGE, triple, f"{self._label(term.iri)!r} leads to a thing, not to the text {_cut(value)}")
+        elif isinstance(value, NamedNode):
+            types = self._instances.types(value)
+            known = frozenset(item for item in types if item in self._ontology.classes)
+            severity = self._fit(known, term.ranges)
+            if severity is not None:
+                wanted, found = self._labels(term.ranges), self._labels(sorted(known, key=str))
+                message = f"{self._label(term.iri)!r} leads to {wanted}, but {local_name(value.value)} is {found}"
+                yield _at(Kind.RANGE, triple, message, severity)
+
+    def _literal(self, term: OntologyProperty, triple: Triple, value: Literal) -> Iterator[Finding]:
+        label, wanted = self._label(term.iri), " or ".join(local_name(item.value) for item in term.ranges)
+        if term.ranges and not is_of(value, term.ranges):
+            found = local_name(value.datatype.value)
+            yield _at(Kind.DATATYPE, triple, f"{label!r} takes {wanted}, and {_cut(value)} is {found}")
+        elif not is_well_formed(value):
+            found = local_name(value.datatype.value)
+            yield _at(Kind.DATATYPE, triple, f"{_cut(value)} is not written as {found} is")
+        elif term.pattern and (form := _compiled(term.pattern)) and form.fullmatch(value.value) is None:
+            yield _at(Kind.PATTERN, triple, f"{_cut(value)} is not written as values of {label!r} are: {term.pattern}")
+
+    def _functional(self, term: OntologyProperty, triples: Sequence[Triple]) -> Iterator[Finding]:
+        """More than one value; in several languages a text is one value, and linked things are one thing."""
+        distinct: dict[object, Triple] = {}
+        for triple in sorted(triples, key=str):
+            language = triple.object.language if isinstance(triple.object, Literal) else None
+            distinct.setdefault((value_of(triple.object), language), triple)
+        values = list(distinct.values())
+        clashing = [t for t in values[1:] if self._clash(values[0], t)]
+        if clashing:
+            shown = ", ".join(_cut(t.object) for t in (values[0], *clashing)[:4])
+            yield Finding(
+                Kind.FUNCTIONAL, Severity.VIOLATION, triples[0].subject,
+                f"{self._label(term.iri)!r} has one value, and here are {len(clashing) + 1}: {shown}",
+                path=term.iri, statements=(values[0], *clashing),
+            )  # fmt: skip
+
+    def _clash(self, first: Triple, other: Triple) -> bool:
+        a, b = first.object, other.object
+        if isinstance(a, Literal) and isinstance(b, Literal):
+            return a.language == b.language
+        if isinstance(a, NamedNode) and isinstance(b, NamedNode):
+            return not (self._instances.first(a, SAME_AS, b) or self._instances.first(b, SAME_AS, a))
+        return True
+
+    def _label(self, iri: NamedNode) -> str:
+        return self._ontology.label(iri)
+
+    def _labels(self, iris: Sequence[NamedNode]) -> str:
+        shown = [_a(self._label(iri)) for iri in iris[:4]]
+        return " or ".join(shown) + (" or others" if len(iris) > 4 else "")
+
+
+def _at(kind: Kind, triple: Triple, message: str, severity: Severity = Severity.VIOLATION) -> Finding:
+    return Finding(
+        kind, severity, triple.subject, message, path=triple.predicate, value=triple.object, statements=(triple,)
+    )
+
+
+def _a(label: str) -> str:
+    """The label with its article, where it takes one."""
+    if not label[:1].isascii():
+        return label
+    return f"an {label}" if label[:1].casefold() in "aeiou" else f"a {label}"
+
+
+def _cut(term: object) -> str:
+    text = " ".join(str(getattr(term, "value", term)).split())
+    if isinstance(term, NamedNode):
+        return local_name(term.value)
+    return repr(text if len(text) <= 60 else f"{text[:59]}…")
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    """The pattern; None for one that is no regular expression, which `ontology check` reports."""
+    try:
+        return re.compile(pattern)
+    except re.error:
+        return None

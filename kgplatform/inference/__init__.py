@@ -1,0 +1,27 @@
+"""Inference: what follows from the statements by the axioms of the ontology, written to ``graph/inferred``.
+
+The axioms become rules over single predicates (`kgplatform.inference.rules`): the part of OWL 2 RL that the
+ontologies use. Two evaluators apply the same rules, and tests hold them to the same result:
+
+- `kgplatform.inference.scratch` computes everything anew, by SPARQL that is compiled from the rules, one predicate at
+  a time, in a store in memory; transitive properties become property paths.
+- `kgplatform.inference.change` brings conclusions in line with statements that came and went, by looking at these
+  and at what hangs on them (delete and rederive).
+
+Why not a ready OWL 2 RL engine. Measured on a seven-level tree of 100,000 places (``benchmarks/inference.py``):
+owlrl needs minutes; reasonable, written in Rust, needs about as long as the rules compiled to SPARQL but four times
+their memory, concludes about the axioms themselves as much as about the data, takes no statement back, and does not
+say why it concluded something. The work is done by Oxigraph's SPARQL either way; what is our own is the translation
+of axioms into rules and the book-keeping of changes.
+
+Specification: OWL 2 Web Ontology Language Profiles (https://www.w3.org/TR/owl2-profiles/), §4.3; each rule
+names the one it comes from. Left out on purpose: rules whose conclusions are equalities guessed from functional
+properties and keys (such values are reported by `kgplatform.inference.findings`), reflexive properties (not in the
+profile), and everything about the ontology's own terms.
+"""
+
+from kgplatform.inference.explaining import Explanation, why
+from kgplatform.inference.findings import Finding
+from kgplatform.inference.rules import Rule, RuleKind, RuleSet, rules_of
+
+__all__ = ["Explanation", "Finding", "Rule", "RuleKind", "RuleSet", "rules_of", "why"]

@@ -1,0 +1,1 @@
+"""Ontologies as one works on them: shown as a tree, checked, compared, drafted from data."""
