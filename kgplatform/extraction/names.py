@@ -32,6 +32,7 @@ _ALSO = re.compile(
     r",?\s?(?:\(?(?:a\.?k\.?a\.?|also (?:known as|called)|or simply)\s|[，,]?(?:又|也|俗)[名称叫作]{1,2}|[，,]?简称)"
     r"[“\"「]?([A-Z][\w'’-]*(?:[ ][A-Z][\w'’-]*){0,5}|[\u4e00-\u9fff]{2,8}?(?=[，。,.、；;”」)）]))"
 )
+_TRAILING_JOIN = re.compile(r"(?:[\s,;]+|\s+(?:and|or|och|&))+$", re.IGNORECASE)
 _TITLE_MARKS = re.compile(r"《([^《》\n]{2,160})》")
 _LEADING_WORDS = (
     "the a an this that these those in on at from to of by for with and or but as if when while where after before its "
@@ -169,7 +170,7 @@ class NameFinder:
             return ""
         match = _TITLE.match(self.text, position + 1)
         if match and match.group().split()[0].casefold() not in FUNCTION_WORDS:
-            return match.group().rstrip(".")
+            return self._before_next_code(match.group()).rstrip(".")
         title = ""
         for item in self._tokens_from(position + 1):
             ends = item.tag.startswith("v") and item.tag != "vn" and (len(item.text) > 1 or item.text in "是讲有为")
@@ -177,6 +178,14 @@ class NameFinder:
                 break
             title += item.text
         return title.rstrip("和与及或")
+
+    def _before_next_code(self, title: str) -> str:
+        """The title up to another code: "Algebra and Geometry" of "Algebra and Geometry and SF1625 Calculus"."""
+        for _class, _term, pattern in self.lexicon.keys:
+            following = next((code for code in pattern.finditer(title) if _DIGIT_AND_LETTER.search(code.group())), None)
+            if following is not None:
+                title = _TRAILING_JOIN.sub("", title[: following.start()])
+        return title
 
     def tokens_in(self, start: int, end: int) -> list[Token]:
         """The Chinese words that lie in the stretch."""
