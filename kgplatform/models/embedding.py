@@ -33,16 +33,15 @@ CARRIED_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4f
 
 _CARRIED_NAMES = frozenset({"default", CARRIED, f"sentence-transformers/{CARRIED}"})
 _CARRIED_DIMENSIONS = 384
-_FEW = 8
 
 
 class SentenceTransformersEmbedder:
     """A sentence-transformers model on this machine, loaded when it first has to embed something (about 4 s).
 
     ``name`` is ``default``, the folder of a model, or a name of the Hugging Face hub: then the model must be in
-    the local cache already, unless ``allow_download``. ``threads=None`` uses one for few texts (with more, a
-    single query takes longer on a busy machine) and torch's own number for many. Safe to use from several
-    threads; they take turns.
+    the local cache already, unless ``allow_download``. ``threads`` is 1 unless told otherwise: two gain a third on an
+    idle machine and cost three times as much on a busy one, where they wait for each other (measured on 2 cores).
+    Safe to use from several threads; they take turns.
 
     ``languages`` holds the languages that the model knows, empty for any.
     """
@@ -63,7 +62,6 @@ class SentenceTransformersEmbedder:
         self.batch_size = batch_size
         self.allow_download = allow_download
         self._model: SentenceTransformer | None = None
-        self._threads_for_many = 1
         self._lock = threading.Lock()
 
     @property
@@ -88,7 +86,7 @@ class SentenceTransformersEmbedder:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         with self._lock:
             model = self._loaded()
-            self._set_threads(len(texts))
+            self._set_threads()
             # encode() itself sorts by length, so that a batch holds little padding
             vectors = model.encode(
                 list(texts), batch_size=self.batch_size, show_progress_bar=False, convert_to_numpy=True
@@ -99,7 +97,7 @@ class SentenceTransformersEmbedder:
         if self._model is None:
             path = str(carried_path()) if self.name == CARRIED else self.name
             try:
-                self._model, self._threads_for_many = _load(path, allow_download=self.allow_download)
+                self._model = _load(path, allow_download=self.allow_download)
             except (OSError, ValueError, KeyError, ImportError) as error:
                 raise ModelUnavailableError(self._reason(error), model=self.name) from error
         return self._model
@@ -113,10 +111,10 @@ class SentenceTransformersEmbedder:
         way_out = "check the name and the network" if self.allow_download else "give its folder, or use 'default'"
         return f"embedding model {self.name!r} is not on this machine; {way_out}"
 
-    def _set_threads(self, texts: int) -> None:
+    def _set_threads(self) -> None:
         import torch
 
-        torch.set_num_threads(self.threads or (1 if texts < _FEW else self._threads_for_many))
+        torch.set_num_threads(self.threads or 1)
 
 
 class OpenAIEmbedder:
@@ -231,8 +229,8 @@ def unit_length(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(result, dtype=np.float32)
 
 
-def _load(path: str, *, allow_download: bool) -> tuple[SentenceTransformer, int]:
-    """The model, and torch's own number of threads."""
+def _load(path: str, *, allow_download: bool) -> SentenceTransformer:
+    """The model in the folder or of the name."""
     if not allow_download:
         # without it, a name that is not known here costs over a minute of connection attempts
         os.environ["HF_HUB_OFFLINE"] = "1"
@@ -245,10 +243,9 @@ def _load(path: str, *, allow_download: bool) -> tuple[SentenceTransformer, int]
     # without them it is slower.
     capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
     fast = bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
-    model = SentenceTransformer(
+    return SentenceTransformer(
         path,
         device="cpu",
         local_files_only=not allow_download,
         model_kwargs={"dtype": torch.bfloat16 if fast else torch.float32},
     )
-    return model, int(torch.get_num_threads())
