@@ -65,7 +65,7 @@ class InferenceSettings:
     enabled: bool = False
     domain_range: bool = False
     alignments: bool = False
-    max_statements: int = 5_000_000
+    max_statements: int = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
