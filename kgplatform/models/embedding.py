@@ -33,15 +33,16 @@ CARRIED_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4f
 
 _CARRIED_NAMES = frozenset({"default", CARRIED, f"sentence-transformers/{CARRIED}"})
 _CARRIED_DIMENSIONS = 384
+_FEW = 8
 
 
 class SentenceTransformersEmbedder:
     """A sentence-transformers model on this machine, loaded when it first has to embed something (about 4 s).
 
     ``name`` is ``default``, the folder of a model, or a name of the Hugging Face hub: then the model must be in
-    the local cache already, unless ``allow_download``. ``threads`` is 1 unless told otherwise: two gain a third on an
-    idle machine and cost three times as much on a busy one, where they wait for each other (measured on 2 cores).
-    Safe to use from several threads; they take turns.
+    the local cache already, unless ``allow_download``. ``threads=None`` uses one for few texts, and for many on a busy
+    machine, where two wait for each other and take three times as long (measured on 2 cores). Safe to use from
+    several threads; they take turns.
 
     ``languages`` holds the languages that the model knows, empty for any.
     """
@@ -86,7 +87,7 @@ class SentenceTransformersEmbedder:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         with self._lock:
             model = self._loaded()
-            self._set_threads()
+            self._set_threads(len(texts))
             # encode() itself sorts by length, so that a batch holds little padding
             vectors = model.encode(
                 list(texts), batch_size=self.batch_size, show_progress_bar=False, convert_to_numpy=True
@@ -111,10 +112,17 @@ class SentenceTransformersEmbedder:
         way_out = "check the name and the network" if self.allow_download else "give its folder, or use 'default'"
         return f"embedding model {self.name!r} is not on this machine; {way_out}"
 
-    def _set_threads(self) -> None:
+    def _set_threads(self, texts: int) -> None:
         import torch
 
-        torch.set_num_threads(self.threads or 1)
+        torch.set_num_threads(self.threads or (1 if texts < _FEW else _idle_cores()))
+
+
+def _idle_cores() -> int:
+    """How many cores this process may use without waiting for others, by the load of the last minute; at least 1."""
+    cores = os.cpu_count() or 1
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else cores
+    return cores if load < cores - 0.4 else 1
 
 
 class OpenAIEmbedder:
