@@ -61,7 +61,8 @@ clean: ## takes away what the other targets made, .venv included
 # The stamp is touched last: a set-up that was interrupted is taken up again by the next run. PyTorch is named in the
 # first command because, left to a dependency, pip takes the newest build, which brings several GB for graphics cards;
 # at the pinned version it prefers the CPU build wherever pip is offered one. The package itself comes last, so that the
-# pinned hatchling builds it.
+# pinned hatchling builds it. morph-kgc asks for older releases of rdflib and pyoxigraph than the rest works with, though
+# it runs on these; what it really needs is among our own dependencies.
 $(STAMP): pyproject.toml constraints.txt
 	@command -v "$(PYTHON)" >/dev/null || \
 		{ echo "kgplatform needs Python 3.11 or later; there is no $(PYTHON). Name one: make PYTHON=/path/to/python3.12" >&2; exit 1; }
@@ -74,4 +75,5 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(INSTALL) torch==$$(sed -n 's/^torch==//p' constraints.txt) --group dev
 	@echo "  2/2 kgplatform with its other dependencies" >&2
 	@$(INSTALL) --no-build-isolation --editable .
+	@$(INSTALL) --no-deps morph-kgc
 	@touch $@

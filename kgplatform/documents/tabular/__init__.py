@@ -1,0 +1,1 @@
+"""Tables of every kind, read row by row: CSV, TSV, JSON, spreadsheets, Parquet, SQLite."""
