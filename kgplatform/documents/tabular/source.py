@@ -12,8 +12,11 @@ Cell = str | None
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """One row. ``number`` is what a reader of the source would count: the line of a CSV file, the row of a sheet, the
-    record of JSON, Parquet or a database, from 1. There are exactly as many cells as columns."""
+    """One row, with exactly as many cells as the table has columns.
+
+    ``number`` is what a reader of the source would count, from 1: the line of a CSV file, the row of a sheet, the
+    record of JSON, Parquet or a database.
+    """
 
     number: int
     cells: tuple[Cell, ...]
