@@ -70,7 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"kgplatform {__version__}")
     verbs: _Verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
-    for declare in (_making, _reading, _asking, _running):
+    for declare in (_making, _reading, _asking, _measuring, _running):
         declare(verbs)
     return parser
 
@@ -171,6 +171,14 @@ def _checking(verbs: _Verbs) -> None:
     ontology.add_argument("files", nargs="*", metavar="FILE", help="ontologies; for draft RDF or a table")
     ontology.add_argument("--iri", metavar="IRI", help="what a drafted ontology is called")
     _formatted(ontology, "text", "json")
+
+
+def _measuring(verbs: _Verbs) -> None:
+    evaluate = _verb(verbs, "evaluate", "ask gold questions and measure the answers")
+    evaluate.add_argument("study", choices=("questions",), metavar="STUDY", help="questions")
+    evaluate.add_argument("file", type=Path, metavar="FILE", help="gold questions, as JSON Lines")
+    evaluate.add_argument("--output", type=Path, metavar="FILE", help="write each result here, as JSON Lines")
+    _formatted(evaluate, "text", "json")
 
 
 def _running(verbs: _Verbs) -> None:

@@ -210,6 +210,13 @@ def ask(given: argparse.Namespace) -> int:
     return _DONE if answer.verdict.value == "answered" else _SHORT
 
 
+def evaluate(given: argparse.Namespace) -> int:
+    """Asks gold questions and shows how many were answered rightly."""
+    from kgplatform.cli import evaluations
+
+    return evaluations.run(given)
+
+
 def query(given: argparse.Namespace) -> int:
     """Runs a SPARQL query and prints rows or a graph."""
     from kgplatform.lexing import scan

@@ -1,0 +1,158 @@
+"""``evaluate``: gold questions asked, results written, the numbers shown."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from kgplatform.cli import output
+from kgplatform.errors import ReadError
+from kgplatform.evaluation.calibration import Bin
+from kgplatform.evaluation.gold import read_gold
+from kgplatform.evaluation.questions import AskedQuestion, QuestionReport, ask_all, report
+from kgplatform.evaluation.statistics import Estimate
+from kgplatform.graph import KnowledgeGraph
+
+
+def run(given: argparse.Namespace) -> int:
+    """Asks the questions of a file, writes each result to ``--output`` as it comes, and prints the report."""
+    gold = read_gold(given.file)
+    for problem in gold.problems:
+        output.note(f"{given.file}: {problem}; left out")
+    with KnowledgeGraph.open(given.workspace) as kg:
+        bar = output.Bar()
+        asked: list[AskedQuestion] = []
+        with _opened(given.output) as file:
+            for number, item in enumerate(ask_all(gold.questions, ask=kg.ask, query=kg.query, label_of=kg.label), 1):
+                asked.append(item)
+                if file:
+                    file.write(json.dumps(_result(item), ensure_ascii=False) + "\n")
+                bar(number, len(gold.questions), item.gold.text)
+        bar.end()
+    found = report(asked, gold.problems)
+    if given.format == "json":
+        output.as_json(report_json(found))
+    else:
+        _print(found)
+    return 0
+
+
+@contextmanager
+def _opened(path: Path | None) -> Iterator[TextIO | None]:
+    """The results file, written beside its place and moved there when whole; None where none is wanted."""
+    if path is None:
+        yield None
+        return
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            yield file
+        part.replace(path)
+    except OSError as error:
+        raise ReadError(f"cannot be written: {error.strerror or error}", path=path) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _result(item: AskedQuestion) -> dict[str, object]:
+    answer = item.answer
+    return {
+        "id": item.gold.id,
+        "question": item.gold.text,
+        "type": item.gold.kind,
+        "lang": item.gold.language,
+        "answers": list(answer.values),
+        "verdict": answer.verdict.value,
+        "outcome": item.outcome.value,
+        "exact": item.score.exact,
+        "precision": item.score.precision,
+        "recall": item.score.recall,
+        "f1": item.score.f1,
+        "same_query": item.same_query,
+        "query": answer.query.text if answer.query else None,
+        "confidence": answer.confidence,
+        "using": answer.using,
+        "model": answer.model,
+        "calls": answer.usage.calls,
+        "prompt_tokens": answer.usage.prompt_tokens,
+        "completion_tokens": answer.usage.completion_tokens,
+        "seconds": answer.usage.seconds,
+        "problem": item.problem,
+    }
+
+
+def report_json(found: QuestionReport) -> dict[str, object]:
+    """The report as JSON values."""
+    return {
+        "exact": _estimate(found.exact),
+        "f1": _estimate(found.f1),
+        "query_match": _estimate(found.query_match) if found.query_match else None,
+        "three_way": {
+            "accuracy": found.three_way.accuracy,
+            "missing": found.three_way.missing,
+            "hallucination": found.three_way.hallucination,
+            "score": found.three_way.score,
+        },
+        "calibration": {
+            "error": found.calibration.error,
+            "brier": found.calibration.brier,
+            "bins": [_bin(item) for item in found.calibration.bins],
+        },
+        "types": {item.kind: {"exact": _estimate(item.exact), "f1": _estimate(item.f1)} for item in found.by_type},
+        "calls": found.usage.calls,
+        "prompt_tokens": found.usage.prompt_tokens,
+        "completion_tokens": found.usage.completion_tokens,
+        "seconds": {"median": found.seconds[0], "p95": found.seconds[1]},
+        "problems": list(found.problems),
+    }
+
+
+def _estimate(value: Estimate) -> dict[str, float]:
+    return {"value": value.value, "low": value.low, "high": value.high, "n": value.count}
+
+
+def _bin(item: Bin) -> dict[str, float]:
+    return {
+        "low": item.low,
+        "high": item.high,
+        "n": item.count,
+        "confidence": item.confidence,
+        "accuracy": item.accuracy,
+    }
+
+
+def _print(found: QuestionReport) -> None:
+    rows = [_row("all", found.exact, found.f1), *(_row(item.kind, item.exact, item.f1) for item in found.by_type)]
+    output.table(("type", "n", "exact", "95 %", "set-F1", "95 %"), rows)
+    ways = found.three_way
+    output.say(
+        f"right {ways.accuracy:.3f}, none given {ways.missing:.3f}, wrong {ways.hallucination:.3f}: "
+        f"score {ways.score:+.3f}"
+    )
+    if found.query_match:
+        output.say(f"same query as the gold one: {found.query_match}")
+    output.say(f"calibration error {found.calibration.error:.3f}, Brier {found.calibration.brier:.3f}")
+    output.table(
+        ("confidence", "answers", "mean", "right"),
+        [
+            (f"{item.low:.1f}-{item.high:.1f}", f"{item.count}", f"{item.confidence:.2f}", f"{item.accuracy:.2f}")
+            for item in found.calibration.bins
+        ],
+    )
+    usage = found.usage
+    output.say(
+        f"{found.seconds[0]:.3f} s a question (median), {found.seconds[1]:.3f} s at the 95th percentile; "
+        f"{usage.calls} model calls, {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
+    )
+
+
+def _row(kind: str, exact: Estimate, f1: Estimate) -> tuple[str, ...]:
+    return (
+        kind,
+        str(exact.count),
+        *(part for value in (exact, f1) for part in (f"{value.value:.3f}", f"{value.low:.3f}-{value.high:.3f}")),
+    )

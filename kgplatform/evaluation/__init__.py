@@ -1,0 +1,1 @@
+"""How well the platform does: metrics with their formulas, intervals and paired tests, and runs over gold questions."""
