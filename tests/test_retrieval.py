@@ -17,6 +17,7 @@ from kgplatform.errors import ConfigError, ModelUnavailableError, WorkspaceError
 from kgplatform.retrieval import RETRIEVERS, retriever
 from kgplatform.retrieval.hybrid import fused
 from kgplatform.retrieval.index import ChunkIndex, Synced
+from kgplatform.retrieval.sources import Sources
 from kgplatform.testing import HashEmbedder
 from kgplatform.types import Chunk, Hit
 
@@ -46,7 +47,7 @@ def built(folder: Path | None = None, embedder: HashEmbedder | None = None) -> C
 
 
 def first(index: ChunkIndex, name: str, question: str) -> str:
-    return retriever(name, index).retrieve(question, 1)[0].iri.value.removeprefix("urn:")
+    return retriever(name, Sources(index)).retrieve(question, 1)[0].iri.value.removeprefix("urn:")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_dense_finds_what_is_spelt_alike() -> None:
 
 @pytest.mark.parametrize("name", list(RETRIEVERS))
 def test_hits_are_ranked_from_one_with_falling_scores_and_their_text(name: str) -> None:
-    found = retriever(name, built()).retrieve("family rooms and a ticket for the zone", 4)
+    found = retriever(name, Sources(built())).retrieve("family rooms and a ticket for the zone", 4)
     assert [hit.rank for hit in found] == list(range(1, len(found) + 1))
     assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
     assert all(hit.text == PASSAGES[hit.iri.value.removeprefix("urn:")][1] and hit.retriever == name for hit in found)
@@ -82,14 +83,14 @@ def test_hits_are_ranked_from_one_with_falling_scores_and_their_text(name: str) 
 @pytest.mark.parametrize("name", list(RETRIEVERS))
 @pytest.mark.parametrize("k", [0, -1, 10**6])
 def test_any_k_is_fine_on_a_full_and_on_an_empty_index(name: str, k: int) -> None:
-    assert len(retriever(name, built()).retrieve("tickets for Xizha 西栅", k)) <= max(0, min(k, len(PASSAGES)))
-    assert retriever(name, ChunkIndex(None, HashEmbedder())).retrieve("tickets", k) == []
+    assert len(retriever(name, Sources(built())).retrieve("tickets for Xizha 西栅", k)) <= max(0, min(k, len(PASSAGES)))
+    assert retriever(name, Sources(ChunkIndex(None, HashEmbedder()))).retrieve("tickets", k) == []
 
 
 @pytest.mark.parametrize("question", ["", "   ", "?!", 'AND OR "(', "iri:*", "\x00", "😀", "the of"])
 @pytest.mark.parametrize("name", list(RETRIEVERS))
 def test_a_question_of_odd_characters_is_no_error(name: str, question: str) -> None:
-    assert len(retriever(name, built()).retrieve(question, 3)) <= 3
+    assert len(retriever(name, Sources(built())).retrieve(question, 3)) <= 3
 
 
 def test_a_word_in_the_title_finds_the_passage() -> None:
@@ -99,9 +100,9 @@ def test_a_word_in_the_title_finds_the_passage() -> None:
 
 def test_an_unknown_retriever_is_answered_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match="'lexical'"):
-        retriever("lexicl", built())
+        retriever("lexicl", Sources(built()))
     with pytest.raises(ConfigError, match="dense, hybrid"):
-        retriever("xyz", built())
+        retriever("xyz", Sources(built()))
 
 
 class EnglishEmbedder(HashEmbedder):
@@ -114,9 +115,11 @@ class EnglishEmbedder(HashEmbedder):
 
 def test_hybrid_leaves_an_english_model_out_of_a_chinese_question() -> None:
     index = built(embedder=EnglishEmbedder(256))
-    found = retriever("hybrid", index).retrieve("西栅有酒店吗", 5)
-    assert [hit.iri for hit in found] == [hit.iri for hit in retriever("lexical", index).retrieve("西栅有酒店吗", 5)]
-    assert len(retriever("hybrid", index).retrieve("hotel", 5)) == 4  # the Chinese passage has no vector
+    found = retriever("hybrid", Sources(index)).retrieve("西栅有酒店吗", 5)
+    assert [hit.iri for hit in found] == [
+        hit.iri for hit in retriever("lexical", Sources(index)).retrieve("西栅有酒店吗", 5)
+    ]
+    assert len(retriever("hybrid", Sources(index)).retrieve("hotel", 5)) == 4  # the Chinese passage has no vector
 
 
 def test_fusion_adds_reciprocal_ranks() -> None:
@@ -132,7 +135,7 @@ def test_without_an_embedder_words_still_find() -> None:
     index = ChunkIndex(None, None)
     index.sync(chunks())
     assert first(index, "hybrid", "noodles") == "noodles"
-    assert retriever("dense", index).retrieve("noodles", 3) == []
+    assert retriever("dense", Sources(index)).retrieve("noodles", 3) == []
 
 
 def test_sync_follows_what_is_there(tmp_path: Path) -> None:
@@ -142,8 +145,8 @@ def test_sync_follows_what_is_there(tmp_path: Path) -> None:
     assert index.sync(chunks("hotel", "noodles")) == Synced(1, 1)
     assert len(index) == 2
     assert NamedNode("urn:xizha").value not in index
-    assert not retriever("lexical", index).retrieve("ticket", 3)
-    assert len(retriever("dense", index).retrieve("ticket", 3)) == 2
+    assert not retriever("lexical", Sources(index)).retrieve("ticket", 3)
+    assert len(retriever("dense", Sources(index)).retrieve("ticket", 3)) == 2
 
 
 def test_a_changed_text_under_the_same_iri_is_indexed_anew() -> None:
@@ -153,7 +156,7 @@ def test_a_changed_text_under_the_same_iri_is_indexed_anew() -> None:
     index.sync([(changed, title), *rest])
     assert len(index) == len(PASSAGES)
     assert first(index, "lexical", "bamboo") == first(index, "dense", "Bamboo on Moganshan") == "xizha"
-    assert retriever("lexical", index).retrieve("ticket", 3) == []
+    assert retriever("lexical", Sources(index)).retrieve("ticket", 3) == []
 
 
 def test_an_index_is_found_again_by_another_process(tmp_path: Path) -> None:

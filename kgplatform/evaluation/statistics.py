@@ -111,7 +111,7 @@ def _sign_flip(differences: NDArray[np.float64], samples: int, seed: int) -> flo
     if len(moved) <= _EXACT:
         flips = np.array(np.meshgrid(*[(-1.0, 1.0)] * len(moved))).reshape(len(moved), -1)
         sums = np.abs(moved @ flips)
-        return float(np.mean(sums >= seen - 1e-12))
+        return int(np.count_nonzero(sums >= seen - 1e-12)) / len(sums)
     random = np.random.default_rng(seed)
     reached = sum(
         abs(float((moved * random.choice((-1.0, 1.0), len(moved))).sum())) >= seen - 1e-12 for _ in range(samples)

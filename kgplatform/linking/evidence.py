@@ -32,6 +32,13 @@ class EvidenceFinder:
         chunk, document = self._registry.chunk(iri)
         return _evidence(iri, document, chunk.start, chunk.end, score)
 
+    def excerpt(self, document: NamedNode, start: int, end: int, score: float) -> Evidence:
+        """Some characters of a document, as the passage that a search found; its chunk is the first that holds them."""
+        holding = (c for c in self._registry.chunks(document) if c.start <= start and end <= c.end)
+        chunk = next(holding, None)
+        found = self._registry.document(document).document
+        return _evidence(chunk.iri if chunk else document, found, start, end, score)
+
     def _in_chunk(self, triple: Triple, graph: NamedNode) -> Evidence | None:
         chunk, document = self._registry.chunk(graph)
         extraction = self._registry.extraction(graph)
@@ -42,11 +49,11 @@ class EvidenceFinder:
 
     def _passage(self, triple: Triple, extraction: Extraction, chunk: Chunk) -> tuple[int, int, float]:
         for claim in extraction.claims:
-            if self._projection.triple(claim) == triple:
+            if self._projection.triple(claim, chunk.iri) == triple:
                 return claim.start, claim.end, claim.confidence
         if triple.predicate in (TYPE, LABEL, ALT_LABEL):
             for mention in extraction.mentions:
-                if self._projection.entity(mention) == triple.subject:
+                if self._projection.entity(mention, chunk.iri) == triple.subject:
                     return self._around(mention, extraction)
         return chunk.start, chunk.end, 0.5
 

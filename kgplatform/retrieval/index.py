@@ -81,6 +81,18 @@ class ChunkIndex:
         """Whether the two sides differ, as after a crash or with a new embedding model: `sync` mends it."""
         return self._vectors is not None and set(self._vectors) != set(self._indexed())
 
+    @property
+    def state(self) -> str:
+        """A hash of the passages: another as soon as one comes, goes or changes."""
+        whole = hashlib.blake2b(digest_size=16)
+        for iri, digest in sorted(self._indexed().items()):
+            whole.update(f"{iri}\x1f{digest}\x1e".encode("utf-8", "surrogatepass"))
+        return whole.hexdigest()
+
+    def texts(self, iris: Sequence[str]) -> dict[str, str]:
+        """The passages of those IRIs, as far as there are such."""
+        return self._texts(iris)
+
     def reload(self) -> None:
         """Sees what another process has committed since."""
         self._words.reload()

@@ -1,0 +1,266 @@
+"""The similarity graph: three-sentence windows joined by the likeness of their vectors, with their sentences below.
+
+A window is joined with the windows of its own document that are most like it, and with those of others. The edges
+have a direction: the nearest neighbours of one need not have it among theirs. Source: the semantic similarity graph
+of the traversal article (design of its public code, as of November 2025).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgplatform.protocols import Embedder
+from kgplatform.retrieval import saving
+from kgplatform.text import sentences as sentence_spans
+
+_FORMAT: Final = 1
+_BLOCK: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A document to build from; ``sentences`` are offsets, found anew where none are given."""
+
+    iri: str
+    title: str
+    text: str
+    sentences: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceNode:
+    """A sentence with its place; ``windows`` are those that it stands in, in order."""
+
+    document: str
+    start: int
+    end: int
+    text: str
+    windows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A neighbour and the cosine between the two windows."""
+
+    target: int
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOptions:
+    """How the graph is built.
+
+    ``within`` and ``across`` are how many neighbours a window has in its own document and in others, at least
+    ``least_within`` and ``least_across`` alike. ``keep_short``: a document of fewer sentences than a window has is one
+    window; without it, it is left out.
+    """
+
+    size: int = 3
+    within: int = 10
+    across: int = 5
+    least_within: float = 0.4
+    least_across: float = 0.3
+    keep_short: bool = True
+    with_title: bool = True
+
+
+PUBLISHED: Final = GraphOptions(within=15, keep_short=False, with_title=False)
+"""As the article's public code has it (its text says 10 neighbours, its settings 15)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """How many points there are, their sum, and the sum of their outer products: the covariance of all, kept ready."""
+
+    count: int
+    total: NDArray[np.float64]
+    products: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, *points: NDArray[np.float32]) -> Moments:
+        """The moments of the rows of all matrices."""
+        rows = np.concatenate(points).astype(np.float64)
+        return cls(len(rows), rows.sum(axis=0), rows.T @ rows)
+
+    def with_point(self, point: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The covariance of the points and one more."""
+        one = point.astype(np.float64)
+        count, total = self.count + 1, self.total + one
+        spread: NDArray[np.float64] = (self.products + np.outer(one, one) - np.outer(total, total) / count) / max(
+            count - 1, 1
+        )
+        return spread
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityGraph:
+    """Windows, sentences, their vectors of unit length (one row each), and each window's neighbours, nearest first.
+
+    ``edges[w]`` has the neighbours in the same document before those in others.
+    """
+
+    windows: tuple[tuple[int, ...], ...]
+    sentences: tuple[SentenceNode, ...]
+    window_vectors: NDArray[np.float32]
+    sentence_vectors: NDArray[np.float32]
+    edges: tuple[tuple[Edge, ...], ...]
+    moments: Moments
+
+    def save(self, path: Path, made_from: str) -> None:
+        """Writes the graph; ``made_from`` tells one set of documents, options and model from another.
+
+        Raises:
+            WorkspaceError: the disk refuses.
+        """
+        edges = [(window, edge.target, edge.cosine) for window, found in enumerate(self.edges) for edge in found]
+        table = np.array(edges, dtype=np.float64).reshape(-1, 3)
+        saving.save(
+            path,
+            {
+                "windows": self.window_vectors.astype(np.float16),
+                "sentences": self.sentence_vectors.astype(np.float16),
+                "edges": table,
+            },
+            {
+                "format": _FORMAT,
+                "made_from": made_from,
+                "windows": self.windows,
+                "sentences": [(node.document, node.start, node.end, node.text) for node in self.sentences],
+            },
+        )
+
+    @classmethod
+    def load(cls, path: Path, made_from: str) -> SimilarityGraph | None:
+        """The graph in the file; None: there is none, it is damaged, or it was made from something else."""
+        held = saving.load(path)
+        if held is None:
+            return None
+        arrays, texts = held
+        if (texts.get("format"), texts.get("made_from")) != (_FORMAT, made_from):
+            return None
+        windows = tuple(tuple(window) for window in texts["windows"])
+        inside: dict[int, list[int]] = {}
+        for number, window in enumerate(windows):
+            for sentence in window:
+                inside.setdefault(sentence, []).append(number)
+        edges: list[list[Edge]] = [[] for _ in windows]
+        for window, target, cosine in arrays["edges"].tolist():
+            edges[int(window)].append(Edge(int(target), cosine))
+        nodes = [
+            SentenceNode(document, start, end, text, tuple(inside[number]))
+            for number, (document, start, end, text) in enumerate(texts["sentences"])
+        ]
+        of_windows, of_sentences = (arrays[name].astype(np.float32) for name in ("windows", "sentences"))
+        return cls(
+            windows,
+            tuple(nodes),
+            of_windows,
+            of_sentences,
+            tuple(map(tuple, edges)),
+            Moments.of(of_windows, of_sentences),
+        )
+
+    def document_of(self, window: int) -> str:
+        """The IRI of the document that the window is cut from."""
+        return self.sentences[self.windows[window][0]].document
+
+    def text_of(self, window: int) -> str:
+        """The sentences of the window, joined by blanks."""
+        return " ".join(self.sentences[number].text for number in self.windows[window])
+
+
+def similarity_graph(
+    documents: Iterable[SourceText], embedder: Embedder, options: GraphOptions | None = None
+) -> SimilarityGraph:
+    """The graph of the documents, in their order.
+
+    Raises:
+        ModelUnavailableError: the embedding model cannot be used.
+    """
+    chosen = options or GraphOptions()
+    windows: list[tuple[int, ...]] = []
+    nodes: list[SentenceNode] = []
+    titles: list[str] = []
+    for document in documents:
+        spans = document.sentences or tuple(sentence_spans(document.text))
+        if not spans or (len(spans) < chosen.size and not chosen.keep_short):
+            continue
+        cut = _windows(len(spans), chosen.size)
+        first_window, first_sentence = len(windows), len(nodes)
+        windows.extend(tuple(first_sentence + place for place in window) for window in cut)
+        for number, (start, end) in enumerate(spans):
+            inside = tuple(first_window + place for place, window in enumerate(cut) if number in window)
+            nodes.append(SentenceNode(document.iri, start, end, document.text[start:end], inside))
+            titles.append(document.title if chosen.with_title else "")
+    window_vectors, sentence_vectors = _embedded(windows, nodes, titles, embedder)
+    return SimilarityGraph(
+        tuple(windows),
+        tuple(nodes),
+        window_vectors,
+        sentence_vectors,
+        _edges(window_vectors, windows, nodes, chosen),
+        Moments.of(window_vectors, sentence_vectors),
+    )
+
+
+def _windows(count: int, size: int) -> list[range]:
+    return [range(start, min(start + size, count)) for start in range(max(count - size, 0) + 1)]
+
+
+def _embedded(
+    windows: Sequence[Sequence[int]], nodes: Sequence[SentenceNode], titles: Sequence[str], embedder: Embedder
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    texts = [" ".join(nodes[number].text for number in window) for window in windows]
+    heads = [titles[window[0]] for window in windows]
+    said = [f"{title}\n{text}" if title else text for title, text in zip(heads, texts, strict=True)]
+    said += [f"{title}\n{node.text}" if title else node.text for title, node in zip(titles, nodes, strict=True)]
+    if not said:
+        empty = np.zeros((0, embedder.dimensions), dtype=np.float32)
+        return empty, empty
+    order = sorted(range(len(said)), key=lambda number: len(said[number]))  # a batch is as slow as its longest text
+    vectors = np.empty((len(said), embedder.dimensions), dtype=np.float32)
+    # rounded as they are kept in a file, so that a graph read back is the one that was made
+    vectors[order] = embedder.embed([said[number] for number in order]).astype(np.float16)
+    return vectors[: len(windows)], vectors[len(windows) :]
+
+
+def _edges(
+    vectors: NDArray[np.float32],
+    windows: Sequence[Sequence[int]],
+    nodes: Sequence[SentenceNode],
+    options: GraphOptions,
+) -> tuple[tuple[Edge, ...], ...]:
+    """The neighbours of each window, block by block: the matrix of all pairs is never held."""
+    names = {name: number for number, name in enumerate(dict.fromkeys(node.document for node in nodes))}
+    owners = np.array([names[nodes[window[0]].document] for window in windows], dtype=np.int64)
+    found: list[tuple[Edge, ...]] = []
+    for start in range(0, len(windows), _BLOCK):
+        block = vectors[start : start + _BLOCK] @ vectors.T
+        for row, cosines in enumerate(block):
+            window = start + row
+            own = owners == owners[window]
+            own[window] = False
+            others = owners != owners[window]
+            found.append(
+                (
+                    *_nearest(cosines, own, options.within, options.least_within),
+                    *_nearest(cosines, others, options.across, options.least_across),
+                )
+            )
+    return tuple(found)
+
+
+def _nearest(cosines: NDArray[np.float32], allowed: NDArray[np.bool_], most: int, least: float) -> list[Edge]:
+    """The ``most`` nearest of the allowed, at least ``least`` alike; equal ones in the order of the windows."""
+    places = np.flatnonzero(allowed & (cosines >= least))
+    if len(places) > most:
+        edge = np.partition(cosines[places], len(places) - most)[len(places) - most]
+        places = places[cosines[places] >= edge]
+    order = places[np.argsort(-cosines[places], kind="stable")][:most]
+    return [Edge(int(place), float(cosines[place])) for place in order]
