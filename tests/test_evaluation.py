@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyoxigraph import NamedNode
 
 from kgplatform.cli.main import main
 from kgplatform.errors import ReadError
@@ -24,9 +25,11 @@ from kgplatform.evaluation.ranking import (
     recall_at,
     reciprocal_rank,
 )
+from kgplatform.evaluation.retrieval import GoldPassages, compare_retrievers, score_hits
 from kgplatform.evaluation.statistics import compare, estimate, mcnemar
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.types import Answer, Question, Solutions, Verdict
+from kgplatform.retrieval import RETRIEVERS
+from kgplatform.types import Answer, Evidence, Question, Solutions, Verdict
 
 # rankings
 
@@ -286,3 +289,63 @@ def test_a_gold_query_that_fails_is_reported_and_counts_as_wrong(workspace, tmp_
 def test_a_missing_gold_file_is_one_clear_line(workspace, tmp_path, capsys):
     assert main(["evaluate", "questions", str(tmp_path / "none.jsonl"), "-w", str(workspace)]) != 0
     assert capsys.readouterr().err.count("\n") == 1
+
+
+# retrievers side by side
+
+
+def evidence(title, quote):
+    node = NamedNode(f"urn:{title}")
+    return Evidence(node, node, title, f"{title}.md", quote, 0, len(quote))
+
+
+def test_hits_are_scored_by_the_gold_that_they_cover_first():
+    gold = GoldPassages("1", "?", ("A", "b.md"), ("opens at nine",))
+    hits = [
+        evidence("x", "no"),
+        evidence("A", "The zone Opens at Nine."),
+        evidence("A", "again"),
+        evidence("b", "late"),
+    ]
+    found = score_hits(gold, hits, 3)
+    assert found.recall == pytest.approx(2 / 3)
+    assert found.complete == 0
+    assert found.reciprocal_rank == 0.5
+    assert score_hits(gold, hits, 4).complete == 1
+    assert score_hits(gold, [], 4).recall == 0
+
+
+def test_the_better_retriever_comes_first_and_the_other_is_held_against_it():
+    questions = [GoldPassages(str(n), f"q{n}", (f"d{n}",), ()) for n in range(6)]
+
+    def search(text, k, name):
+        return [evidence(text.replace("q", "d"), "right")] if name == "good" else [evidence("other", "wrong")]
+
+    good, bad = compare_retrievers(questions, ["bad", "good"], search, k=3)
+    assert (good.name, good.recall.value, good.against_best) == ("good", 1, None)
+    assert (bad.name, bad.recall.value) == ("bad", 0)
+    assert bad.against_best.p == pytest.approx(2 / 2**6)
+
+
+def test_the_benchmark_verb_runs_every_retriever(tmp_path, capsys):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "wuzhen.md").write_text("# Wuzhen\n\nThe West Zone opens at nine. A ticket costs 150 yuan.", "utf-8")
+    (folder / "hotels.md").write_text("# Hotels\n\nThe Canal House suits families. It has 20 rooms.", "utf-8")
+    with KnowledgeGraph.create(tmp_path / "kg", ontology=["travel"]) as kg:
+        list(kg.add(folder))
+    gold = write(
+        tmp_path / "gold.jsonl",
+        {"id": 1, "question": "When does the West Zone open?", "quotes": ["opens at nine"]},
+        {"id": 2, "question": "Which hotel suits families?", "documents": ["hotels.md"]},
+        {"id": 3, "question": "What?", "documents": "hotels.md"},
+    )
+    assert main(["benchmark", "retrieval", str(gold), "-w", str(tmp_path / "kg"), "--format", "json"]) == 0
+    shown = capsys.readouterr()
+    found = {item["retriever"]: item for item in json.loads(shown.out)}
+    assert set(found) == set(RETRIEVERS)
+    assert found["lexical"]["recall"]["value"] == 1
+    assert "line 3: documents is not a list of texts" in shown.err
+    assert main(["benchmark", "retrieval", str(gold), "-w", str(tmp_path / "kg"), "--retriever", "lexical"]) == 0
+    assert "recall@10" in capsys.readouterr().out
+    assert main(["benchmark", "retrieval", str(gold), "-w", str(tmp_path / "kg"), "--retriever", "nope"]) != 0

@@ -87,7 +87,7 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
     only_second = sum(b and not a for a, b in zip(first, second, strict=True))
     total = only_first + only_second
     tail = sum(math.comb(total, k) for k in range(min(only_first, only_second) + 1))
-    return min(1.0, 2 * tail / 2**total)
+    return min(1.0, math.ldexp(tail, 1 - total))
 
 
 def _interval(data: NDArray[np.float64], samples: int, seed: int) -> tuple[float, float]:
