@@ -1,0 +1,299 @@
+"""The communities stage: who is closely tied to whom, written to ``graph/communities`` and kept in line.
+
+A tie is a statement between two things, as heavy as it has evidence. What was concluded by rules, and the ontology
+itself, tie nothing. A community keeps its IRI while at least half of it stays together. A report is stale once a
+statement between its members has come or gone since it was written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pyoxigraph import Literal, NamedNode, Triple
+
+from kgplatform.communities.detection import Community, Edges, Partition, degrees_of, detect
+from kgplatform.communities.reports import Member, Report, TiedFact, report
+from kgplatform.config import CommunitySettings
+from kgplatform.dataset import Change, EvidenceDataset
+from kgplatform.ontology import Ontology
+from kgplatform.store import DEFAULT_GRAPH
+from kgplatform.types import Term
+from kgplatform.vocab import CORE, DCTERMS, LABEL, TYPE, XSD_DOUBLE, XSD_INTEGER, graph_iri, slug
+
+_LANGUAGES = ("en", "zh")
+_SAME = 0.5
+
+_COMMUNITY, _REPORT = NamedNode(f"{CORE}Community"), NamedNode(f"{CORE}CommunityReport")
+_MEMBER, _LEVEL, _RANK = (NamedNode(f"{CORE}{name}") for name in ("memberOf", "level", "rank"))
+_SIZE, _MODULARITY = NamedNode(f"{CORE}size"), NamedNode(f"{CORE}modularity")
+_OF, _SUMMARY = NamedNode(f"{CORE}reportOf"), NamedNode(f"{CORE}summary")
+_IDENTIFIER = NamedNode(f"{DCTERMS}identifier")
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityView:
+    """A community for a reader: its members by falling degree, what it is about in the language, and its place."""
+
+    iri: NamedNode
+    level: int
+    parent: NamedNode | None
+    size: int
+    rank: float
+    title: str
+    summary: str
+    stale: bool
+    members: tuple[NamedNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommunitiesFound:
+    """How many communities there are on how many levels, how many came and went, and the modularity of the coarsest."""
+
+    communities: int
+    levels: int
+    new: int
+    gone: int
+    modularity: float
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityParts:
+    """What the stage reads and writes; ``label`` gives a term's name in a language."""
+
+    dataset: EvidenceDataset
+    ontology: Ontology
+    settings: CommunitySettings
+    label: Callable[[Term, str], str]
+
+    @property
+    def graph(self) -> NamedNode:
+        """Where communities are written."""
+        return graph_iri(self.dataset.base, "communities")
+
+
+def find_communities(parts: CommunityParts) -> CommunitiesFound:
+    """Finds the communities of the graph as it is now, and writes them in one transaction.
+
+    Raises:
+        StoreError: the disk refuses; the old communities stay.
+    """
+    statements = dict(_statements(parts))
+    edges = _edges(statements)
+    old = {view.iri: view for view in communities(parts)}
+    before = {m.value: n for n, view in enumerate(old.values()) if view.level == 0 for m in view.members}
+    partition = detect(
+        edges, resolution=parts.settings.resolution, largest=parts.settings.largest, before=before or None
+    )
+    names = _names(partition, old, parts)
+    triples = list(_triples(partition, names, statements, degrees_of(edges), parts))
+    parts.dataset.commit(Change(dropped=(parts.graph,), added={parts.graph: triples}))
+    kept = set(names.values()) & old.keys()
+    levels = {community.level for community in partition.communities}
+    return CommunitiesFound(len(names), len(levels), len(names) - len(kept), len(old) - len(kept), partition.modularity)
+
+
+def communities(parts: CommunityParts, *, language: str = "en") -> list[CommunityView]:
+    """The communities as last found, the coarsest first, larger before smaller."""
+    store, graph = parts.dataset.store, parts.graph
+    now = _digests(dict(_statements(parts)))
+    values: dict[NamedNode, dict[NamedNode, list[Term]]] = {}
+    members: dict[Term, list[NamedNode]] = {}
+    for quad in store.quads(graph=graph):
+        if isinstance(quad.subject, NamedNode):
+            values.setdefault(quad.subject, {}).setdefault(quad.predicate, []).append(quad.object)
+            if quad.predicate == _MEMBER:
+                members.setdefault(quad.object, []).append(quad.subject)
+    reports = {found[_OF][0]: found for found in values.values() if _OF in found}
+    views = []
+    for iri, found in values.items():
+        if _COMMUNITY in found.get(TYPE, ()):
+            own = [member for member in members.get(iri, ()) if _LEVEL not in values[member]]
+            views.append(_view(iri, found, own, reports.get(iri, {}), now, language))
+    return sorted(views, key=lambda view: (view.level, -view.size, view.iri.value))
+
+
+def _view(
+    iri: NamedNode,
+    found: Mapping[NamedNode, list[Term]],
+    members: list[NamedNode],
+    written: Mapping[NamedNode, list[Term]],
+    now: Mapping[str, frozenset[str]],
+    language: str,
+) -> CommunityView:
+    above = next((t for t in found.get(_MEMBER, ()) if isinstance(t, NamedNode)), None)
+    return CommunityView(
+        iri=iri,
+        level=int(_text(found.get(_LEVEL, ()), "") or 0),
+        parent=above,
+        size=int(_text(found.get(_SIZE, ()), "") or 0),
+        rank=float(_text(found.get(_RANK, ()), "") or 0),
+        title=_text(found.get(LABEL, ()), language),
+        summary=_text(written.get(_SUMMARY, ()), language),
+        stale=_text(written.get(_IDENTIFIER, ()), "") != _digest_of(members, now),
+        members=tuple(sorted(members, key=lambda member: member.value)),
+    )
+
+
+def _digests(statements: Iterable[Triple]) -> dict[str, frozenset[str]]:
+    """The statements that each thing has a part in, for telling whether a report still holds."""
+    found: dict[str, set[str]] = {}
+    for triple in statements:
+        for end in (triple.subject, triple.object):
+            if isinstance(end, NamedNode):
+                found.setdefault(end.value, set()).add(str(triple))
+    return {end: frozenset(said) for end, said in found.items()}
+
+
+def _digest_of(members: Iterable[NamedNode], said: Mapping[str, frozenset[str]]) -> str:
+    """A hash of what is stated between the members."""
+    seen: dict[str, int] = {}
+    for member in members:
+        for statement in said.get(member.value, ()):
+            seen[statement] = seen.get(statement, 0) + 1
+    inside = sorted(statement for statement, ends in seen.items() if ends > 1)
+    return hashlib.sha256("\n".join(inside).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _text(terms: Iterable[Term], language: str) -> str:
+    literals = [term for term in terms if isinstance(term, Literal)]
+    return next((t.value for t in literals if t.language == language), literals[0].value if literals else "")
+
+
+def _statements(parts: CommunityParts) -> Iterator[tuple[Triple, int]]:
+    """The statements between things, with how many graphs hold each as evidence."""
+    dataset, ontology = parts.dataset, parts.ontology
+    left_out = {dataset.ontology, dataset.inferred, dataset.links}
+    shown = {item.iri for item in ontology.domain_properties if item.is_object}
+    count: dict[Triple, int] = {}
+    for graph in dataset.store.graphs():
+        if graph in left_out or not dataset.is_evidence(graph):
+            continue
+        for quad in dataset.store.quads(graph=graph):
+            ends = isinstance(quad.subject, NamedNode) and isinstance(quad.object, NamedNode)
+            if ends and quad.predicate in shown and quad.object not in ontology.individuals:
+                count[quad.triple] = count.get(quad.triple, 0) + 1
+    yield from ((triple, number) for triple, number in count.items() if dataset.store.has(triple, DEFAULT_GRAPH))
+
+
+def _edges(statements: Mapping[Triple, int]) -> Edges:
+    edges: dict[tuple[str, str], float] = {}
+    for triple, number in statements.items():
+        if isinstance(triple.subject, NamedNode) and isinstance(triple.object, NamedNode):
+            key = (triple.subject.value, triple.object.value)
+            edges[key] = edges.get(key, 0.0) + number
+    return edges
+
+
+def _names(partition: Partition, old: Mapping[NamedNode, CommunityView], parts: CommunityParts) -> dict[int, NamedNode]:
+    """An IRI for each community: that of the old one of its level that it has most in common with, else a new one."""
+    free = {iri: {member.value for member in view.members} for iri, view in old.items()}
+    names: dict[int, NamedNode] = {}
+    for place, community in enumerate(partition.communities):
+        now = set(community.members)
+        likeness = {
+            iri: len(now & members) / len(now | members)
+            for iri, members in free.items()
+            if old[iri].level == community.level
+        }
+        best = max(likeness, key=lambda iri: (likeness[iri], iri.value), default=None)
+        if best is not None and likeness[best] >= _SAME:
+            names[place] = best
+            del free[best]
+        else:
+            names[place] = _new_name(community, parts)
+    return names
+
+
+def _new_name(community: Community, parts: CommunityParts) -> NamedNode:
+    digest = hashlib.sha256("\x1f".join((str(community.level), *sorted(community.members))).encode()).hexdigest()[:8]
+    head = slug(parts.label(NamedNode(community.members[0]), "en"))
+    return NamedNode(f"{parts.dataset.base}community/{head}-{digest}")
+
+
+def _triples(
+    partition: Partition,
+    names: Mapping[int, NamedNode],
+    statements: Mapping[Triple, int],
+    degrees: Mapping[str, float],
+    parts: CommunityParts,
+) -> Iterator[Triple]:
+    inside = _facts_of(partition, statements)
+    said = _digests(statements)
+    for place, community in enumerate(partition.communities):
+        iri = names[place]
+        yield Triple(iri, TYPE, _COMMUNITY)
+        yield Triple(iri, _LEVEL, Literal(str(community.level), datatype=XSD_INTEGER))
+        yield Triple(iri, _SIZE, Literal(str(len(community.members)), datatype=XSD_INTEGER))
+        yield Triple(iri, _RANK, Literal(str(community.weight), datatype=XSD_DOUBLE))
+        if community.parent is not None:
+            yield Triple(iri, _MEMBER, names[community.parent])
+        else:
+            yield Triple(iri, _MODULARITY, Literal(str(partition.modularity), datatype=XSD_DOUBLE))
+        for member in community.members:
+            yield Triple(NamedNode(member), _MEMBER, iri)
+        digest = _digest_of(map(NamedNode, community.members), said)
+        yield from _report_triples(iri, community, inside[place], digest, _Writing(degrees, parts))
+
+
+def _facts_of(partition: Partition, statements: Mapping[Triple, int]) -> dict[int, list[Triple]]:
+    """The statements inside each community."""
+    homes: dict[str, list[int]] = {}
+    for place, community in enumerate(partition.communities):
+        for member in community.members:
+            homes.setdefault(member, []).append(place)
+    found: dict[int, list[Triple]] = {place: [] for place in range(len(partition.communities))}
+    for triple in statements:
+        ends = [homes.get(end.value, []) for end in (triple.subject, triple.object) if isinstance(end, NamedNode)]
+        for place in set(ends[0]) & set(ends[1]):
+            found[place].append(triple)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """What a report is written from besides its community."""
+
+    degrees: Mapping[str, float]
+    parts: CommunityParts
+
+
+def _report_triples(
+    iri: NamedNode, community: Community, facts: Iterable[Triple], digest: str, writing: _Writing
+) -> Iterator[Triple]:
+    about = NamedNode(f"{iri.value}/report")
+    yield Triple(about, TYPE, _REPORT)
+    yield Triple(about, _OF, iri)
+    yield Triple(about, _IDENTIFIER, Literal(digest))
+    told = list(facts)
+    for language in _LANGUAGES:
+        written = _written(community, told, writing, language)
+        yield Triple(iri, LABEL, Literal(written.title, language=language))
+        yield Triple(about, _SUMMARY, Literal(written.text, language=language))
+
+
+def _written(community: Community, facts: Iterable[Triple], writing: _Writing, language: str) -> Report:
+    parts, degrees = writing.parts, writing.degrees
+    label = parts.label
+    members = [
+        Member(label(NamedNode(member), language), _type_label(member, parts, language), degrees[member])
+        for member in community.members
+    ]
+    space = "" if language == "zh" else " "
+    tied = (
+        TiedFact(
+            space.join(label(term, language) for term in (fact.subject, fact.predicate, fact.object)),
+            sum(degrees[end.value] for end in (fact.subject, fact.object) if isinstance(end, NamedNode)),
+        )
+        for fact in facts
+    )
+    return report(members, tied, language)
+
+
+def _type_label(member: str, parts: CommunityParts, language: str) -> str:
+    """The most special class of the thing in words."""
+    types = [t for t in parts.dataset.store.objects(NamedNode(member), TYPE) if isinstance(t, NamedNode)]
+    known = [t for t in types if t in parts.ontology.classes and not parts.ontology.classes[t].internal]
+    best = max(known, key=lambda t: (len(parts.ontology.superclasses(t)), t.value), default=None)
+    return parts.label(best, language) if best else {"zh": "其他"}.get(language, "other")
