@@ -9,7 +9,7 @@ from importlib import import_module
 
 from benchmarks.common import Result, as_table
 
-BENCHMARKS = ("startup", "ask", "ingest", "inference", "checking")
+BENCHMARKS = ("startup", "ask", "ingest", "inference", "checking", "tables", "places")
 
 
 def main() -> int:

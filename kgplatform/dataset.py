@@ -12,16 +12,24 @@ writes are kept beside, outside the default graph.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, Triple
 
+from kgplatform.errors import StoreError
 from kgplatform.store import DEFAULT_GRAPH, Store, as_stored
 from kgplatform.vocab import graph_iri
 
 _MOST_TOUCHED = 100_000
 """So many statements that came and went are remembered; whoever asks for more begins from scratch."""
+
+_MANY = 10_000
+"""From so many conclusions on, the bulk loader is faster."""
+
+_PART = 20_000
+"""So many statements of a large graph are taken out at a time."""
 
 _PROJECTED = ("ontology", "links", "inferred", "asserted")
 
@@ -79,10 +87,21 @@ class EvidenceDataset:
             return None
         return tuple(self._touched)
 
-    def _apply(self, touched: Iterable[Triple], *, removed: Iterable[Quad] = (), added: Iterable[Quad] = ()) -> None:
-        """Writes, and notes the statements that this touches."""
+    def write(
+        self,
+        touched: Iterable[Triple],
+        *,
+        removed: Iterable[Quad] = (),
+        added: Iterable[Quad] = (),
+        dropped: Iterable[NamedNode | DefaultGraph] = (),
+    ) -> None:
+        """Writes as `Store.apply` does, and notes the statements that this touches; the caller keeps the law.
+
+        Raises:
+            StoreError: the disk refuses, or a quad to remove holds a blank node; nothing was changed.
+        """
         known = self._touched is not None and self._seen == self.store.version
-        self.store.apply(removed=removed, added=added)
+        self.store.apply(removed=removed, added=added, dropped=dropped)
         if self._touched is None:
             return
         self._touched.update(dict.fromkeys(touched))
@@ -112,7 +131,12 @@ class EvidenceDataset:
         name = graph.value
         if name.startswith(f"{self.base}document/"):
             return "/chunk/" in name
-        return graph in self._projected or name.startswith(f"{self.base}graph/table/")
+        table = name.startswith(f"{self.base}graph/table/")
+        return graph in self._projected or table or self.is_of_places(graph)
+
+    def is_of_places(self, graph: object) -> bool:
+        """Whether the graph holds what a reference says of places that are meant somewhere."""
+        return isinstance(graph, NamedNode) and graph.value.startswith(f"{self.base}graph/places/")
 
     def evidence_graphs(self, triple: Triple) -> list[NamedNode]:
         """The graphs that hold the statement, in IRI order."""
@@ -143,7 +167,7 @@ class EvidenceDataset:
             lost = [quad(triple, DEFAULT_GRAPH) for triple in orphaned]
             won = [quad(triple, DEFAULT_GRAPH) for triple in gained]
             touched = dict.fromkeys(self._premises((*removed, *added)))
-            self._apply(touched, removed=[*removed, *lost], added=[*added, *won, *asserted])
+            self.write(touched, removed=[*removed, *lost], added=[*added, *won, *asserted])
         return Committed(gained=len(won), lost=len(lost))
 
     def _rejections(self, quads: Iterable[Quad]) -> frozenset[Triple]:
@@ -189,23 +213,71 @@ class EvidenceDataset:
             if self.store.has(triple) and not self.evidence_graphs(triple):
                 yield triple
 
-    def conclude(self, gained: Iterable[Triple], lost: Iterable[Triple]) -> Committed:
+    def conclude(
+        self, gained: Iterable[Triple], lost: Iterable[Triple], *, stated: frozenset[Triple] | None = None
+    ) -> Committed:
         """Puts conclusions into ``graph/inferred`` and takes others out; does what `commit` would, for many, sooner.
 
         What is gained must be neither stated nor rejected, and what is lost must be in the graph.
+        ``stated`` are those of the lost that hold for another reason; None: that is looked up.
         """
         with self.store.write_lock():
             new, gone = list(gained), list(lost)
-            orphaned = [t for t in gone if not self.is_stated(t)]
+            orphaned = [t for t in gone if not (self.is_stated(t) if stated is None else t in stated)]
             removed = [quad(t, self.inferred) for t in gone] + [quad(t, DEFAULT_GRAPH) for t in orphaned]
-            graphs = (self.inferred, DEFAULT_GRAPH)
-            if removed:
-                self._apply((), removed=removed, added=[quad(t, graph) for graph in graphs for t in new])
-            elif new:
-                known = self._seen == self.store.version
-                self.store.add(new, graphs)
-                self._seen = self.store.version if known else -1
+            self.write((), removed=removed, added=[quad(t, g) for g in (self.inferred, DEFAULT_GRAPH) for t in new])
         return Committed(gained=len(new), lost=len(orphaned))
+
+    def conclude_lines(self, batches: Iterable[list[bytes]], *, count: int) -> None:
+        """Puts ``count`` conclusions into ``graph/inferred``, each written as in N-Triples but for the full stop.
+
+        Like `conclude`, for millions: they are never made into triples, nor held all at once.
+
+        Raises:
+            StoreError: the disk refuses; nothing was added.
+        """
+        ends = (b" .\n", f" {self.inferred} .\n".encode())
+        with self.store.write_lock():
+            known = self._seen == self.store.version
+            lines = (end.join((*batch, b"")) for batch in batches for end in ends)
+            self.store.add(lines, many=count > _MANY)
+            self._seen = self.store.version if known else -1
+
+    def append(self, graph: NamedNode, batches: Iterable[tuple[bytes, Callable[[], bytes]]]) -> None:
+        """Adds N-Triples to an evidence graph and the default graph: `commit` for tables of millions of rows.
+
+        A batch goes to its graph first, so that the caller can take back a load that was interrupted, by `discard`.
+        With it comes what makes it again without the lines that are none, for the case that it does not parse.
+
+        Raises:
+            StoreError: the disk refuses.
+        """
+        for text, mended in batches:
+            with self.store.write_lock():
+                try:
+                    self.store.add_triples(text, graph)
+                except StoreError:
+                    text = mended()
+                    self.store.add_triples(text, graph)
+                self.store.add_triples(text, DEFAULT_GRAPH)
+                self._touched = None
+        with self.store.write_lock():
+            struck = [item.triple for item in self.store.quads(graph=self.rejected)]
+            held = [t for t in struck if self.store.has(t)]
+            self.write(held, removed=[quad(t, DEFAULT_GRAPH) for t in held])
+
+    def discard(self, graph: NamedNode) -> None:
+        """Takes a graph out by parts, each in one transaction: `commit` for tables of millions of rows.
+
+        Raises:
+            StoreError: the disk refuses; what was taken out by then stays out.
+        """
+        while quads := list(islice(self.store.quads(graph=graph), _PART)):
+            with self.store.write_lock():
+                orphaned = [q.triple for q in quads if not self._rests(q.triple, frozenset((graph,)))]
+                lost = [quad(t, DEFAULT_GRAPH) for t in orphaned if self.store.has(t)]
+                self.write(orphaned, removed=[*quads, *lost])
+                self._touched = None
 
     def state(self, triples: Iterable[Triple]) -> Committed:
         """States the triples by hand: they hold, whatever was rejected before."""
@@ -214,7 +286,7 @@ class EvidenceDataset:
             removed = [quad(t, self.rejected) for t in stated if self.store.has(t, self.rejected)]
             new = [t for t in stated if not self.store.has(t)]
             added = [quad(t, graph) for t in stated for graph in (self.asserted, DEFAULT_GRAPH)]
-            self._apply(stated, removed=removed, added=added)
+            self.write(stated, removed=removed, added=added)
         return Committed(gained=len(new), lost=0)
 
     def reject(self, triples: Iterable[Triple]) -> Committed:
@@ -224,7 +296,7 @@ class EvidenceDataset:
             held = [t for t in struck if self.store.has(t)]
             removed = [quad(t, DEFAULT_GRAPH) for t in held]
             removed += [quad(t, self.asserted) for t in struck if self.store.has(t, self.asserted)]
-            self._apply(struck, removed=removed, added=[quad(t, self.rejected) for t in struck])
+            self.write(struck, removed=removed, added=[quad(t, self.rejected) for t in struck])
         return Committed(gained=0, lost=len(held))
 
     def reconcile(self) -> Committed:
@@ -250,7 +322,16 @@ class EvidenceDataset:
 
     def violations(self) -> tuple[frozenset[Triple], frozenset[Triple]]:
         """Statements held without evidence, and evidence not held; both empty when all is well."""
-        held = {item.triple for item in self.store.quads(graph=DEFAULT_GRAPH)}
+        unsupported = {item.triple for item in self.store.quads(graph=DEFAULT_GRAPH)}
         struck = {item.triple for item in self.store.quads(graph=self.rejected)}
-        supported = {q.triple for q in self.store.quads() if self.is_evidence(q.graph_name)} - struck
-        return frozenset(held - supported), frozenset(supported - held)
+        unheld: set[Triple] = set()
+        for graph in filter(self.is_evidence, self.store.graphs()):
+            for item in self.store.quads(graph=graph):
+                triple = item.triple
+                if triple in struck:
+                    continue
+                if triple in unsupported:
+                    unsupported.discard(triple)
+                elif not self.store.has(triple):  # else another graph holds it too
+                    unheld.add(triple)
+        return frozenset(unsupported), frozenset(unheld)

@@ -50,7 +50,7 @@ def _add_samples(kg: KnowledgeGraph, pack: str, samples: Path) -> int:
     statements = 0
     for item in kg.add(samples, progress=_progress):
         outcomes[item.outcome] = outcomes.get(item.outcome, 0) + 1
-        statements += len(item.accepted)
+        statements += item.statements
         if item.error:
             _say(f"failed  {item.document.source}: {item.error}")
     _progress(0, 0, "")

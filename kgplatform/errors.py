@@ -5,6 +5,7 @@
     ├── WorkspaceError           .path               missing, of another version, or open in another process
     ├── ReadError                .path               a file that is not a readable document
     ├── OntologyError            .source
+    ├── RefusedError             .findings           a document that violates shapes, where the policy is to refuse
     ├── ModelError               .model
     │   ├── ModelUnavailableError  .retry_after      network, key, rate limit
     │   └── ModelReplyError        .reply            a reply that does not parse
@@ -47,8 +48,8 @@ class WorkspaceError(KgPlatformError):
 class ReadError(KgPlatformError):
     """A file that is not a readable document."""
 
-    def __init__(self, message: str, *, path: Path) -> None:
-        super().__init__(f"{path}: {message}")
+    def __init__(self, message: str, *, path: Path, place: str = "") -> None:
+        super().__init__(f"{place or path}: {message}")
         self.path = path
         self.reason = message
 
@@ -59,6 +60,14 @@ class OntologyError(KgPlatformError):
     def __init__(self, message: str, *, source: str) -> None:
         super().__init__(f"{source}: {message}")
         self.source = source
+
+
+class RefusedError(KgPlatformError):
+    """A document that violates shapes, where the policy is to refuse such; ``findings`` say what they are."""
+
+    def __init__(self, message: str, *, findings: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.findings = findings
 
 
 class ModelError(KgPlatformError):

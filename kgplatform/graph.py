@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 
 from pyoxigraph import Triple
 
 from kgplatform import config, packs
-from kgplatform.building.inferring import Inference, Inferred
-from kgplatform.building.ingest import Added, Ingest, Progress
-from kgplatform.building.known import known_names
+from kgplatform.building import renewing, searching
+from kgplatform.building.communities import CommunitiesFound, CommunityView, communities, find_communities
+from kgplatform.building.founding import found
+from kgplatform.building.inferring import Inferred
+from kgplatform.building.ingest import Added, Progress
+from kgplatform.building.intake import location_of
 from kgplatform.building.linking import Linked, link
+from kgplatform.building.mappings import Keeping, file_of
 from kgplatform.building.rdf import LoadReport, dump_rdf, load_rdf
+from kgplatform.building.renewing import Renewal, Renewing
+from kgplatform.building.updating import carry_out
+from kgplatform.building.workspace import MODELS, UPDATE, Workspace
 from kgplatform.checking.findings import CheckReport
-from kgplatform.dataset import Change, Committed, EvidenceDataset
+from kgplatform.dataset import Committed
 from kgplatform.describing import EntityView, describe
-from kgplatform.documents.chunking import chunker
-from kgplatform.documents.registry import DocumentRecord, Registry, State
-from kgplatform.errors import QueryError, WorkspaceError
-from kgplatform.extraction.builtin import BuiltinExtractor
-from kgplatform.extraction.model import ModelExtractor
+from kgplatform.documents.registry import DocumentRecord, State
+from kgplatform.documents.web import is_address
 from kgplatform.inference import Explanation
-from kgplatform.linking.evidence import EvidenceFinder
-from kgplatform.linking.projection import Projection
 from kgplatform.lookup import find_iri, find_statement
-from kgplatform.models.cache import CachedModel, forget
-from kgplatform.models.chat import OpenAIModel
-from kgplatform.models.embedding import SentenceTransformersEmbedder
-from kgplatform.protocols import Embedder, Extractor
+from kgplatform.models.cache import forget
 from kgplatform.questions import answer
-from kgplatform.questions.schema import SchemaView
-from kgplatform.retrieval import retriever
-from kgplatform.retrieval.index import ChunkIndex
-from kgplatform.store import Store, checked_iri
-from kgplatform.types import Answer, Document, Evidence, Solutions
-from kgplatform.vocab import PREFIXES
-from kgplatform.workers import QueryWorkers
+from kgplatform.store import checked_iri
+from kgplatform.types import Answer, Evidence, Solutions
 
 DEFAULT_BASE = "https://example.org/kg/"
-_STORE, _REGISTRY, _MODELS, _CHUNKS, _WORKERS = "store", "documents.sqlite", "models.sqlite", "chunks", "workers"
-_INFERENCE = "inference.json"
-_UPDATE = "update.pending"
-"""There while an update has not been reconciled with the evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +43,10 @@ class BuildReport:
     linked: Linked | None
     inferred: Inferred | None
     indexed: int | None
+    communities: CommunitiesFound | None = None
 
 
-class KnowledgeGraph:
+class KnowledgeGraph(Workspace):
     """A workspace: documents and tables in, a graph built, questions answered.
 
     >>> import tempfile
@@ -67,103 +56,56 @@ class KnowledgeGraph:
     >>> kg.close()
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Opens the workspace in the folder; `open` says the same in words.
-
-        Raises:
-            WorkspaceError: there is none, it is of another version, or another process has it open.
-            ConfigError: its settings are wrong.
-            OntologyError: its ontology cannot be read.
-        """
-        self.folder = folder
-        self.settings = config.load(folder)
-        self.base = self.settings.base
-        self.loaded = packs.load(self.settings.ontology, folder=folder)
-        self.ontology = self.loaded.ontology
-        self.store = Store.open(folder / _STORE, prefixes={**PREFIXES, "kg": self.base})
-        self.registry = Registry(folder / _REGISTRY)
-        self.dataset = EvidenceDataset(self.store, self.base)
-        self.inference = Inference(
-            self.dataset,
-            ontology=self.ontology,
-            triples=self.loaded.triples,
-            settings=self.settings.inference,
-            file=folder / _INFERENCE,
-        )
-        self._known: tuple[int, answer.Knowledge] | None = None
-        self._recover()
-
-    def _recover(self) -> None:
-        """Settles what a crash interrupted: a document between registry and dataset, an update not yet reconciled."""
-        if (self.folder / _UPDATE).exists():
-            self.dataset.reconcile()
-            (self.folder / _UPDATE).unlink()
-        self._ingest().recover()
-
     @classmethod
     def create(
-        cls, folder: Path | str, *, ontology: Sequence[str] | str = (), base: str = DEFAULT_BASE
+        cls,
+        folder: Path | str,
+        *,
+        ontology: Sequence[str] | str = (),
+        base: str = DEFAULT_BASE,
+        imports: Mapping[str, Path | str] | None = None,
+        fetch_imports: bool = False,
     ) -> KnowledgeGraph:
         """A new workspace in a folder that is empty or does not exist, with shipped ontologies or one's own files.
+
+        ``imports`` are files of imports by IRI.
 
         Raises:
             WorkspaceError: the folder holds something.
             OntologyError: an ontology is not known or cannot be read; nothing is left behind.
         """
-        path = Path(folder)
         names = (ontology,) if isinstance(ontology, str) else tuple(ontology)
-        if path.exists() and not path.is_dir():
-            raise WorkspaceError(f"{path} is a file; choose another folder", path=path)
-        if path.exists() and any(path.iterdir()):
-            what = "is a workspace already" if (path / config.FILE).exists() else "is not empty"
-            raise WorkspaceError(f"{path} {what}; choose another folder", path=path)
-        config.checked_base(base)
-        loaded = packs.load(names, folder=Path.cwd())
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise WorkspaceError(f"{path}: cannot be made: {error.strerror or error}", path=path) from error
-        kept = packs.keep(names, loaded, source=Path.cwd(), folder=path)
-        store = Store.open(path / _STORE)
-        dataset = EvidenceDataset(store, base)
-        dataset.commit(Change(added={dataset.ontology: loaded.triples}))
-        store.flush()
-        store.close()
-        config.write(path, base=base, ontology=kept)
-        return cls(path)
+        loaded = found(Path(folder), names, base=base, imports=imports, fetch_imports=fetch_imports)
+        made = cls(Path(folder))
+        made.loaded = replace(made.loaded, troubles=loaded.troubles)
+        return made
 
     @classmethod
     def open(cls, folder: Path | str) -> KnowledgeGraph:
         """The workspace in the folder; raises as the constructor does."""
         return cls(Path(folder))
 
-    def close(self) -> None:
-        """Stops the query workers and lets go of the files."""
-        if "workers" in self.__dict__:
-            self.workers.close()
-        self.store.flush()
-        self.store.close()
-        self.registry.close()
-
-    def __enter__(self) -> KnowledgeGraph:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     # documents in
 
-    def add(self, *paths: Path | str, build: bool = True, progress: Progress | None = None) -> Iterator[Added]:
-        """Adds files and folders; yields what became of each document as it is done, then links and indexes.
+    def add(
+        self,
+        *paths: Path | str,
+        build: bool = True,
+        policy: str | None = None,
+        mapping: Keeping | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[Added]:
+        """Adds files, folders and web addresses; yields what became of each document, then links and indexes.
 
-        A known document is left alone, an edited one replaced, a broken one reported and passed over.
+        A known document is left alone, an edited one replaced, a broken one passed over. ``policy``: what becomes of
+        one that violates shapes, ``accept``, ``quarantine`` or ``refuse``; ``mapping``: by what tables are read.
 
         Raises:
             ReadError: a path is missing, or there is nothing to read.
+            ConfigError: there is no such policy, or the settings do not allow an address.
         """
-        yield from self._ingest().add([Path(path) for path in paths], self.registry.linking(), progress=progress)
+        ingest = self._ingest(policy, mapping)
+        yield from ingest.add([location_of(path) for path in paths], self.registry.linking(), progress=progress)
         if build:
             self.build()
 
@@ -174,9 +116,16 @@ class KnowledgeGraph:
     def retry(self, *, progress: Progress | None = None) -> Iterator[Added]:
         """Adds again what failed or was interrupted."""
         waiting = [r.document.source for s in (State.FAILED, State.PENDING) for r in self.documents(s)]
-        there = [path for path in dict.fromkeys(waiting) if Path(path).exists()]
+        there = [path for path in dict.fromkeys(waiting) if is_address(path) or file_of(path)[0].exists()]
         if there:
             yield from self.add(*there, progress=progress)
+
+    def release(self, name: str) -> DocumentRecord:
+        """Takes a document out of quarantine into the knowledge; raises NotFoundError if it is not there."""
+        record = self.registry.find(name)
+        self._ingest().release(record.document.iri, self.registry.linking())
+        self.build()
+        return record
 
     def remove(self, name: str) -> DocumentRecord:
         """Takes a document out, by IRI, path, file name, title or hash: nothing of it stays.
@@ -186,17 +135,21 @@ class KnowledgeGraph:
         """
         record = self.registry.find(name)
         self._ingest().remove(record.document.iri)
-        forget(self.folder / _MODELS, record.document.iri.value)
+        forget(self.folder / MODELS, record.document.iri.value)
         self.build()
         return record
 
-    def build(self, only: str | None = None) -> BuildReport:
-        """Brings links, conclusions and indexes in line; ``only``: ``link``, ``infer`` or ``index``."""
-        linked = self._link() if only in (None, "link") else None
+    def build(self, only: str | None = None, *, communities: bool = False) -> BuildReport:
+        """Brings links, conclusions and indexes in line; ``only``: ``link``, ``infer``, ``index`` or ``communities``.
+
+        Communities are found anew only if asked for: they are of the graph as a whole, and readers of it may wait.
+        """
+        linked = link(self._linking_parts()) if only in (None, "link") else None
         inferred = self.inference.run() if only in (None, "infer") else None
         indexed = self._index() if only in (None, "index") else None
+        grouped = self.find_communities() if communities or only == "communities" else None
         self.store.flush()
-        return BuildReport(linked, inferred, indexed)
+        return BuildReport(linked, inferred, indexed, grouped)
 
     # RDF in and out
 
@@ -232,22 +185,36 @@ class KnowledgeGraph:
 
     def update(self, text: str) -> Committed:
         """Carries out a SPARQL Update; what it adds to the default graph counts as asserted by a person."""
-        pending = self.folder / _UPDATE
-        pending.touch()
-        try:
-            self.store.update(text)
-        except QueryError:
-            pending.unlink()
-            raise
-        committed = self.dataset.reconcile()
-        pending.unlink()
+        committed = carry_out(self.dataset, text, marker=self.folder / UPDATE)
         self.inference.run()
         return committed
 
-    def search(self, text: str, k: int = 10) -> list[Evidence]:
-        """The passages nearest to the text, best first."""
-        finder = self.evidence_finder
-        return [finder.passage(hit.iri, hit.score) for hit in retriever("hybrid", self.chunks).retrieve(text, k)]
+    def update_ontology(self, *names: str, how: Renewing | None = None, dry_run: bool = False) -> Renewal:
+        """Takes up new versions of ontologies, and others besides; what that changes, for the data too.
+
+        Terms that have a successor are replaced in what was read and stated; ``dry_run`` only tells. Raises
+        OntologyError if an ontology cannot be read, or a successor is not in it; nothing has changed then.
+        """
+        current = renewing.Current(self.folder, self.loaded, self.dataset)
+        plan = renewing.renew(current, self.registry, names, how or Renewing(), dry_run=dry_run)
+        if not dry_run:
+            self.settings = config.load(self.folder)
+            self._use(packs.load(self.settings.ontology, folder=self.folder))
+            self._recover()
+            self.build()
+        return plan
+
+    def search(self, text: str, k: int = 10, *, retriever: str = "hybrid") -> list[Evidence]:
+        """The passages that fit the text, best first; ``retriever`` is one of `kgplatform.retrieval.RETRIEVERS`."""
+        return searching.search(self.sources, self.evidence_finder, text, k, retriever)
+
+    def find_communities(self) -> CommunitiesFound:
+        """Finds the groups of things that are closely tied, and writes them with their reports."""
+        return find_communities(self._community_parts())
+
+    def communities(self, *, language: str = "en") -> list[CommunityView]:
+        """The communities as last found, the coarsest first."""
+        return communities(self._community_parts(), language=language)
 
     def show(self, name: str, *, language: str = "en") -> EntityView:
         """What the graph says about an entity, by label, alias or IRI.
@@ -291,72 +258,6 @@ class KnowledgeGraph:
             self.inference.run()
         return report
 
-    # the parts
-
-    @cached_property
-    def embedder(self) -> Embedder:
-        """The embedding model, loaded when first used."""
-        settings = self.settings.embedding
-        return SentenceTransformersEmbedder(settings.name, allow_download=settings.allow_download)
-
-    @cached_property
-    def model(self) -> CachedModel | None:
-        """The language model of the settings, its replies cached; None: the built-in methods."""
-        settings = self.settings.model
-        if not settings.name:
-            return None
-        model = OpenAIModel(
-            settings.name,
-            url=settings.url,
-            key=config.model_key(settings),
-            timeout_seconds=settings.timeout_seconds,
-            retries=settings.retries,
-            temperature=settings.temperature,
-        )
-        return CachedModel(model, self.folder / _MODELS)
-
-    @cached_property
-    def chunks(self) -> ChunkIndex:
-        """The passage index."""
-        return ChunkIndex(self.folder / _CHUNKS, self.embedder)
-
-    @cached_property
-    def workers(self) -> QueryWorkers:
-        """The processes that answer queries from outside."""
-        settings = self.settings.server
-        return QueryWorkers(
-            self.store,
-            folder=self.folder / _WORKERS,
-            count=settings.workers,
-            memory_bytes=settings.memory_mb * 1_000_000,
-            prefixes=self.store.prefixes,
-        )
-
-    @property
-    def projection(self) -> Projection:
-        """The map from what was read to statements, as it is now."""
-        return Projection(self.base, self.registry.linking())
-
-    @property
-    def evidence_finder(self) -> EvidenceFinder:
-        """Finds the passage of a statement."""
-        return EvidenceFinder(self.registry, self.projection)
-
-    @property
-    def schema(self) -> SchemaView:
-        """The ontology together with how the data uses it, for the store as it is now."""
-        return self._knowledge().schema
-
-    def label(self, term: object, language: str = "en") -> str:
-        """What a term is called in the language, for a reader."""
-        return self._knowledge().names.label(term, language)
-
-    def _knowledge(self) -> answer.Knowledge:
-        version = self.store.version
-        if self._known is None or self._known[0] != version:
-            self._known = (version, answer.knowledge(self.store, self.ontology))
-        return self._known[1]
-
     def _question_parts(self) -> answer.QuestionParts:
         limits = self.settings.questions
         return answer.QuestionParts(
@@ -365,54 +266,8 @@ class KnowledgeGraph:
             knowledge=self._knowledge(),
             run=self._run,
             find=self.evidence_finder.find,
+            why=self.inference.why,
             model=self.model,
             retrieve=self.search,
             settings=answer.QuestionSettings(max_rows=limits.max_rows, repairs=limits.repairs),
         )
-
-    def _run(self, text: str) -> Solutions:
-        """Runs a query that a translator wrote: one of a model's in a worker with a deadline, one of our own here."""
-        limits = self.settings.questions
-        if self.model is None:
-            return self.store.query(text, max_rows=limits.max_rows)
-        return self.workers.solutions(text, timeout_seconds=limits.timeout_seconds, max_rows=limits.max_rows)
-
-    def _ingest(self) -> Ingest:
-        documents = self.settings.documents
-        return Ingest(
-            base=self.base,
-            registry=self.registry,
-            dataset=self.dataset,
-            ontology=self.ontology,
-            chunker=chunker(documents.chunker),
-            extractor_for=self._extractor_for(),
-            max_bytes=documents.max_bytes,
-            workers=self.settings.model.workers,
-        )
-
-    def _extractor_for(self) -> Callable[[Document], Extractor]:
-        """Who reads a document; a model's replies about it are kept under its name."""
-        model = self.model
-        if model is not None:
-            return lambda document: ModelExtractor(model.about(document.iri.value), self.ontology)
-        extractor = BuiltinExtractor(self.ontology, known=cache(lambda: known_names(self.dataset, self.ontology)))
-        return lambda _document: extractor
-
-    def _link(self) -> Linked:
-        return link(
-            base=self.base,
-            registry=self.registry,
-            dataset=self.dataset,
-            ontology=self.ontology,
-            ingest=self._ingest(),
-            embedder=self.embedder,
-            similarity=self.settings.linking.similarity,
-        )
-
-    def _index(self) -> int:
-        records = [record for record in self.documents(State.PROCESSED) if record.graph is None]
-        passages = (
-            (chunk, record.document.title) for record in records for chunk in self.registry.chunks(record.document.iri)
-        )
-        self.chunks.sync(passages)
-        return len(self.chunks)

@@ -13,6 +13,7 @@ as a comparison although the terminals make an IRI of it (``?a<'>'``), the text 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 MAX_CHARACTERS = 1_000_000
@@ -58,7 +59,8 @@ _BRACE = re.compile(r"(?:\s|\#[^\n\r]*+)*+\{")
 class Scan:
     """What a scan saw: the ``form`` (SELECT, ASK, …, UPDATE or empty), upper-case keywords, and reasons to refuse.
 
-    ``variables`` are in the order of their first use; ``selects_all`` is whether the query begins ``SELECT *``.
+    ``variables`` are in the order of their first use; ``selects_all`` is whether the query begins ``SELECT *``, and
+    ``star`` where that ``*`` stands.
     """
 
     form: str
@@ -67,6 +69,7 @@ class Scan:
     issues: tuple[str, ...]
     variables: tuple[str, ...] = ()
     selects_all: bool = False
+    star: int = -1
 
     @property
     def is_update(self) -> bool:
@@ -93,6 +96,7 @@ class _Seen:
     operators: int = 0
     triples: int = 0
     selects_all: bool = False
+    star: int = -1
     compared: str = ""
     last: str = ""
     before_rows: bool = False
@@ -117,7 +121,7 @@ class _Seen:
             case "iri":
                 self._iri(token)
             case "other":
-                self._sign(token)
+                self._sign(match)
         rows_follow = self.before_rows and (match.lastgroup == "variable" or token in ("(", ")"))
         self.before_rows = rows_follow or token.upper() == "VALUES"
         self.last = token
@@ -146,11 +150,13 @@ class _Seen:
         if operand and self.brackets[-1:] == ["("] and _COMPARED.match(token):
             self.compared = self.compared or token
 
-    def _sign(self, token: str) -> None:
+    def _sign(self, match: re.Match[str]) -> None:
+        token = match.group()
         self.operators += token in _OPERATORS
         self.triples += token in _TRIPLES
         if token == "*" and self.last.upper() in ("SELECT", "DISTINCT", "REDUCED") and not self.brackets:
             self.selects_all = True
+            self.star = match.start()
 
 
 def scan(text: str) -> Scan:
@@ -172,7 +178,36 @@ def scan(text: str) -> Scan:
         _issues(seen, has_patterns=form != "UPDATE" or "WHERE" in keywords),
         tuple(seen.variables),
         seen.selects_all,
+        seen.star,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Landmark:
+    """A word, bracket or semicolon of SPARQL text: upper-case text, where it stands, and how many brackets are open.
+
+    A bracket has the depth of what it stands in, not of what it encloses.
+    """
+
+    text: str
+    start: int
+    end: int
+    depth: int
+
+
+def landmarks(text: str) -> Iterator[Landmark]:
+    """The words, brackets and semicolons, in their order, without those in comments, strings, IRIs and names."""
+    depth = 0
+    for match in _TOKEN.finditer(text):
+        kind, token = match.lastgroup, match.group()
+        if kind == "stray":
+            return
+        if kind == "close":
+            depth = max(0, depth - 1)
+        if kind in ("open", "close") or (kind == "word" and match["local"] is None) or token == ";":
+            yield Landmark(token.upper(), match.start(), match.end(), depth)
+        if kind == "open":
+            depth += 1
 
 
 def _form(words: list[str]) -> str:

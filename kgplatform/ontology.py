@@ -244,8 +244,12 @@ class _Reading:
         """The named classes that the objects stand for, unions and intersections opened."""
         found: list[NamedNode] = []
         for item in self.objects(subject, predicate):
+            if item in self.restricted:
+                found.extend(self.restricted[item])
+                continue
             if isinstance(item, NamedNode) and item not in self.unions:
-                found.append(item)
+                if item not in self.expressions:
+                    found.append(item)
                 continue
             for operator in (f"{OWL}unionOf", f"{OWL}intersectionOf"):
                 for head in self.objects(item, operator):
@@ -261,6 +265,23 @@ class _Reading:
             if (f"{OWL}unionOf" in facts or f"{OWL}intersectionOf" in facts) and f"{RDFS}label" not in facts
         )
 
+    @cached_property
+    def expressions(self) -> frozenset[object]:
+        """Nodes that stand for a restriction, a complement or a closed list, of which no named class is a part."""
+        marks = {f"{OWL}{name}" for name in ("onProperty", "complementOf", "datatypeComplementOf", "oneOf")}
+        return frozenset(s for s, facts in self.by_subject.items() if marks & facts.keys() and _is_unnamed(s))
+
+    @cached_property
+    def restricted(self) -> dict[object, tuple[NamedNode, ...]]:
+        """The datatype that each datatype with facets restricts; of a named one too, which may be one of those."""
+        found: dict[object, tuple[NamedNode, ...]] = {}
+        for subject in list(self.by_subject):
+            for node in (subject, *self.objects(subject, f"{OWL}equivalentClass")):
+                plain = self.named(node, f"{OWL}onDatatype")
+                if plain:
+                    found[subject] = plain
+        return found
+
     def typed(self, *types: str) -> list[NamedNode]:
         found = [
             subject for type_ in types for subject in self.by_type.get(type_, []) if isinstance(subject, NamedNode)
@@ -271,6 +292,10 @@ class _Reading:
 _OUTSIDE = (OWL, RDF, RDFS, XSD, SKOS)
 
 
+def _is_unnamed(node: object) -> bool:
+    return not isinstance(node, NamedNode) or node.value.startswith("urn:kgplatform:node:")
+
+
 def read_ontology(triples: Iterable[Triple]) -> Ontology:
     """The ontology that the triples spell out; anything that is not an OWL declaration is left aside."""
     reading = _Reading(triples)
@@ -279,7 +304,7 @@ def read_ontology(triples: Iterable[Triple]) -> Ontology:
         for iri in reading.typed(f"{OWL}Class", f"{RDFS}Class")
         if not iri.value.startswith(_OUTSIDE)
     }
-    properties = {
+    properties = _plain_properties(reading, classes) | {
         iri: _property(reading, iri, is_object=is_object)
         for types, is_object in (((f"{OWL}DatatypeProperty",), False), ((f"{OWL}ObjectProperty",), True))
         for iri in reading.typed(*types)
@@ -292,6 +317,24 @@ def read_ontology(triples: Iterable[Triple]) -> Ontology:
         disjoint_pairs=_disjoint_pairs(reading),
         iris=tuple(sorted(iri.value for iri in reading.typed(f"{OWL}Ontology"))),
     )
+
+
+def _plain_properties(
+    reading: _Reading, classes: Mapping[NamedNode, OntologyClass]
+) -> dict[NamedNode, OntologyProperty]:
+    """The properties that are said to be properties only, but of something: RDF Schema 1.1, section 2.4.
+
+    They lead to things where their range is a class; where nothing is said of it, any value is written as it is.
+    """
+    found = {}
+    for iri in reading.typed(f"{RDF}Property"):
+        types = {item.value for item in reading.named(iri, f"{RDF}type")}
+        domains = reading.class_names(iri, f"{RDFS}domain")
+        outside = iri.value.startswith(_OUTSIDE) or f"{OWL}AnnotationProperty" in types
+        if not outside and any(domain in classes for domain in domains):
+            ranges = reading.class_names(iri, f"{RDFS}range")
+            found[iri] = _property(reading, iri, is_object=any(item in classes for item in ranges))
+    return found
 
 
 def _declared(classes: dict[NamedNode, OntologyClass]) -> dict[NamedNode, OntologyClass]:

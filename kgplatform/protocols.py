@@ -76,6 +76,19 @@ class Extractor(Protocol):
 
 
 @runtime_checkable
+class StretchExtractor(Extractor, Protocol):
+    """An extractor that reads neighbouring chunks together, where that costs less than one by one."""
+
+    def stretches(self, chunks: Sequence[Chunk]) -> list[list[Chunk]]:
+        """The chunks in groups of neighbours, in order."""
+        ...
+
+    def read(self, chunks: Sequence[Chunk], document: Document) -> list[Extraction]:
+        """What the chunks of one group say, an extraction for each."""
+        ...
+
+
+@runtime_checkable
 class Retriever(Protocol):
     """Finds the chunks that fit a question."""
 

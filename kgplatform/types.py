@@ -77,6 +77,25 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What an answer or an extraction cost: model calls, tokens and seconds of wall clock."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        """The sum of both."""
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Extraction:
     """What was read in one chunk, by which method; kept as it is, statements are its projection."""
 
@@ -88,6 +107,7 @@ class Extraction:
     method: str = "built-in"
     model: str | None = None
     prompt_sha256: str | None = None
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +208,7 @@ class IssueKind(StrEnum):
     IMPOSSIBLE = "impossible"
     LITERAL_FORM = "literal-form"
     UNBOUND = "unbound"
+    CARTESIAN = "cartesian"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,25 +256,6 @@ class Clarification:
 
     question: str
     options: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What an answer cost: model calls, tokens and seconds of wall clock."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    seconds: float = 0.0
-
-    def __add__(self, other: Usage) -> Usage:
-        """The sum of both."""
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.seconds + other.seconds,
-        )
 
 
 @dataclass(frozen=True, slots=True)

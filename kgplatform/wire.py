@@ -11,6 +11,7 @@ import json
 import struct
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import Any
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
@@ -22,12 +23,25 @@ HEAD = struct.Struct(">cI")
 HEADER, ROWS, DATA, ERROR, END = b"H", b"R", b"D", b"X", b"E"
 
 
+class Task(StrEnum):
+    """What a worker is to do: run a query, write out a graph, read a file of RDF, or try an update."""
+
+    QUERY = "query"
+    GRAPH = "graph"
+    PARSE = "parse"
+    TRY = "try"
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """A query to run: rows (``max_rows``) without a ``media_type``, else the result as text of that media type.
 
     ``default_graphs`` and ``named_graphs`` are IRIs and stand in place of the dataset that the query names
-    (SPARQL 1.1 Protocol §2.1.4); both empty: the query decides.
+    (SPARQL 1.1 Protocol §2.1.4); both empty: the query decides. Relative IRIs are resolved against ``base_iri``.
+
+    For the other tasks ``text`` is the graph to write out (empty: the default graph), or the update to try on the
+    store in the folder ``path`` (empty: an empty one); ``path`` is the file to read. IRIs below ``skolem`` are
+    written as blank nodes.
     """
 
     text: str
@@ -35,6 +49,10 @@ class Request:
     max_rows: int | None = None
     default_graphs: tuple[str, ...] = ()
     named_graphs: tuple[str, ...] = ()
+    base_iri: str | None = None
+    task: Task = Task.QUERY
+    path: str = ""
+    skolem: str = ""
 
 
 def encode_request(request: Request, snapshot: str) -> bytes:
@@ -48,6 +66,7 @@ def decode_request(line: bytes) -> tuple[Request, str]:
     snapshot = record.pop("snapshot")
     for name in ("default_graphs", "named_graphs"):
         record[name] = tuple(record[name])
+    record["task"] = Task(record["task"])
     return Request(**record), snapshot
 
 

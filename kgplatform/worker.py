@@ -1,4 +1,6 @@
-"""A child process that runs read-only SPARQL on a snapshot: ``python -m kgplatform.worker SNAPSHOT MEMORY_BYTES``.
+"""A child process for what others wrote, on a snapshot: ``python -m kgplatform.worker SNAPSHOT MEMORY_BYTES``.
+
+It runs queries, parses uploads and tries updates.
 
 It may be killed at any moment; that is its point, for the store knows no timeout and some queries end the process
 that runs them. Before it opens anything it caps its own memory (``RLIMIT_AS``) and leaves the network (a network
@@ -17,19 +19,22 @@ import queue
 import resource
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyoxigraph as ox
-from pyoxigraph import NamedNode, QueryResultsFormat, RdfFormat
+from pyoxigraph import NamedNode, QueryResultsFormat, RdfFormat, Triple
 
 from kgplatform import wire
+from kgplatform.blanks import numbered, unskolemised
+from kgplatform.casts import CASTS
 from kgplatform.errors import KgPlatformError, QueryRejectedError, StoreError
-from kgplatform.lexing import read_only_issues
-from kgplatform.store import Store, syntax_error
+from kgplatform.lexing import read_only_issues, scan
+from kgplatform.store import DEFAULT_GRAPH, Store, parse, syntax_error
 from kgplatform.types import Solutions
 
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
@@ -49,11 +54,33 @@ def evaluate(store: Store, request: wire.Request) -> Any:
     issues = read_only_issues(request.text)
     if issues:
         raise QueryRejectedError(issues, query=request.text)
+    result = _result(store, request)
+    if isinstance(result, ox.QuerySolutions) and (text := _in_order_of_use(result, request.text)):
+        result = _result(store, replace(request, text=text))
+    return result
+
+
+def _in_order_of_use(result: ox.QuerySolutions, query: str) -> str:
+    """A query whose columns are in the order in which it names them, where ``SELECT *`` has them in another."""
+    seen = scan(query)
+    if not seen.selects_all:
+        return ""
+    names = [variable.value for variable in result.variables]
+    places = {name: place for place, name in enumerate(seen.variables)}
+    wanted = sorted(names, key=lambda name: places.get(name, len(places)))
+    if wanted == names:
+        return ""
+    return query[: seen.star] + " ".join(f"?{name}" for name in wanted) + query[seen.star + 1 :]
+
+
+def _result(store: Store, request: wire.Request) -> Any:
     given = bool(request.default_graphs or request.named_graphs)
     try:
         return store._store.query(
             request.text,
+            base_iri=request.base_iri,
             prefixes=store.prefixes,
+            custom_functions=CASTS,
             default_graph=_graphs(request.default_graphs) if given else None,
             named_graphs=_graphs(request.named_graphs) if given else None,
         )
@@ -61,6 +88,50 @@ def evaluate(store: Store, request: wire.Request) -> Any:
         raise syntax_error(error, request.text) from error
     except (ValueError, RuntimeError, OSError) as error:
         raise QueryRejectedError((str(error),), query=request.text) from error
+
+
+def write_graph(store: Store, request: wire.Request, output: Any) -> None:
+    """Writes the triples of one graph to ``output`` as text of the media type, as they are read.
+
+    Raises:
+        StoreError: the format has no place for them, as JSON-LD has none for triple terms.
+    """
+    format_ = RdfFormat.from_media_type(request.media_type)
+    graph = NamedNode(request.text) if request.text else DEFAULT_GRAPH
+    triples: Iterable[Triple] = (item.triple for item in store.quads(graph=graph))
+    if request.skolem:
+        triples = unskolemised(triples, request.skolem)
+    try:
+        ox.serialize(triples, output, format=format_, prefixes=store.prefixes)
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        raise StoreError(_in_words(error, request.media_type)) from error
+
+
+def read_file(request: wire.Request) -> Iterator[bytes]:
+    """The file as N-Quads in pieces, its blank nodes numbered.
+
+    Raises:
+        StoreError: it does not parse.
+    """
+    format_ = RdfFormat.from_media_type(request.media_type)
+    assert format_ is not None
+    data = Path(request.path).read_bytes()
+    quads = numbered(parse(data, format_, base_iri=request.base_iri, source=request.text))
+    while batch := list(islice(quads, 10 * _BATCH)):
+        yield ox.serialize(batch, format=RdfFormat.N_QUADS) or b""
+
+
+def try_update(request: wire.Request, prefixes: Mapping[str, str]) -> None:
+    """Carries the update out on a store that is thrown away after, to see whether it parses and comes to an end.
+
+    Raises:
+        QueryError: as `Store.update`.
+    """
+    Store.open(Path(request.path) if request.path else None, prefixes=prefixes).update(
+        request.text, base_iri=request.base_iri
+    )
 
 
 def _graphs(iris: Iterable[str]) -> list[Any]:
@@ -102,8 +173,16 @@ def serialise(store: Store, request: wire.Request, output: Any) -> None:
         raise QueryRejectedError((f"{what} cannot be written as {request.media_type}",), query=request.text)
     try:
         result.serialize(output, format=format_)
-    except (RuntimeError, ValueError) as error:  # found out while evaluating
-        raise QueryRejectedError((str(error),), query=request.text) from error
+    except BrokenPipeError:
+        raise
+    except (RuntimeError, ValueError, OSError) as error:  # found out while evaluating
+        raise QueryRejectedError((_in_words(error, request.media_type),), query=request.text) from error
+
+
+def _in_words(error: Exception, media_type: str) -> str:
+    if "does not support RDF 1.2" in str(error):
+        return f"{media_type} has no place for triple terms; ask for Turtle, TriG, N-Triples or N-Quads"
+    return str(error)
 
 
 class _Pieces(io.RawIOBase):
@@ -129,7 +208,23 @@ class _Pieces(io.RawIOBase):
             self._held.clear()
 
 
-def _answer(store: Store, request: wire.Request, output: BinaryIO) -> None:
+def _answer(opened: _Opened, snapshot: str, request: wire.Request, output: BinaryIO) -> None:
+    match request.task:
+        case wire.Task.PARSE:
+            for piece in read_file(request):
+                output.write(wire.frame(wire.DATA, piece))
+        case wire.Task.TRY:
+            try_update(request, opened.prefixes)
+        case wire.Task.GRAPH:
+            pieces = _Pieces(output.write)
+            write_graph(opened.store(snapshot), request, pieces)
+            pieces.flush()
+        case wire.Task.QUERY:
+            _query(opened.store(snapshot), request, output)
+    output.write(wire.frame(wire.END))
+
+
+def _query(store: Store, request: wire.Request, output: BinaryIO) -> None:
     if request.media_type:
         pieces = _Pieces(output.write)
         serialise(store, request, pieces)
@@ -140,21 +235,20 @@ def _answer(store: Store, request: wire.Request, output: BinaryIO) -> None:
         output.write(wire.frame(wire.HEADER, json.dumps(head).encode()))
         for start in range(0, len(found.rows), _BATCH):
             output.write(wire.frame(wire.ROWS, wire.encode_rows(found.rows[start : start + _BATCH])))
-    output.write(wire.frame(wire.END))
 
 
 class _Opened:
     """The snapshot that is open, exchanged for a newer one when a request asks for it."""
 
     def __init__(self, prefixes: Mapping[str, str]) -> None:
-        self._prefixes = prefixes
+        self.prefixes = prefixes
         self._path = ""
         self._store: Store | None = None
 
     def store(self, path: str) -> Store:
         if self._store is None or path != self._path:
             self._store = None
-            self._store = Store.open_snapshot(Path(path), prefixes=self._prefixes)
+            self._store = Store.open_snapshot(Path(path), prefixes=self.prefixes)
             self._path = path
         return self._store
 
@@ -163,7 +257,7 @@ def _serve(requests: queue.SimpleQueue[bytes], output: BinaryIO, opened: _Opened
     while True:
         request, snapshot = wire.decode_request(requests.get())
         try:
-            _answer(opened.store(snapshot), request, output)
+            _answer(opened, snapshot, request, output)
         except KgPlatformError as error:
             output.write(wire.frame(wire.ERROR, wire.encode_error(error)))
         except MemoryError:

@@ -1,10 +1,11 @@
-"""Read-only SPARQL from anyone, in child processes that can be killed.
+"""SPARQL and RDF from anyone, read in child processes that can be killed.
 
 A query that runs too long, takes too much memory or ends its process costs one worker, which is replaced at once;
 the process that owns the store goes on. Workers read hard-link snapshots of the store (milliseconds to make),
 renewed when the store has changed, so that a query never waits for a writer. The text is scanned for nesting,
 length, updates and SERVICE before any parser sees it (`kgplatform.lexing`), and the worker has no network where
-the kernel allows that.
+the kernel allows that. Uploads are parsed there too, and updates are tried there on a copy of the store before the
+owner carries them out.
 
 A store in memory has no snapshots: its queries run in this process, scanned too but without deadline and cap.
 """
@@ -18,18 +19,27 @@ import queue
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from kgplatform import wire, worker
-from kgplatform.errors import KgPlatformError, QueryRejectedError, QueryTimeoutError, StoreError
-from kgplatform.lexing import read_only_issues
+from kgplatform.errors import KgPlatformError, QueryRejectedError
+from kgplatform.lexing import read_only_issues, scan
+from kgplatform.replies import Reply as Reply
+from kgplatform.replies import Whole as Whole
+from kgplatform.running import RunningQueries
 from kgplatform.store import Store
 from kgplatform.types import Solutions, Term
-from kgplatform.worker_process import EndedError, Snapshot, WorkerProcess
+from kgplatform.worker_process import Snapshot, WorkerProcess
 
 _PREFIX = "snapshot-"
+_TRIAL = "trial-"
+_Write: TypeAlias = Callable[[Store, wire.Request, Any], None]
+_MOST_WAITING = 16
+"""So many callers wait for a worker; the next is told at once that all are busy."""
 _LOCK_PATIENCE_SECONDS = 0.25
 """How long a query waits for a writer before it reads the state before that write."""
 
@@ -62,7 +72,10 @@ class QueryWorkers:
         self._current: Snapshot | None = None
         self._closed = False
         self._made = 0
+        self.running = RunningQueries()
         self._workers = [WorkerProcess(memory_bytes, self._prefixes) for _ in range(count)]
+        self._queue = threading.Semaphore(_MOST_WAITING)
+        self.most_callers = count + _MOST_WAITING
         self._free: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
         for item in self._workers:
             self._free.put(item)
@@ -70,7 +83,7 @@ class QueryWorkers:
             if folder is None:
                 raise ValueError("a store on disk needs a folder for its snapshots")
             folder.mkdir(parents=True, exist_ok=True)
-            for left in folder.glob(f"{_PREFIX}*"):
+            for left in (*folder.glob(f"{_PREFIX}*"), *folder.glob(f"{_TRIAL}*")):
                 shutil.rmtree(left, ignore_errors=True)
 
     def solutions(
@@ -111,7 +124,9 @@ class QueryWorkers:
         timeout_seconds: float,
         default_graphs: Iterable[str] = (),
         named_graphs: Iterable[str] = (),
-    ) -> Reply | _Whole:
+        base_iri: str | None = None,
+        client: str = "",
+    ) -> Reply | Whole:
         """The result as text in pieces, written by the store's own serialisers as it is computed.
 
         Errors that show before the first byte are raised here. Later ones are raised from the iterator: what came
@@ -126,15 +141,82 @@ class QueryWorkers:
             media_type=media_type,
             default_graphs=tuple(default_graphs),
             named_graphs=tuple(named_graphs),
+            base_iri=base_iri,
         )
         self._refuse(text)
+        return self._streamed(request, worker.serialise, timeout_seconds=timeout_seconds, client=client)
+
+    def graph(
+        self, iri: str, *, media_type: str, timeout_seconds: float, skolem: str = "", client: str = ""
+    ) -> Reply | Whole:
+        """The triples of a graph (empty: the default graph) as text in pieces, as `stream` gives a result.
+
+        IRIs that begin with ``skolem`` are written as blank nodes.
+
+        Raises:
+            StoreError: the format has no place for what the graph holds.
+            QueryError: as for `stream`.
+        """
+        request = wire.Request(iri, media_type=media_type, task=wire.Task.GRAPH, skolem=skolem)
+        return self._streamed(request, worker.write_graph, timeout_seconds=timeout_seconds, client=client)
+
+    def _streamed(self, request: wire.Request, write: _Write, *, timeout_seconds: float, client: str) -> Reply | Whole:
         if self._folder is None:
             output = io.BytesIO()
-            worker.serialise(self._store, request, output)
-            return _Whole(output.getvalue())
-        reply = self._reply(request, timeout_seconds)
+            write(self._store, request, output)
+            return Whole(output.getvalue(), self._store.version)
+        reply = self._reply(request, timeout_seconds, client)
         reply.peek()
         return reply
+
+    def parse(
+        self,
+        path: Path,
+        *,
+        media_type: str,
+        base_iri: str,
+        timeout_seconds: float,
+        source: str = "the body",
+        client: str = "",
+    ) -> bytes:
+        """What the RDF file holds, as N-Quads with numbered blank nodes.
+
+        Raises:
+            StoreError: it does not parse, with line and column; ``source`` is what the message calls it.
+            QueryError: reading it took too long, too much memory, or ended the process.
+        """
+        request = wire.Request(
+            source, media_type=media_type, base_iri=base_iri, task=wire.Task.PARSE, path=str(path.resolve())
+        )
+        if self._folder is None:
+            return b"".join(worker.read_file(request))
+        with self._reply(request, timeout_seconds, client) as reply:
+            return b"".join(reply)
+
+    def try_update(self, text: str, *, base_iri: str | None = None, timeout_seconds: float, client: str = "") -> None:
+        """Carries an update out on a copy of the store that is thrown away: one that ends here will end there too.
+
+        Raises:
+            QueryError: it is none, it would not end in time, or it ended the process.
+        """
+        request = wire.Request(text, base_iri=base_iri, task=wire.Task.TRY)
+        if self._folder is None:
+            worker.try_update(request, self._prefixes)
+            return
+        trial: Path | None = None
+        if "WHERE" in scan(text).keywords:  # the others do not depend on what is there
+            with self._lock:
+                self._made += 1
+                trial = self._folder.resolve() / f"{_TRIAL}{os.getpid()}-{self._made}"
+            self._store.snapshot(trial)
+            request = replace(request, path=str(trial))
+        try:
+            with self._reply(request, timeout_seconds, client) as reply:
+                for _ in reply:
+                    pass
+        finally:
+            if trial is not None:
+                shutil.rmtree(trial, ignore_errors=True)
 
     def _refuse(self, text: str) -> None:
         issues = read_only_issues(text)
@@ -143,23 +225,32 @@ class QueryWorkers:
         if self._closed:
             raise QueryRejectedError(("the workers are closed",), query=text)
 
-    def _reply(self, request: wire.Request, timeout_seconds: float) -> Reply:
+    def _reply(self, request: wire.Request, timeout_seconds: float, client: str = "") -> Reply:
         deadline = time.monotonic() + timeout_seconds
-        try:
-            taken = self._free.get(timeout=max(0.0, timeout_seconds))
-        except queue.Empty as error:
-            raise WorkersBusyError(
-                (f"all {len(self._workers)} query workers are busy; try again shortly",), query=request.text
-            ) from error
+        taken = self._taken(request.text, timeout_seconds)
         reply = Reply(self, taken, request, deadline=deadline, timeout_seconds=timeout_seconds)
         try:
             self._assign(taken)
             assert taken.snapshot is not None
-            reply.send(taken.snapshot)
+            reply.begin(taken.snapshot, client)
         except KgPlatformError:
             reply.close()
             raise
         return reply
+
+    def _taken(self, text: str, timeout_seconds: float) -> WorkerProcess:
+        """A free worker, waited for by a few callers only, so that whoever has other things to do can go on."""
+        busy = WorkersBusyError((f"all {len(self._workers)} query workers are busy; try again shortly",), query=text)
+        with suppress(queue.Empty):
+            return self._free.get_nowait()
+        if not self._queue.acquire(blocking=False):
+            raise busy
+        try:
+            return self._free.get(timeout=max(0.0, timeout_seconds))
+        except queue.Empty as error:
+            raise busy from error
+        finally:
+            self._queue.release()
 
     # snapshots
 
@@ -196,6 +287,20 @@ class QueryWorkers:
             self._drop_unused(current)
         return self._current
 
+    def refresh(self) -> None:
+        """Makes a snapshot of the store as it is, so that whoever wrote will read it, whoever writes by then.
+
+        To be called by who holds the store's write lock.
+        """
+        # a query that waits for the write lock has this one: then it makes the snapshot itself, once it gets it
+        if self._folder is None or not self._lock.acquire(timeout=2 * _LOCK_PATIENCE_SECONDS):
+            return
+        try:
+            if not self._closed:
+                self._renewed()
+        finally:
+            self._lock.release()
+
     def _drop_unused(self, snapshot: Snapshot) -> None:
         if snapshot.users == 0 and snapshot is not self._current:
             shutil.rmtree(snapshot.path, ignore_errors=True)
@@ -227,121 +332,12 @@ class QueryWorkers:
         for item in self._workers:
             item.interrupt()  # those in use are cleared away by the threads that use them
         if self._folder is not None:
-            for left in self._folder.glob(f"{_PREFIX}*"):
+            for left in (*self._folder.glob(f"{_PREFIX}*"), *self._folder.glob(f"{_TRIAL}*")):
                 shutil.rmtree(left, ignore_errors=True)
             with suppress(OSError):
                 self._folder.rmdir()
 
     def __enter__(self) -> QueryWorkers:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class _Whole:
-    """A result that is there at once, in the shape of a `Reply`."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield self._data
-
-    def close(self) -> None:
-        """Nothing to give back."""
-
-
-class Reply:
-    """What a worker sends for one request; an iterator over its pieces that ends only when the result is whole."""
-
-    def __init__(
-        self,
-        owner: QueryWorkers,
-        taken: WorkerProcess,
-        request: wire.Request,
-        *,
-        deadline: float,
-        timeout_seconds: float,
-    ) -> None:
-        self._owner = owner
-        self._worker: WorkerProcess | None = taken
-        self._request = request
-        self._deadline = deadline
-        self._timeout_seconds = timeout_seconds
-        self._peeked: bytes | None = None
-
-    def send(self, snapshot: Snapshot) -> None:
-        """Hands the request to the worker, to a new one where the old one is gone."""
-        assert self._worker is not None
-        for last in (False, True):
-            try:
-                self._worker.send(self._request, snapshot)
-            except EndedError as error:
-                if last:
-                    raise StoreError(f"no query worker can be started: {error}") from error
-                self._worker.kill()
-            else:
-                return
-
-    def _next(self) -> tuple[bytes, bytes]:
-        assert self._worker is not None
-        text = self._request.text
-        try:
-            kind, size = wire.HEAD.unpack(self._worker.read(wire.HEAD.size, self._deadline))
-            return kind, self._worker.read(size, self._deadline)
-        except TimeoutError as error:
-            self._release(healthy=False)
-            raise QueryTimeoutError(query=text, seconds=self._timeout_seconds) from error
-        except (EndedError, ValueError) as error:
-            self._release(healthy=False)
-            if str(error) == worker.OUT_OF_MEMORY:
-                raise self._owner.out_of_memory(text) from error
-            raise QueryRejectedError((f"the query ended the worker that ran it ({error})",), query=text) from error
-
-    def _piece(self) -> bytes | None:
-        """The payload of the next frame; None at the end."""
-        if self._worker is None:
-            return None
-        kind, payload = self._next()
-        if kind == wire.END:
-            self._release(healthy=True)
-            return None
-        if kind == wire.ERROR:
-            error = wire.decode_error(payload, self._request.text)
-            full = isinstance(error, StoreError) and str(error) == worker.OUT_OF_MEMORY
-            self._release(healthy=not full)
-            raise self._owner.out_of_memory(self._request.text) if full else error
-        return payload
-
-    def expect(self, kind: bytes) -> bytes:
-        """The payload of the first frame, which must be of that kind unless it is an error."""
-        payload = self._piece()
-        if payload is None:
-            raise StoreError(f"the query worker left out its {kind.decode()} frame")
-        return payload
-
-    def peek(self) -> None:
-        """Waits for the first piece, so that an error shows now."""
-        self._peeked = self._piece()
-
-    def __iter__(self) -> Iterator[bytes]:
-        if self._peeked is not None:
-            first, self._peeked = self._peeked, None
-            yield first
-        while (piece := self._piece()) is not None:
-            yield piece
-
-    def _release(self, *, healthy: bool) -> None:
-        taken, self._worker = self._worker, None
-        if taken is not None:
-            self._owner.give_back(taken, healthy=healthy)
-
-    def close(self) -> None:
-        """Gives the worker back; one that is not finished is killed, which ends the query."""
-        self._release(healthy=False)
-
-    def __enter__(self) -> Reply:
         return self
 
     def __exit__(self, *_: object) -> None:

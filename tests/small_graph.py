@@ -13,8 +13,10 @@ from typing import TypeAlias
 from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform import packs
+from kgplatform.building.inferring import Inference
+from kgplatform.building.updating import carry_out
 from kgplatform.config import ServerSettings, Settings
-from kgplatform.dataset import Change, EvidenceDataset
+from kgplatform.dataset import Change, Committed, EvidenceDataset
 from kgplatform.documents.registry import Linking, Registry
 from kgplatform.linking.evidence import EvidenceFinder
 from kgplatform.linking.projection import Projection, document_triples
@@ -123,6 +125,11 @@ class SmallGraph:
     ontology: Ontology
     workers: QueryWorkers
     evidence_finder: EvidenceFinder
+    inference: Inference
+    folder: Path
+
+    def update(self, text: str) -> Committed:
+        return carry_out(self.dataset, text, marker=self.folder / "update.pending")
 
     def entity(self, name: str) -> NamedNode:
         return next(
@@ -195,7 +202,9 @@ class SmallGraph:
         self.registry.close()
 
 
-def small_graph(folder: Path, *, timeout_seconds: float = 10.0, empty: bool = False) -> SmallGraph:
+def small_graph(
+    folder: Path, *, timeout_seconds: float = 10.0, empty: bool = False, server: ServerSettings | None = None
+) -> SmallGraph:
     """The workspace in a new folder."""
     store = Store.open(folder / "store", prefixes={**PREFIXES, "kg": BASE})
     dataset, registry = EvidenceDataset(store, BASE), Registry(folder / "documents.sqlite")
@@ -213,10 +222,19 @@ def small_graph(folder: Path, *, timeout_seconds: float = 10.0, empty: bool = Fa
             document_iri(BASE, "f" * 64), "", "scan.pdf", "application/pdf", "notes/scan.pdf", "f" * 64, "en"
         )
         registry.fail(failed, "the pages are images; there is no text in them")
-    settings = replace(Settings(), base=BASE, server=ServerSettings(timeout_seconds=timeout_seconds))
+    settings = replace(Settings(), base=BASE, server=server or ServerSettings(timeout_seconds=timeout_seconds))
     workers = QueryWorkers(store, folder=folder / "workers", count=2, memory_bytes=1 << 30)
     return SmallGraph(
-        BASE, settings, store, dataset, registry, loaded.ontology, workers, EvidenceFinder(registry, projection)
+        BASE,
+        settings,
+        store,
+        dataset,
+        registry,
+        loaded.ontology,
+        workers,
+        EvidenceFinder(registry, projection),
+        Inference(dataset, ontology=loaded.ontology, triples=loaded.triples),
+        folder,
     )
 
 

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgplatform.documents.chunking import CHUNKERS, chunker, fixed_tokens, sentence_windows, sliding_window, whole
+from kgplatform.documents.chunking import (
+    CHUNKERS,
+    chunker,
+    fixed_tokens,
+    sentence_tokens,
+    sentence_windows,
+    sliding_window,
+    structure,
+    whole,
+)
+from kgplatform.documents.sections import SectionKind, sections_of
 from kgplatform.errors import ConfigError
 from kgplatform.text import count_tokens, language_of, sentences
 from kgplatform.types import Chunk, Document
@@ -146,6 +156,166 @@ def test_sentence_windows_hold_three_sentences_and_move_by_one() -> None:
     assert [chunk.text for chunk in chinese] == ["一。二。", "三。四。"]
 
 
+@given(text=texts, tokens=st.integers(1, 12), data=st.data(), table=st.booleans())
+def test_sentence_tokens_is_lawful_and_keeps_its_limit(
+    text: str, tokens: int, data: st.DataObject, table: bool
+) -> None:
+    doc = document(text, "text/csv" if table else "text/plain")
+    chunks = sentence_tokens(doc, max_tokens=tokens, overlap=data.draw(st.integers(0, tokens // 2)))
+    assert_lawful(doc, chunks)
+    assert all(count_tokens(chunk.text) <= tokens for chunk in chunks)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["The bridge number {} is old and long, as they say. ", "第{}座桥又老又长，大家都这么说。"],
+    ids=["en", "zh"],
+)
+def test_sentence_tokens_ends_at_sentences_and_repeats_whole_ones(sentence: str) -> None:
+    doc = document("".join(sentence.format(number) for number in range(60)).strip())
+    chunks = sentence_tokens(doc, max_tokens=60, overlap=20)
+    starts, ends = ({span[side] for span in sentences(doc.text)} for side in (0, 1))
+    assert len(chunks) > 5
+    assert all(chunk.start in starts and chunk.end in ends for chunk in chunks)
+    assert all(count_tokens(doc.text[two.start : one.end]) in range(1, 21) for one, two in pairwise(chunks))
+    assert_lawful(doc, chunks)
+
+
+PAPER = "\n\n".join(
+    (
+        "# A Study of Bridges",
+        "Li Na, Wang Wu",
+        "## Abstract\n\n" + "We study bridges. " * 5,
+        "## 1 Introduction\n\n" + "Bridges are old. " * 30,
+        "### 1.1 Motivation\n\n" + "They carry people. " * 20,
+        "## 2 Method\n\n" + "We count them one by one. " * 60,
+        "## 3 Conclusion\n\n" + "There are many. " * 30,
+        "## References\n\n[1] A. Name. A Title. 2020.",
+    )
+)
+CHINESE_PAPER = (
+    "古镇桥梁研究\n\n摘要\n本文研究桥梁。\n\n一、引言\n"
+    + "桥梁历史悠久。" * 30
+    + "\n\n二、方法\n"
+    + "我们逐一统计。" * 60
+    + "\n\n三、结论\n"
+    + "古镇有很多桥。" * 20
+    + "\n\n参考文献\n[1] 某某. 某书. 2020."
+)
+SYLLABUS = """SF1625 Envariabelanalys
+
+Lärandemål
+Efter kursen ska studenten kunna derivera.
+
+Kursinnehåll
+Gränsvärden, derivator och integraler.
+
+Särskild behörighet
+Matematik 4
+
+Examination
+Skriftlig tentamen, 7,5 hp.
+"""
+CHINESE_SYLLABUS = (
+    "高等数学\n\n课程简介：\n微积分基础。\n\n教学目标\n学会求导。\n\n先修课程\n初等数学\n\n考核方式\n闭卷考试。\n"
+)
+
+
+@given(text=st.one_of(texts, st.text(st.sampled_from("#1. \nIntroductionAbstract引言结论摘要"), max_size=300)))
+def test_sections_are_the_whole_text_in_order(text: str) -> None:
+    found = sections_of(text)
+    assert "".join(text[section.start : section.end] for section in found) == text
+    assert all(section.start < section.end for section in found)
+
+
+@pytest.mark.parametrize("text", [PAPER, CHINESE_PAPER], ids=["en", "zh"])
+def test_a_paper_has_its_introduction_body_and_conclusion(text: str) -> None:
+    kinds = [section.kind.value for section in sections_of(text)]
+    assert kinds == ["front", "abstract", "introduction", "body", "conclusion", "references"]
+    (introduction,) = [section for section in sections_of(text) if section.kind is SectionKind.INTRODUCTION]
+    assert "Method" not in text[introduction.start : introduction.end]
+    assert "方法" not in text[introduction.start : introduction.end]
+
+
+def test_subsections_belong_to_their_section() -> None:
+    (introduction,) = [section for section in sections_of(PAPER) if section.kind is SectionKind.INTRODUCTION]
+    assert "1.1 Motivation" in PAPER[introduction.start : introduction.end]
+
+
+@pytest.mark.parametrize("word", ["Abstract", "Abstract.", "摘要：", "**Abstract**"])
+def test_without_headings_a_passage_after_abstract_is_the_introduction(word: str) -> None:
+    text = f"A Title\n{word} " + "One sentence of the abstract and of what follows it.\n" * 200
+    front, introduction, body = sections_of(text)
+    assert [front.kind, introduction.kind, body.kind] == [SectionKind.FRONT, SectionKind.INTRODUCTION, SectionKind.BODY]
+    assert 3000 < introduction.end - introduction.start <= 4000
+    assert text[introduction.end - 1] == "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "headings"),
+    [
+        (SYLLABUS, ["Lärandemål", "Kursinnehåll", "Särskild behörighet", "Examination"]),
+        (CHINESE_SYLLABUS, ["课程简介", "教学目标", "先修课程", "考核方式"]),
+        (
+            "# DT2119\n\n## Intended learning outcomes\n\nBuild.\n\n## Course contents\n\nSpeech.\n\n"
+            "## Prerequisites\n\nDT1175",
+            ["Intended learning outcomes", "Course contents", "Prerequisites"],
+        ),
+    ],
+    ids=["sv", "zh", "en"],
+)
+def test_the_sections_of_a_syllabus_are_told(text: str, headings: list[str]) -> None:
+    found = [section for section in sections_of(text) if section.kind is SectionKind.SYLLABUS]
+    assert [section.heading for section in found] == headings
+    chunks = structure(document(text))
+    assert len(chunks) == len(headings) + 1
+    assert_lawful(document(text), chunks)
+
+
+def test_a_note_without_any_form_is_one_body() -> None:
+    assert [section.kind for section in sections_of(ENGLISH)] == [SectionKind.BODY]
+    assert sections_of("") == []
+
+
+@given(text=texts, sizes=st.tuples(st.integers(1, 12), st.integers(1, 12), st.integers(1, 12)))
+def test_structure_is_lawful_and_does_not_overlap(text: str, sizes: tuple[int, int, int]) -> None:
+    doc = document(text)
+    chunks = structure(doc, introduction=sizes[0], body=sizes[1], conclusion=sizes[2])
+    assert_lawful(doc, chunks)
+    assert all(one.end <= two.start for one, two in pairwise(chunks))
+    assert all(count_tokens(chunk.text) <= max(sizes) for chunk in chunks)
+
+
+@pytest.mark.parametrize("text", [PAPER, CHINESE_PAPER], ids=["en", "zh"])
+def test_structure_stays_within_parts_and_breaks_at_lines_and_sentences(text: str) -> None:
+    doc = document(text)
+    chunks = structure(doc, introduction=60, body=120, conclusion=30)
+    ends = (
+        {end for _, end in sentences(text)}
+        | {place for place, letter in enumerate(text) if letter == "\n"}
+        | {len(text)}
+    )
+    assert all(chunk.end in ends for chunk in chunks)
+    limits = {SectionKind.BODY: 120, SectionKind.REFERENCES: 120, SectionKind.CONCLUSION: 30}
+    for section in sections_of(text):
+        inside = [chunk for chunk in chunks if section.start <= chunk.start < section.end]
+        assert inside
+        assert all(chunk.end <= section.end for chunk in inside)
+        assert max(count_tokens(chunk.text) for chunk in inside) <= limits.get(section.kind, 60)
+    assert max(count_tokens(chunk.text) for chunk in chunks) > 60
+    assert_lawful(doc, chunks)
+
+
+def test_structure_leaves_a_heading_with_its_text_and_cuts_tables_between_rows() -> None:
+    chunks = structure(document(PAPER), introduction=40, body=60, conclusion=40)
+    assert not any(chunk.text.split("\n")[-1].startswith("#") and len(chunk.text) > 40 for chunk in chunks)
+    rows = "name,price\n" + "\n".join(f"Hotel {number},{number}" for number in range(100))
+    lines = set(rows.split("\n"))
+    assert all(
+        line in lines for chunk in structure(document(rows, "text/csv"), body=50) for line in chunk.text.split("\n")
+    )
+
+
 def test_whole_is_one_chunk_without_surrounding_blanks() -> None:
     (chunk,) = whole(document("\n  乌镇 \n\n West \n"))
     assert chunk.text == "乌镇 \n\n West"
@@ -178,6 +348,8 @@ def test_unknown_chunker_is_refused_with_the_nearest_name() -> None:
         (lambda doc: fixed_tokens(doc, max_tokens=10, overlap=6), "more than half"),
         (lambda doc: sentence_windows(doc, size=2, step=3), "leave sentences out"),
         (lambda doc: sentence_windows(doc, size=0), "size is 0"),
+        (lambda doc: sentence_tokens(doc, max_tokens=10, overlap=6), "more than half"),
+        (lambda doc: structure(doc, conclusion=0), "conclusion is 0"),
     ],
 )
 def test_settings_that_would_lose_text_are_refused(cut, match) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import json
-import os
 import re
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -20,6 +17,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from flask.testing import FlaskClient
+from serving import small_server
 from small_graph import SmallGraph, small_graph
 
 from kgplatform.web.app import create_app
@@ -102,6 +100,8 @@ def test_rows_come_in_the_format_that_is_liked_best(client: FlaskClient, accept:
         ("application/n-triples", "application/n-triples; charset=utf-8"),
         ("application/rdf+xml", "application/rdf+xml"),
         ("application/ld+json", "application/ld+json"),
+        ("application/trig", "application/trig; charset=utf-8"),
+        ("application/n-quads", "application/n-quads; charset=utf-8"),
         ("*/*", "text/turtle; charset=utf-8"),
     ],
 )
@@ -144,7 +144,7 @@ def test_a_syntax_error_is_400_with_line_column_and_the_line(client: FlaskClient
 @pytest.mark.parametrize(
     ("method", "path", "data", "content_type", "status"),
     [
-        ("GET", "/sparql", None, None, 400),
+        ("POST", "/sparql", "", FORM, 400),
         ("GET", "/sparql?query=", None, None, 400),
         ("GET", "/sparql?query=ASK%7B%7D&query=ASK%7B%7D", None, None, 400),
         ("GET", "/sparql?query=%FF%FE", None, None, 400),
@@ -155,7 +155,13 @@ def test_a_syntax_error_is_400_with_line_column_and_the_line(client: FlaskClient
         ("POST", "/sparql", "ASK {}", None, 415),
         ("POST", "/sparql", "INSERT DATA {}", "application/sparql-update", 403),
         ("POST", "/sparql", "update=CLEAR+ALL", FORM, 403),
-        ("GET", "/sparql?query=CLEAR+ALL", None, None, 403),
+        ("GET", "/sparql?query=CLEAR+ALL", None, None, 400),
+        ("GET", "/sparql?update=CLEAR+ALL", None, None, 400),
+        ("POST", "/sparql", "update=CLEAR+ALL&update=CLEAR+ALL", FORM, 400),
+        ("POST", "/sparql", "update=CLEAR+ALL&query=ASK+%7B%7D", FORM, 400),
+        ("POST", "/sparql", "update=CLEAR+ALL&default-graph-uri=urn:x", FORM, 400),
+        ("POST", "/sparql", "query=ASK+%7B%7D&using-graph-uri=urn:x", FORM, 400),
+        ("POST", "/sparql", "CLEAR ALL", "application/sparql-update; charset=UTF-16", 415),
         ("GET", "/sparql?query=ASK%7B%7D&timeout=soon", None, None, 400),
         ("PUT", "/sparql", "ASK {}", "application/sparql-query", 405),
         ("DELETE", "/sparql", None, None, 405),
@@ -171,10 +177,10 @@ def test_what_is_no_query_by_the_protocol_is_refused(
         assert "POST" in response.headers["Allow"]
 
 
-def test_an_update_changes_nothing(client: FlaskClient, kg: SmallGraph) -> None:
+def test_an_update_from_just_anywhere_changes_nothing(client: FlaskClient, kg: SmallGraph) -> None:
     before = len(kg.store)
-    for data in ({"update": "CLEAR ALL"}, {"query": "DELETE WHERE { ?s ?p ?o }"}):
-        assert client.post("/sparql", data=data).status_code == 403
+    for data, status in (({"update": "CLEAR ALL"}, 403), ({"query": "DELETE WHERE { ?s ?p ?o }"}, 400)):
+        assert client.post("/sparql", data=data).status_code == status
     assert len(kg.store) == before
 
 
@@ -224,6 +230,74 @@ def test_head_has_the_headers_and_no_body(client: FlaskClient) -> None:
     assert response.data == b""
 
 
+def test_columns_come_in_the_order_in_which_the_query_names_them(client: FlaskClient) -> None:
+    response = ask(client, "SELECT * { ?z a ?b . BIND(1 AS ?a) } LIMIT 1", headers={"Accept": "text/csv"})
+    assert response.data.splitlines()[0] == b"z,b,a"
+    inner = "SELECT * # SELECT *\n{ ?z a ?b { SELECT * { ?z rdfs:label ?a } } } LIMIT 1"
+    assert ask(client, inner, headers={"Accept": "text/csv"}).data.splitlines()[0] == b"z,b,a"
+    assert ask(client, "SELECT * {}", headers={"Accept": "text/csv"}).status_code == 200
+
+
+def test_relative_iris_are_resolved_against_the_base_of_the_workspace(client: FlaskClient) -> None:
+    response = ask(client, "CONSTRUCT { <s> <p> <图> } {}", headers={"Accept": "application/n-triples"})
+    assert response.data.decode() == (
+        "<https://example.org/kg/s> <https://example.org/kg/p> <https://example.org/kg/图> .\n"
+    )
+
+
+def test_what_json_ld_cannot_say_is_refused_and_turtle_says_it(client: FlaskClient) -> None:
+    query = "CONSTRUCT { <a> <b> <<( <c> <d> 1 )>> } {}"
+    refused = ask(client, query, headers={"Accept": "application/ld+json"})
+    assert refused.status_code == 400
+    assert "Turtle" in refused.get_json(force=True)["detail"]
+    assert b"<<(" in ask(client, query, headers={"Accept": "text/turtle"}).data
+
+
+def test_casts_to_the_smaller_integers_are_known(client: FlaskClient) -> None:
+    response = ask(client, 'SELECT (xsd:int("7") + 1 AS ?n) {}', headers={"Accept": "text/csv"})
+    assert response.data.split() == [b"n", b"8"]
+
+
+def test_an_answer_is_kept_by_its_tag_until_the_store_changes(client: FlaskClient, kg: SmallGraph) -> None:
+    first = ask(client, HOTELS)
+    tag = first.headers["ETag"]
+    assert tag.startswith('W/"')
+    again = ask(client, HOTELS, headers={"If-None-Match": f'"other", {tag}'})
+    assert (again.status_code, again.data, again.headers["ETag"]) == (304, b"", tag)
+    assert "Accept" in again.headers["Vary"]
+    assert ask(client, HOTELS, headers={"If-None-Match": tag, "Accept": "text/csv"}).status_code == 200
+    assert ask(client, HOTELS + " LIMIT 1", headers={"If-None-Match": tag}).status_code == 200
+    kg.store.update("INSERT DATA { <urn:a> <urn:b> <urn:c> }")
+    changed = ask(client, HOTELS, headers={"If-None-Match": tag})
+    assert changed.status_code == 200
+    assert changed.headers["ETag"] != tag
+    kg.store.update("DELETE DATA { <urn:a> <urn:b> <urn:c> }")
+
+
+def test_an_answer_that_changes_by_itself_has_no_tag(client: FlaskClient) -> None:
+    for query in ("SELECT (NOW() AS ?t) {}", "SELECT (rand() AS ?x) {}", "SELECT (STRUUID() AS ?x) {}"):
+        response = ask(client, query)
+        assert "ETag" not in response.headers
+        assert response.headers["Cache-Control"] == "no-store"
+    assert "ETag" in ask(client, "SELECT ?now { ?now ?p 'NOW()' } LIMIT 1").headers
+
+
+@pytest.mark.parametrize("big", [False, True])
+def test_gzip_is_used_where_it_is_taken_and_of_use(client: FlaskClient, big: bool) -> None:
+    query = f"SELECT ?s ?o {{ ?s ?p ?o . ?t rdfs:label ?u }} LIMIT {40_000 if big else 100}"
+    plain = ask(client, query, headers={"Accept": "text/csv"})
+    packed = ask(client, query, headers={"Accept": "text/csv", "Accept-Encoding": "gzip"})
+    assert "Content-Encoding" not in plain.headers
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert "Accept-Encoding" in packed.headers["Vary"]
+    assert len(packed.data) < len(plain.data) / 3
+    assert gzip.decompress(packed.data) == plain.data
+    small = ask(client, "ASK {}", headers={"Accept-Encoding": "gzip"})
+    assert "Content-Encoding" not in small.headers
+    refused = ask(client, query, headers={"Accept": "text/csv", "Accept-Encoding": "gzip;q=0"})
+    assert "Content-Encoding" not in refused.headers
+
+
 def test_options_and_cross_origin_reads_are_answered(client: FlaskClient) -> None:
     response = client.options("/sparql", headers={"Origin": "https://elsewhere.example"})
     assert response.status_code == 204
@@ -261,40 +335,14 @@ def test_the_more_exact_range_decides() -> None:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("served")
-    code = (
-        "from pathlib import Path; from small_graph import small_graph; from kgplatform.web.serving import serve\n"
-        f"kg = small_graph(Path({str(folder)!r}), timeout_seconds=3)\n"
-        f"serve(kg, port={free_port()}, announce=lambda line: print(line, flush=True))\n"
-    )
-    here = Path(__file__).parent
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        cwd=here,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(here.parent)},
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    line = process.stdout.readline()
-    match = re.search(r"http://127\.0\.0\.1:\d+", line)
-    assert match, process.stderr.read()
-    yield match.group()
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=20) == 0
-    assert "Traceback" not in process.stderr.read()
-    assert not (folder / "workers").exists()
-    process.stdout.close()
-    process.stderr.close()
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+    with small_server(tmp_path_factory.mktemp("served")) as made:
+        yield made
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.fixture(scope="module")
+def server(served: tuple[str, int]) -> str:
+    return served[0]
 
 
 def fetch(address: str, query: str, **headers: str) -> tuple[int, bytes]:
@@ -356,6 +404,46 @@ def test_a_result_that_is_cut_does_not_look_whole(server: str, version: int) -> 
         with pytest.raises(http.client.IncompleteRead):
             response.read()
     connection.close()
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_a_cut_result_has_no_last_chunk_on_the_wire(server: str, encoding: str) -> None:
+    host, port = server.removeprefix("http://").split(":")
+    endless = quote("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }")
+    with socket.create_connection((host, int(port)), timeout=30) as raw:
+        raw.sendall(
+            f"GET /sparql?timeout=1&query={endless} HTTP/1.1\r\nHost: {host}\r\nAccept: text/csv\r\n"
+            f"Accept-Encoding: {encoding}\r\n\r\n".encode()
+        )
+        tail, size = b"", 0
+        head = b""
+        while piece := raw.recv(1 << 16):
+            head = head or piece
+            size += len(piece)
+            tail = (tail + piece)[-64:]
+    assert head.startswith(b"HTTP/1.1 200")
+    assert b"Transfer-Encoding: chunked" in head
+    assert (b"Content-Encoding: gzip" in head) == (encoding == "gzip")
+    assert size > 100_000
+    assert not tail.endswith(b"0\r\n\r\n")
+
+
+def test_a_large_result_goes_through_in_flat_memory(server: str, served: tuple[str, int]) -> None:
+    pid = served[1]
+    rows = "SELECT ?a ?c ?f { ?a ?b ?c . ?d ?e ?f . ?g rdfs:label ?h } LIMIT %d"
+    fetch(server, rows % 30_000, Accept="text/csv")
+    before = peak_memory(pid)
+    status, body = fetch(server, rows % 250_000, Accept="text/csv")
+    assert status == 200
+    assert body.count(b"\r\n") == 250_001
+    assert len(body) > 20_000_000
+    assert peak_memory(pid) - before < 10_000_000
+
+
+def peak_memory(pid: int) -> int:
+    """The most memory that the process ever had, in bytes."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1000  # type: ignore[index]
 
 
 def test_a_client_that_leaves_frees_its_worker(server: str) -> None:

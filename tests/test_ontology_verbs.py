@@ -155,7 +155,7 @@ def test_without_java_the_structure_is_checked_and_said_so(run: Run, tmp_path: P
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("empty.ttl", b"", "declares no owl:Class"),
+        ("empty.ttl", b"", "is empty"),
         ("wrong.docx", b"x", "has the suffix .docx"),
         ("broken.ttl", b"this is no Turtle", "line 1"),
         ("latin.ttl", '<http://x/a> a "é" .'.encode("latin-1"), "latin.ttl"),

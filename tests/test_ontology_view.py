@@ -152,3 +152,24 @@ def test_cycles_and_broken_lists_end() -> None:
 def test_the_order_of_the_triples_makes_no_difference() -> None:
     triples = [quad.triple for quad in parse((HEAD + TEXT).encode(), RdfFormat.TURTLE)]
     assert read_ontology(triples) == read_ontology(reversed(triples))
+
+
+def test_a_datatype_with_facets_counts_as_the_one_it_restricts() -> None:
+    found = view(""":Rock a owl:Class ; rdfs:label "rock" .
+      :percent a rdfs:Datatype ; owl:equivalentClass [ a rdfs:Datatype ; owl:onDatatype xsd:integer ;
+        owl:withRestrictions ( [ xsd:maxInclusive 100 ] ) ] .
+      :share a owl:DatatypeProperty ; rdfs:domain :Rock ; rdfs:range :percent .
+      :part a owl:DatatypeProperty ; rdfs:domain :Rock ;
+        rdfs:range [ a rdfs:Datatype ; owl:onDatatype xsd:decimal ;
+          owl:withRestrictions ( [ xsd:minInclusive 0 ] ) ] .""")
+    assert found.properties[iri("share")].ranges == (NamedNode(f"{XSD}integer"),)
+    assert found.properties[iri("part")].ranges == (NamedNode(f"{XSD}decimal"),)
+
+
+def test_a_restriction_or_complement_is_no_parent_and_no_range() -> None:
+    found = view(""":Rock a owl:Class ; rdfs:label "rock" ;
+        rdfs:subClassOf :Thing , [ a owl:Restriction ; owl:onProperty :on ; owl:someValuesFrom :Thing ] .
+      :Thing a owl:Class ; rdfs:label "thing" .
+      :on a owl:ObjectProperty ; rdfs:domain :Rock ; rdfs:range [ a owl:Class ; owl:complementOf :Rock ] .""")
+    assert found.classes[iri("Rock")].parents == (iri("Thing"),)
+    assert found.properties[iri("on")].ranges == ()

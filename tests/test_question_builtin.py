@@ -62,7 +62,7 @@ class Graph:
         self.dataset = EvidenceDataset(store, "http://kg/")
         self.chunk = NamedNode("http://kg/document/d/chunk/0")
         store.apply(added=[quad(t, g) for t in triples for g in (DEFAULT_GRAPH, self.chunk)])
-        self.knowledge: Knowledge = knowledge(store, self.ontology)
+        self.knowledge: Knowledge = knowledge(self.dataset, self.ontology)
         self.parts = QuestionParts(
             self.dataset, self.ontology, self.knowledge, run=lambda q: store.query(q, max_rows=500), find=self.find
         )
@@ -204,7 +204,7 @@ def test_text_of_an_answer_names_the_method_and_the_query(town: Graph) -> None:
 
 
 def test_schema_view_leaves_the_ontology_itself_out(town: Graph) -> None:
-    facts = read_facts(town.dataset.store, town.ontology)
+    facts = read_facts(town.dataset, town.ontology)
     view = schema_view(facts, town.ontology)
     assert NamedNode("http://www.w3.org/2002/07/owl#Class") not in view.classes
     assert view.count(NamedNode("http://town/o#Place")) == 6
@@ -312,7 +312,7 @@ def test_names_that_look_like_sparql_are_only_names() -> None:
         ]
     )
     ontology = read_ontology(())
-    known = knowledge(store, ontology)
+    known = knowledge(EvidenceDataset(store, "http://kg/"), ontology)
     parts = QuestionParts(
         EvidenceDataset(store, "http://kg/"), ontology, known, run=lambda q: store.query(q), find=lambda t, g: None
     )

@@ -103,9 +103,10 @@ class Asked:
         store = Store.open()
         store.apply(added=[quad(t, DEFAULT_GRAPH) for t in triples])
         ontology = read_ontology(triples)
-        self.known = knowledge(store, ontology)
+        dataset = EvidenceDataset(store, "http://kg/")
+        self.known = knowledge(dataset, ontology)
         self.parts = QuestionParts(
-            EvidenceDataset(store, "http://kg/"),
+            dataset,
             ontology,
             self.known,
             run=lambda q: store.query(q, max_rows=500),

@@ -10,9 +10,15 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse
 
 from kgplatform import resources
 from kgplatform.documents.table import read_table, table_of
+from kgplatform.documents.tabular.source import SourceRow, TableSource
 from kgplatform.errors import ReadError
 from kgplatform.extraction.entities import EntityIndex
-from kgplatform.extraction.tables import RowStatements, map_table, rows_to_statements
+from kgplatform.extraction.tables import map_table
+from kgplatform.mapping.drafting import drafted
+from kgplatform.mapping.functions import Functions
+from kgplatform.mapping.rml import rules_of
+from kgplatform.mapping.running import Run
+from kgplatform.mapping.statements import RowStatements, statements
 from kgplatform.ontology import Ontology, read_ontology
 from kgplatform.vocab import ALT_LABEL, LABEL, TYPE, entity_iri
 
@@ -69,7 +75,15 @@ def rows(
     text: str, ontology: Ontology, *, name: str = "samples", index: EntityIndex | None = None
 ) -> list[RowStatements]:
     table = table_of(Path(f"{name}.csv"), text.encode())
-    return list(rows_to_statements(table, map_table(table, ontology, BASE), ontology, index=index))
+    draft = drafted(map_table(table, ontology, BASE), ontology, f"{name}.csv")
+    functions = Functions(ontology, index or EntityIndex(ontology, BASE))
+    rules = rules_of(draft, Path(f"{name}.mapping.yml"))
+    run = Run(rules, f"{name}.csv", table.columns, functions, opener=no_other)
+    return list(statements(run, (SourceRow(row.line, row.cells[: len(table.columns)]) for row in table.rows)))
+
+
+def no_other(location: str) -> TableSource:
+    raise ReadError("is not read here", path=Path(location))
 
 
 def test_columns_are_matched_with_properties_and_the_table_with_a_class(ontology: Ontology) -> None:
@@ -196,7 +210,8 @@ def test_an_ontology_without_classes_is_one_clear_line() -> None:
 def test_rows_quote_their_place(ontology: Ontology) -> None:
     table = table_of(Path("samples.csv"), SAMPLES.encode())
     found = rows(SAMPLES, ontology)[1]
-    assert table.text[found.start : found.end].startswith("S-2,")
+    place = next(row for row in table.rows if row.line == found.line)
+    assert table.text[place.start : place.end].startswith("S-2,")
 
 
 def test_three_thousand_rows_of_forty_columns_are_mapped_without_hanging() -> None:

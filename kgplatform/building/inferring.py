@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
-from pyoxigraph import NamedNode, Triple
+from pyoxigraph import Triple
 
 from kgplatform.config import InferenceSettings
 from kgplatform.dataset import EvidenceDataset
@@ -22,7 +24,7 @@ from kgplatform.describing import FindEvidence
 from kgplatform.errors import StoreError
 from kgplatform.inference.change import Revision, TooManyError, changed
 from kgplatform.inference.explaining import Explanation, why
-from kgplatform.inference.findings import Finding, findings
+from kgplatform.inference.findings import Finding, findings, limit_of
 from kgplatform.inference.rules import Rule, RuleSet, rules_of
 from kgplatform.inference.scratch import concluded
 from kgplatform.inference.view import Admission
@@ -33,7 +35,13 @@ from kgplatform.vocab import SAME_AS
 _MOST_CHANGED = 5_000
 """Up to so many statements that came and went, looking at what hangs on them is faster than beginning from scratch."""
 
-_FORMAT = 1
+_CHANGED_SHARE = 20
+"""So is it for one statement in so many conclusions: it costs some ten times what one costs from scratch."""
+
+_MOST_FEW = 300
+"""Up to so many premises in all, looking at each is faster than setting up tables for them."""
+
+_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +60,15 @@ class Inferred:
 
 @dataclass(frozen=True, slots=True)
 class _InLine:
-    """That ``graph/inferred`` is in line: by which rules, how many conclusions, and whether a rule was left out."""
+    """That ``graph/inferred`` is in line: by which rules, and how many conclusions.
+
+    ``left_out`` names the rules that led to too much, ``same`` says whether those of ``owl:sameAs`` were applied.
+    """
 
     digest: str
     total: int
-    limited: bool
+    left_out: tuple[str, ...] = ()
+    same: bool = False
 
 
 class Inference:
@@ -101,55 +113,83 @@ class Inference:
             touched = self._dataset.touched() if known else None
             if known is not None and touched == ():
                 return Inferred(known.total, 0, 0, incremental=True)
-            if known is not None and touched is not None and len(touched) <= _MOST_CHANGED and not known.limited:
-                try:
+            if known is not None and touched is not None and self._is_little(known, touched):
+                with suppress(TooManyError):
                     return self._by_change(known, touched)
-                except TooManyError:
-                    return self._from_scratch()
             return self._from_scratch()
+
+    def _is_little(self, known: _InLine, touched: tuple[Triple, ...]) -> bool:
+        """Whether to look at the change only; not if a rule that led to too much may no longer do so."""
+        if len(touched) > max(_MOST_CHANGED, known.total // _CHANGED_SHARE):
+            return False
+        return not known.left_out or all(self._dataset.is_stated(triple) for triple in touched)
 
     def findings(self) -> tuple[Finding, ...]:
         """What cannot be, in the whole graph: disjoint classes, several values of a functional property, and so on."""
         return self._findings(None)
 
-    def _findings(self, subjects: Iterable[NamedNode] | None) -> tuple[Finding, ...]:
+    def _findings(self, changed: Iterable[Triple] | None) -> tuple[Finding, ...]:
         if not self._settings.enabled:
             return ()
-        return findings(self._dataset, self._ontology, self.rules.axioms, subjects=subjects)
+        return findings(self._dataset, self._ontology, self.rules.axioms, changed=changed)
 
     def why(self, triple: Triple, find_evidence: FindEvidence) -> Explanation:
         """The smallest explanation of the statement; raises as `kgplatform.inference.explaining.why` does."""
         return why(triple, dataset=self._dataset, rules=self.rules, find_evidence=find_evidence)
 
     def _by_change(self, known: _InLine, touched: tuple[Triple, ...]) -> Inferred:
-        rules = self._applied(touched)
-        most = self._settings.max_statements - known.total
-        revision = changed(self._dataset, rules, self._admission, touched, most=most)
+        revision = self._revised(known, touched)
         total = known.total + len(revision.gained) - len(revision.lost)
-        self._commit(revision, _InLine(self._digest, total, limited=False))
-        subjects = dict.fromkeys(t.subject for t in (*touched, *revision.gained) if isinstance(t.subject, NamedNode))
-        found = self._findings(subjects)
+        limits = tuple(limit_of(rule) for rule in self.rules.applied(same=True) if _name(rule) in known.left_out)
+        found = (*limits, *self._findings((*touched, *revision.gained)))
         return Inferred(total, len(revision.gained), len(revision.lost), incremental=True, findings=found)
 
-    def _from_scratch(self) -> Inferred:
-        result = concluded(self._dataset, self._applied(()), self._admission, most=self._settings.max_statements)
-        held = frozenset(item.triple for item in self._dataset.store.quads(graph=self._dataset.inferred))
-        revision = Revision(tuple(result.triples - held), tuple(held - result.triples))
-        total = len(result.triples)
-        self._commit(revision, _InLine(self._digest, total, limited=bool(result.left_out)))
-        found = (*result.findings, *self._findings(None))
-        return Inferred(total, len(revision.gained), len(revision.lost), incremental=False, findings=found)
-
-    def _applied(self, touched: Iterable[Triple]) -> tuple[Rule, ...]:
-        """The rules to apply: those of ``owl:sameAs`` only if the graph says, or did, that two things are one."""
-        stated = (item.triple for item in self._dataset.store.quads(None, SAME_AS, None, DEFAULT_GRAPH))
-        gone = (triple for triple in touched if triple.predicate == SAME_AS)
-        same = any(self._admission.as_premise(item) for triples in (stated, gone) for item in triples)
-        return self.rules.applied(same=same)
-
-    def _commit(self, revision: Revision, in_line: _InLine) -> None:
+    def _revised(self, known: _InLine, touched: tuple[Triple, ...]) -> Revision:
+        """What came and went by that; raises `TooManyError` if it is more than allowed, and nothing was done."""
+        most = self._settings.max_statements - known.total
+        same = known.same or self._is_same(touched)
+        rules = [rule for rule in self.rules.applied(same=same) if _name(rule) not in known.left_out]
+        revision = changed(self._dataset, rules, self._admission, touched, most=most)
         if revision.gained or revision.lost:
-            self._dataset.conclude(revision.gained, revision.lost)
+            self._dataset.conclude(revision.gained, revision.lost, stated=revision.stated)
+        total = known.total + len(revision.gained) - len(revision.lost)
+        self._settle(_InLine(self._digest, total, known.left_out, same))
+        return revision
+
+    def _from_scratch(self) -> Inferred:
+        same = self._is_same(item.triple for item in self._dataset.store.quads(None, SAME_AS, None, DEFAULT_GRAPH))
+        rules = self.rules.applied(same=same)
+        few = self._few_premises(rules)
+        if few is not None:
+            with suppress(TooManyError):
+                gained = len(self._revised(_InLine(self._digest, 0), few).gained)
+                return Inferred(gained, gained, 0, incremental=False, findings=self._findings(None))
+        result = concluded(self._dataset, rules, self._admission, most=self._settings.max_statements)
+        lost = result.lost()
+        if lost:
+            self._dataset.conclude((), lost)
+        if result.gained:
+            self._dataset.conclude_lines(result.batches(), count=result.gained)
+        self._settle(_InLine(self._digest, result.total, tuple(map(_name, result.left_out)), same))
+        found = (*result.findings, *self._findings(None))
+        return Inferred(result.total, result.gained, len(lost), incremental=False, findings=found)
+
+    def _few_premises(self, rules: Iterable[Rule]) -> tuple[Triple, ...] | None:
+        """All statements that rules look at, where nothing was inferred yet and they are few: as if they just came."""
+        store = self._dataset.store
+        if next(store.quads(graph=self._dataset.inferred), None) is not None:
+            return None
+        relations = dict.fromkeys(atom.relation for rule in rules for atom in rule.body)
+        found = (quad for relation in relations for quad in store.quads(None, *relation, DEFAULT_GRAPH))
+        first = [quad.triple for quad in islice(found, _MOST_FEW + 1)]
+        return tuple(first) if len(first) <= _MOST_FEW else None
+
+    def _is_same(self, triples: Iterable[Triple]) -> bool:
+        """Whether one of them says, or said, that two things are one: only then are there rules for that."""
+        return any(triple.predicate == SAME_AS and self._admission.as_premise(triple) for triple in triples)
+
+    def _settle(self, in_line: _InLine) -> None:
+        """Notes that all is in line."""
         self._dataset.watch()
         self._in_line = in_line
         self._mark(in_line)
@@ -169,7 +209,12 @@ class Inference:
             return
         self._dataset.store.flush()  # the file must not say what the disk does not hold yet
         partial = self._file.with_name(f"{self._file.name}.part")
-        line = {"rules": in_line.digest, "total": in_line.total, "limited": in_line.limited}
+        line = {
+            "rules": in_line.digest,
+            "total": in_line.total,
+            "left_out": list(in_line.left_out),
+            "same": in_line.same,
+        }
         try:
             partial.write_text(json.dumps(line), encoding="utf-8")
             partial.replace(self._file)
@@ -186,12 +231,18 @@ class Inference:
             self._is_marked = False
 
 
+def _name(rule: Rule) -> str:
+    """A rule by the same name in every process."""
+    return hashlib.sha256(str(rule).encode()).hexdigest()[:16]
+
+
 def _read(file: Path | None) -> _InLine | None:
     """What the file says; None if there is none, or it is broken: then all is inferred anew."""
     if file is None or not file.is_file():
         return None
     try:
         line = json.loads(file.read_text(encoding="utf-8"))
-        return _InLine(str(line["rules"]), int(line["total"]), limited=bool(line["limited"]))
+        left_out = tuple(str(name) for name in line["left_out"])
+        return _InLine(str(line["rules"]), int(line["total"]), left_out, bool(line["same"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

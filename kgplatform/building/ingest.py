@@ -7,31 +7,32 @@ crash left between the two.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 from pyoxigraph import NamedNode, Triple
 
-from kgplatform.building.known import entity_index
-from kgplatform.building.tables import TableStatements, table_graph, table_statements
-from kgplatform.dataset import Change, Committed, EvidenceDataset
-from kgplatform.documents.reading import discover, read
-from kgplatform.documents.registry import DocumentRecord, Linking, NameKey, Registry, State, name_keys
-from kgplatform.documents.table import CSV_TYPE, TSV_TYPE
+from kgplatform.building import large
+from kgplatform.building.extracting import extracted, usage_of
+from kgplatform.building.changes import changed_names, is_same
+from kgplatform.building.intake import Intake
+from kgplatform.building.mappings import ChosenMapping
+from kgplatform.building.policing import Policing, Ruling, findings_of, release
+from kgplatform.building.tables import TableStatements
+from kgplatform.building.tabular import RowChanges, TableParts, entry_of
+from kgplatform.building.unread import Location, name_of, source_of, unread
+from kgplatform.checking.findings import Finding
+from kgplatform.checking.quarantine import is_quarantined, quarantine_graph
+from kgplatform.dataset import Change, Committed
+from kgplatform.documents.reading import Discovery, discover
+from kgplatform.documents.registry import DocumentRecord, Linking, NameKey, State, name_keys
 from kgplatform.errors import KgPlatformError, ModelUnavailableError, ReadError
 from kgplatform.linking.projection import Projection, document_triples
-from kgplatform.ontology import Ontology
 from kgplatform.protocols import Chunker, Extractor
-from kgplatform.types import Chunk, Document, Extraction, Refusal
-from kgplatform.vocab import document_iri
-
-_TABLE_SUFFIXES = (".csv", ".tsv")
-_TABLE_TYPES = (CSV_TYPE, TSV_TYPE)
+from kgplatform.types import Chunk, Document, Extraction, Refusal, Usage
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called with the number of the item in hand (from 1), how many there are, and its name."""
@@ -39,7 +40,12 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of one document: ``added``, ``replaced``, ``unchanged`` or ``failed`` (then ``error`` says why)."""
+    """What became of one document: ``added``, ``replaced``, ``quarantined``, ``unchanged`` or ``failed``.
+
+    ``error`` says why it failed, ``findings`` which shapes it violates. Of a table, ``rows`` tells what a newer
+    version changed, and ``mapping`` by what it was read; ``accepted`` is left empty where it is large. ``usage``: what a model
+    was asked for it.
+    """
 
     document: Document
     outcome: str
@@ -47,6 +53,16 @@ class Added:
     rejected: tuple[Refusal, ...] = ()
     error: str | None = None
     seconds: float = 0.0
+    findings: tuple[Finding, ...] = ()
+    statements: int = 0
+    rows: RowChanges | None = None
+    mapping: ChosenMapping | None = None
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def refused(self) -> tuple[Refusal, ...]:
+        """What was read but not accepted: bad cells and rows with their line, column and reason."""
+        return self.rejected
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,66 +87,95 @@ class Ingest:
     def __init__(
         self,
         *,
-        base: str,
-        registry: Registry,
-        dataset: EvidenceDataset,
-        ontology: Ontology,
+        tables: TableParts,
         chunker: Chunker,
         extractor_for: Callable[[Document], Extractor],
-        max_bytes: int,
+        intake: Intake,
         workers: int = 4,
+        policing: Policing | None = None,
     ) -> None:
-        self._base = base
-        self._registry = registry
-        self._dataset = dataset
-        self._ontology = ontology
+        self._base = tables.base
+        self._registry = tables.registry
+        self._dataset = tables.dataset
+        self._tables = tables
         self._chunker = chunker
         self._extractor_for = extractor_for
-        self._max_bytes = max_bytes
+        self._intake = intake
         self._workers = workers
+        self._policing = policing
         self._model_away: ModelUnavailableError | None = None
 
-    def add(self, paths: Sequence[Path], linking: Linking, *, progress: Progress | None = None) -> Iterator[Added]:
-        """Adds the files and folders; yields what became of each document, failures included, and goes on.
+    def add(self, given: Sequence[Location], linking: Linking, *, progress: Progress | None = None) -> Iterator[Added]:
+        """Adds files, folders and pages; yields what became of each document, failures included, and goes on.
 
         Tables come first, so that the names in them are known when texts are read.
 
         Raises:
             ReadError: a path is missing, or nothing under the paths can be read.
+            ConfigError: an address on the web is given, and the settings do not allow it.
         """
-        found = discover(paths)
+        pages = [location for location in given if isinstance(location, str)]
+        paths = [location for location in given if isinstance(location, Path)]
+        self._intake.allow(pages)
+        apart = [path for path in paths if not path.is_dir() and self._tables.is_apart(path)]
+        rest = [path for path in paths if path not in apart]
+        found = discover(rest) if rest else Discovery(())
         projection = Projection(self._base, linking)
         self._model_away = None
         for skipped in found.skipped:
             if skipped.path in paths:
-                yield self._failed(_unread(self._base, skipped.path), skipped.reason)
-        files = sorted(found.files, key=lambda path: path.suffix.lower() not in _TABLE_SUFFIXES)
-        self._announce(files)
-        for number, path in enumerate(files, start=1):
+                yield self._failed(unread(self._base, skipped.path), skipped.reason)
+        files = [*apart, *sorted(found.files, key=lambda path: not self._tables.is_table(path))]
+        places: list[Location] = [*files, *dict.fromkeys(pages)]
+        self._announce(places)
+        for number, place in enumerate(places, start=1):
             if progress is not None:
-                progress(number, len(files), path.name)
-            yield from self._add_file(path, projection)
+                progress(number, len(places), name_of(place))
+            adding = self._add_page(place, projection) if isinstance(place, str) else self._add_file(place, projection)
+            yield from adding
 
-    def _announce(self, files: Iterable[Path]) -> None:
+    def _announce(self, places: Iterable[Location]) -> None:
         """Enters the files not seen before as PENDING, so that an interrupted run can be taken up again."""
         known = {record.document.source for record in self._registry.documents()}
-        for path in files:
-            if path.as_posix() not in known:
-                self._registry.announce(_unread(self._base, path))
+        for place in places:
+            if source_of(place) not in known:
+                self._registry.announce(unread(self._base, place))
+
+    def _add_page(self, address: str, projection: Projection) -> Iterator[Added]:
+        try:
+            documents = self._intake.page(address)
+        except ReadError as error:
+            yield self._failed(unread(self._base, address), error.reason)
+            return
+        known = self._known(address, documents[0].sha256)
+        yield from self._unchanged(address, known) if known else self._add_read(address, documents, projection)
 
     def _add_file(self, path: Path, projection: Projection) -> Iterator[Added]:
         source = path.as_posix()
         try:
-            digest = _digest(path, self._max_bytes)
-            known = self._known(source, digest)
+            is_table = self._tables.is_table(path)
+            is_large = is_table and self._tables.is_large(path)
+            known = self._known(source, self._tables.digest(path) if is_table else self._intake.digest(path))
             if known:
-                self._registry.drop_unfinished(source, keep=[document.iri for document in known])
-                yield from (Added(document, "unchanged") for document in known)
+                yield from self._unchanged(source, known)
                 return
-            documents = read(path, base=self._base, max_bytes=self._max_bytes)
+            if is_large:
+                yield self._add_large(path, projection)
+                return
+            if self._tables.is_apart(path):
+                documents = [self._tables.document(path)]
+            else:
+                documents = self._intake.documents(path)
         except ReadError as error:
-            yield self._failed(_unread(self._base, path), error.reason)
+            yield self._failed(unread(self._base, path), error.reason)
             return
+        yield from self._add_read(source, documents, projection)
+
+    def _unchanged(self, source: str, known: Sequence[Document]) -> Iterator[Added]:
+        self._registry.drop_unfinished(source, keep=[document.iri for document in known])
+        yield from (Added(document, "unchanged") for document in known)
+
+    def _add_read(self, source: str, documents: Sequence[Document], projection: Projection) -> Iterator[Added]:
         for document in documents:  # all of them, so that a crash between two leaves the second to be read
             self._registry.announce(document)
         keep = [document.iri for document in documents]
@@ -143,7 +188,9 @@ class Ingest:
     def _known(self, source: str, digest: str) -> list[Document]:
         """The documents of a file whose content was processed before, wherever it lay."""
         records = self._registry.with_hash(digest)
-        if not records or any(record.state is not State.PROCESSED for record in records):
+        if not records or any(record.state not in (State.PROCESSED, State.QUARANTINED) for record in records):
+            return []
+        if any(self._tables.is_remapped(record) for record in records):
             return []
         stale = self._registry.drop_source(source, keep=[record.document.iri for record in records])
         for iri in stale:
@@ -155,10 +202,13 @@ class Ingest:
     def _add_document(self, document: Document, projection: Projection, replaced: tuple[NamedNode, ...]) -> Added:
         started = time.monotonic()
         try:
+            old = (*((document.iri,) if self._registry.state(document.iri) is State.PROCESSED else ()), *replaced)
             seen = self._read(document)
             graphs = self._graphs(seen, projection)
             table = seen.table
             dropped = [graph for iri in (document.iri, *replaced) for graph in self._graphs_of(iri)]
+            changes = self._tables.changes(old, table, graphs[table.graph]) if table else None
+            ruling = self._policing.rule(graphs, dropped) if self._policing else Ruling(graphs)
             self._registry.enter(
                 document,
                 seen.chunks,
@@ -166,45 +216,94 @@ class Ingest:
                 rows=table.rows if table else (),
                 graph=table.graph if table else None,
             )
-            self._dataset.commit(Change(dropped=(*dropped, *graphs), added=graphs))
+            if table is not None:
+                self._registry.set_table(document.iri, entry_of(document, table.mapping))
+            self._dataset.commit(Change(dropped=(*dropped, *ruling.graphs), added=ruling.graphs))
         except KgPlatformError as error:
-            return self._failed(document, error.reason if isinstance(error, ReadError) else str(error))
-        accepted = self._accepted(graphs)
+            reason = error.reason if isinstance(error, ReadError) else str(error)
+            return self._failed(document, reason, findings_of(error))
+        accepted = self._accepted(ruling.graphs)
         seconds = time.monotonic() - started
         self._registry.finish(
-            document, statements=len(accepted), refused=len(seen.refused), seconds=seconds, replaced=replaced
+            document,
+            statements=len(accepted),
+            refused=len(seen.refused),
+            seconds=seconds,
+            replaced=replaced,
+            state=ruling.state,
         )
-        outcome = "replaced" if replaced else "added"
-        return Added(document, outcome, accepted, seen.refused, seconds=seconds)
+        outcome = "replaced" if old else "added"
+        outcome = ruling.state.value if ruling.state is State.QUARANTINED else outcome
+        return Added(
+            document,
+            outcome,
+            accepted,
+            seen.refused,
+            seconds=seconds,
+            findings=ruling.findings,
+            statements=len(accepted),
+            rows=changes,
+            mapping=table.mapping if table else None,
+            usage=usage_of(seen.extractions),
+        )
 
-    def _failed(self, document: Document, reason: str) -> Added:
+    def _add_large(self, path: Path, projection: Projection) -> Added:
+        """Adds a large table in batches; the rows of an older version go when the new ones are in."""
+        from kgplatform.documents.tabular.opening import open_table
+
+        started = time.monotonic()
+        source = open_table(path.as_posix())
+        document = self._tables.described(path, source, "")
+        try:
+            found = large.load(self._tables, document, source, projection)
+        except KgPlatformError as error:
+            return self._failed(document, error.reason if isinstance(error, ReadError) else str(error))
+        stale = self._registry.drop_source(document.source, [document.iri])
+        self._finish_large(document, stale, found.statements, len(found.refused) + found.more_refused)
+        if (out_again := self._refused_when_in(document)) is not None:
+            return out_again
+        seconds, outcome = time.monotonic() - started, "replaced" if stale else "added"
+        refused, count = tuple(found.refused), found.statements
+        return Added(document, outcome, (), refused, seconds=seconds, statements=count, mapping=found.mapping)
+
+    def _finish_large(self, document: Document, stale: list[NamedNode], statements: int, refused: int) -> None:
+        for iri in stale:
+            self._drop(iri)
+        self._registry.finish(document, statements=statements, refused=refused, seconds=0.0, replaced=stale)
+
+    def _refused_when_in(self, document: Document) -> Added | None:
+        """A large table that violates shapes is taken out again, unless the policy is to accept it."""
+        graph = self._registry.document(document.iri).graph
+        try:
+            if self._policing is not None and graph is not None:
+                self._policing.rule_loaded(graph)
+        except KgPlatformError as error:
+            self.remove(document.iri)
+            return self._failed(document, str(error), findings_of(error))
+        return None
+
+    def _drop(self, iri: NamedNode) -> Committed:
+        """Takes the graphs of a document out, and its part of the default graph."""
+        large.drop(self._tables, iri)
+        return self._dataset.commit(Change(dropped=tuple(self._graphs_of(iri))))
+
+    def _failed(self, document: Document, reason: str, findings: tuple[Finding, ...] = ()) -> Added:
         self._registry.fail(document, reason)
-        return Added(document, "failed", error=reason)
+        return Added(document, "failed", error=reason, findings=findings)
 
     def _read(self, document: Document) -> _Read:
-        if document.media_type in _TABLE_TYPES:
-            table = self._table(document)
+        if self._tables.holds(document):
+            table = self._tables.read(document)
             whole = Chunk(table.graph, document.iri, 0, 0, len(document.text), document.text)
             return _Read(document, (whole,), (table.extraction,), table)
         chunks = tuple(self._chunker(document))
         return _Read(document, chunks, tuple(self._extracted(chunks, document)))
 
-    def _table(self, document: Document) -> TableStatements:
-        """The statements of a table, which may refer to rows of the tables before it."""
-        taken = self._registry.table_graphs()
-        graph = table_graph(document, self._base, taken)
-        index = entity_index(self._dataset, self._registry, self._ontology, apart=graph)
-        return table_statements(document, self._ontology, index, graph)
-
     def _extracted(self, chunks: Sequence[Chunk], document: Document) -> list[Extraction]:
         if self._model_away is not None:
             raise self._model_away
         try:
-            extractor = self._extractor_for(document)
-            if extractor.method != "model" or len(chunks) < 2:
-                return [extractor.extract(chunk, document) for chunk in chunks]
-            with ThreadPoolExecutor(self._workers) as pool:
-                return list(pool.map(lambda chunk: extractor.extract(chunk, document), chunks))
+            return extracted(self._extractor_for(document), chunks, document, workers=self._workers)
         except ModelUnavailableError as error:
             self._model_away = error  # the rest of this run fails at once instead of waiting for each document
             raise
@@ -218,7 +317,7 @@ class Ingest:
             graphs[seen.table.graph] = seen.table.projected(projection)
         return graphs
 
-    def _accepted(self, graphs: Mapping[NamedNode, list[Triple]]) -> tuple[Triple, ...]:
+    def _accepted(self, graphs: Mapping[NamedNode, Iterable[Triple]]) -> tuple[Triple, ...]:
         """The statements in the evidence graphs among these, each once."""
         return tuple(dict.fromkeys(t for g, ts in graphs.items() if self._dataset.is_evidence(g) for t in ts))
 
@@ -226,7 +325,8 @@ class Ingest:
         """The graphs that an earlier commit of the document made."""
         chunks = [chunk.iri for chunk in self._registry.chunks(iri)] if self._registry.state(iri) else []
         table = self._registry.document(iri).graph if self._registry.state(iri) else None
-        return list(dict.fromkeys([iri, *chunks, *([table] if table else [])]))
+        evidence = [*chunks, *([table] if table else [])]
+        return list(dict.fromkeys([iri, *evidence, *(quarantine_graph(self._dataset, graph) for graph in evidence)]))
 
     def remove(self, iri: NamedNode) -> Committed:
         """Takes a document out: its graphs, its part of the default graph, and all that was read in it.
@@ -235,7 +335,7 @@ class Ingest:
             NotFoundError: no document has that IRI.
         """
         self._registry.mark(self._registry.document(iri).document.iri, State.PROCESSING)
-        committed = self._dataset.commit(Change(dropped=tuple(self._graphs_of(iri))))
+        committed = self._drop(iri)
         self._registry.remove(iri)
         return committed
 
@@ -243,16 +343,44 @@ class Ingest:
         """Settles documents that a crash left PROCESSING: done if the dataset has them, else pending again."""
         for record in self._registry.documents(State.PROCESSING):
             iri = record.document.iri
+            entry = self._registry.table(iri)
             if next(iter(self._dataset.store.quads(graph=iri)), None) is None:
+                large.drop(self._tables, iri)
                 self._registry.mark(iri, State.PENDING)
+                continue
+            if entry is not None and entry.is_large:
+                stale = self._registry.drop_source(record.document.source, keep=[iri])
+                self._finish_large(record.document, stale, large.count(self._tables, iri), record.refused)
                 continue
             graphs = [graph for graph in self._graphs_of(iri) if self._dataset.is_evidence(graph)]
             held = {quad.triple for graph in graphs for quad in self._dataset.store.quads(graph=graph)}
             stale = self._registry.drop_source(record.document.source, keep=self._same_file(record.document.sha256))
             refused = sum(len(extraction.refused) for extraction in self._registry.extractions(iri))
+            apart = is_quarantined(self._dataset, graphs)
             self._registry.finish(
-                record.document, statements=len(held), refused=refused, seconds=record.seconds, replaced=stale
+                record.document,
+                statements=len(held),
+                refused=refused,
+                seconds=record.seconds,
+                replaced=stale,
+                state=State.QUARANTINED if apart else State.PROCESSED,
             )
+
+    def release(self, iri: NamedNode, linking: Linking) -> int:
+        """Takes a document out of quarantine, with names as they are linked now; how many statements it gives.
+
+        Raises:
+            NotFoundError: no document has that IRI, or it is not in quarantine.
+        """
+        projection = Projection(self._base, linking)
+        record = self._registry.document(iri)
+        return release(record, lambda record: self._projected(record, projection), self._dataset, self._registry)
+
+    def _projected(self, record: DocumentRecord, projection: Projection) -> dict[NamedNode, list[Triple]]:
+        document = record.document
+        table = self._tables.again(document) if record.graph else None
+        chunks, extractions = self._registry.chunks(document.iri), self._registry.extractions(document.iri)
+        return self._graphs(_Read(document, tuple(chunks), tuple(extractions), table), projection)
 
     def _same_file(self, sha256: str) -> list[NamedNode]:
         return [record.document.iri for record in self._registry.with_hash(sha256)]
@@ -262,7 +390,7 @@ class Ingest:
 
         Returns the number of documents touched.
         """
-        changed = _changed(before, after)
+        changed = changed_names(before, after)
         if not changed:
             return 0
         old, new = Projection(self._base, before), Projection(self._base, after)
@@ -278,54 +406,36 @@ class Ingest:
         extractions = tuple(self._registry.extractions(document.iri))
         if not any(key in changed for extraction in extractions for key in name_keys(extraction)):
             return False
-        if all(_same(extraction, old, new) for extraction in extractions):
+        if all(is_same(extraction, old, new) for extraction in extractions):
             return False
-        table = self._table(document) if record.graph else None
-        seen = _Read(document, tuple(self._registry.chunks(document.iri)), extractions, table)
-        graphs = self._graphs(seen, new)
-        self._dataset.commit(Change(dropped=tuple(graphs), added=graphs))
-        self._registry.recount(document.iri, len(self._accepted(graphs)))
+        self._project(record, extractions, new)
         return True
 
+    def _project(self, record: DocumentRecord, extractions: tuple[Extraction, ...], projection: Projection) -> None:
+        document = record.document
+        table = self._tables.again(document) if record.graph else None
+        seen = _Read(document, tuple(self._registry.chunks(document.iri)), extractions, table)
+        graphs = self._graphs(seen, projection)
+        self._dataset.commit(Change(dropped=tuple(graphs), added=graphs))
+        self._registry.recount(document.iri, len(self._accepted(graphs)))
+        if table is not None and document.iri not in self._registry.large_tables():
+            self._registry.set_rows(document.iri, table.rows)
 
-def _same(extraction: Extraction, old: Projection, new: Projection) -> bool:
-    """Whether an extraction reads the same through both maps."""
-    return old.triples(extraction) == new.triples(extraction) and all(
-        old.entity(mention) == new.entity(mention) for mention in extraction.mentions
-    )
+    def bring_in_line(self, linking: Linking) -> int:
+        """Projects anew the documents whose graphs are not what was read in them; returns how many."""
+        projection = Projection(self._base, linking)
+        touched = 0
+        for record in self._registry.documents(State.PROCESSED):
+            extractions = tuple(self._registry.extractions(record.document.iri))
+            if not all(self._is_in_line(extraction, record, projection) for extraction in extractions):
+                self._project(record, extractions, projection)
+                touched += 1
+        return touched
 
-
-def _changed(before: Linking, after: Linking) -> frozenset[NameKey]:
-    """The names that are linked otherwise now, or whose entity is called or classed otherwise."""
-    keys = before.names.keys() | after.names.keys()
-
-    def seen(linking: Linking, key: NameKey) -> object:
-        link = linking.names.get(key)
-        return (link.entity, linking.entities.get(link.entity)) if link else None
-
-    return frozenset(key for key in keys if seen(before, key) != seen(after, key))
-
-
-def _digest(path: Path, max_bytes: int) -> str:
-    """The SHA-256 of a file that is worth reading; larger ones are left to the reader to refuse."""
-    try:
-        if path.stat().st_size > max_bytes:
-            return ""
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ReadError(f"cannot be read: {error.strerror or error}", path=path) from error
-
-
-def _unread(base: str, path: Path) -> Document:
-    """An entry for a file that was not read (yet), known by its path."""
-    digest = hashlib.sha256(path.as_posix().encode("utf-8", "surrogateescape")).hexdigest()
-    return Document(
-        iri=document_iri(base, digest),
-        text="",
-        title=path.name,
-        media_type="application/octet-stream",
-        source=path.as_posix(),
-        sha256=digest,
-        language="en",
-    )
+    def _is_in_line(self, extraction: Extraction, record: DocumentRecord, projection: Projection) -> bool:
+        """Whether the graph holds what the extraction says; of a table, whether it speaks of the same things."""
+        held = {item.triple for item in self._dataset.store.quads(graph=extraction.chunk)}
+        if record.graph is None:
+            return held == set(projection.triples(extraction))
+        named = {triple.subject for triple in held} | {triple.object for triple in held}
+        return all(projection.entity(mention, extraction.chunk) in named for mention in extraction.mentions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import Literal, NamedNode, Quad
 
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.documents.registry import NameKey, Registry
@@ -19,7 +19,7 @@ def known_entities(dataset: EvidenceDataset, registry: Registry, ontology: Ontol
     """The entities that rows of tables and people describe, by class and normalised name."""
     described = _with_rows(dataset, registry, ontology)
     known: dict[NameKey, NamedNode] = {}
-    for label, type_, iri in _named(dataset, ontology):
+    for label, type_, iri in _named(dataset, ontology, registry.large_graphs()):
         if iri in described:
             known.setdefault((type_, normalise(label)), iri)
     return known
@@ -29,16 +29,27 @@ def _with_rows(dataset: EvidenceDataset, registry: Registry, ontology: Ontology)
     """What has a row or a key of its own, or was stated by hand; what rows only name is linked like names in texts."""
     by_hand = (item.subject for item in dataset.store.quads(graph=dataset.asserted))
     keys = {key for class_ in ontology.classes.values() for key in class_.key}
-    keyed = (item.subject for key in keys for item in dataset.store.quads(None, key, None, DEFAULT_GRAPH))
+    keyed = (item.subject for key in keys for item in _keyed(dataset, registry, key))
     return registry.row_subjects() | {iri for iri in (*by_hand, *keyed) if isinstance(iri, NamedNode)}
 
 
+def _keyed(dataset: EvidenceDataset, registry: Registry, key: NamedNode) -> Iterator[Quad]:
+    """The statements of keys, those of large tables left out: they would not fit into memory."""
+    large = registry.large_graphs()
+    if not large:
+        yield from dataset.store.quads(None, key, None, DEFAULT_GRAPH)
+        return
+    for quad in dataset.store.quads(None, key):
+        if quad.graph_name not in large and dataset.is_evidence(quad.graph_name):
+            yield quad
+
+
 def _named(
-    dataset: EvidenceDataset, ontology: Ontology, apart: NamedNode | None = None
+    dataset: EvidenceDataset, ontology: Ontology, apart: frozenset[NamedNode] = frozenset()
 ) -> Iterator[tuple[str, NamedNode, NamedNode]]:
     """Name, class and IRI of what has a name in a table graph (but ``apart``) or by hand."""
     graphs = [g for g in dataset.store.graphs() if g == dataset.asserted or "/graph/table/" in g.value]
-    for graph in sorted((g for g in graphs if g != apart), key=lambda g: g.value):
+    for graph in sorted((g for g in graphs if g not in apart), key=lambda g: g.value):
         for predicate in (LABEL, ALT_LABEL):
             for quad in dataset.store.quads(None, predicate, None, graph):
                 if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal):
@@ -46,9 +57,9 @@ def _named(
                         yield quad.object.value, type_, quad.subject
 
 
-def known_names(dataset: EvidenceDataset, ontology: Ontology) -> dict[str, NamedNode]:
+def known_names(dataset: EvidenceDataset, registry: Registry, ontology: Ontology) -> dict[str, NamedNode]:
     """The names of the entities that tables and people describe, each with its class."""
-    return {label: type_ for label, type_, _ in _named(dataset, ontology)}
+    return {label: type_ for label, type_, _ in _named(dataset, ontology, registry.large_graphs())}
 
 
 def entity_index(
@@ -60,13 +71,14 @@ def entity_index(
     """
     described = _with_rows(dataset, registry, ontology)
     index = EntityIndex(ontology, dataset.base)
-    for label, type_, iri in _named(dataset, ontology, apart):
+    left_out = registry.large_graphs() | ({apart} if apart is not None else set())
+    for label, type_, iri in _named(dataset, ontology, left_out):
         if iri in described:
             index.add(iri, type_, (label,))
             index.call(iri)
     keys = {key for class_ in ontology.classes.values() for key in class_.key}
     for key in sorted(keys, key=lambda k: k.value):
-        for quad in dataset.store.quads(None, key, None, DEFAULT_GRAPH):
+        for quad in _keyed(dataset, registry, key):
             if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal):
                 for type_ in _types(dataset, quad.subject, ontology):
                     index.add(quad.subject, type_, (quad.object.value,))
@@ -76,5 +88,6 @@ def entity_index(
 def _types(dataset: EvidenceDataset, subject: NamedNode, ontology: Ontology) -> list[NamedNode]:
     """The classes that something other than inference gives it: who is who must not depend on conclusions."""
     apart = (DEFAULT_GRAPH, dataset.inferred)
-    found = (quad.object for quad in dataset.store.quads(subject, TYPE) if quad.graph_name not in apart)
+    quads = (quad for quad in dataset.store.quads(subject, TYPE) if not dataset.is_of_places(quad.graph_name))
+    found = (quad.object for quad in quads if quad.graph_name not in apart)
     return sorted({t for t in found if isinstance(t, NamedNode) and t in ontology.classes}, key=lambda t: t.value)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from kgplatform.building.ingest import Ingest
 from kgplatform.building.known import known_entities
+from kgplatform.building.places import MeantPlaces, PlaceStage, open_places
 from kgplatform.dataset import Change, EvidenceDataset
-from kgplatform.documents.registry import Registry
+from kgplatform.documents.registry import Linking, Registry
 from kgplatform.linking.entities import link_entities, link_triples
 from kgplatform.ontology import Ontology
 from kgplatform.protocols import Embedder
@@ -15,38 +17,62 @@ from kgplatform.protocols import Embedder
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """How many names were linked to how many entities, and how many documents had to be projected anew."""
+    """How many names were linked to how many entities, documents projected anew, and reference places meant."""
 
     names: int
     entities: int
     reprojected: int
+    places: int = 0
 
 
-def link(
-    *,
-    base: str,
-    registry: Registry,
-    dataset: EvidenceDataset,
-    ontology: Ontology,
-    ingest: Ingest,
-    embedder: Embedder | None,
-    similarity: float,
-) -> Linked:
+@dataclass(frozen=True, slots=True)
+class LinkingParts:
+    """What linking reads and writes, and by what it compares names."""
+
+    base: str
+    registry: Registry
+    dataset: EvidenceDataset
+    ontology: Ontology
+    ingest: Ingest
+    embedder: Embedder | None
+    similarity: float
+    places: Path
+    world: bool = True
+
+    def linked(self) -> Linking:
+        """The map from names to entities for everything that was read so far."""
+        with open_places(self.places, self.dataset, self.ontology, world=self.world) as stage:
+            return self.linked_with(stage)[0]
+
+    def linked_with(self, stage: PlaceStage | None) -> tuple[Linking, MeantPlaces]:
+        """The map from names to entities, and the reference places that the names mean."""
+        known = known_entities(self.dataset, self.registry, self.ontology)
+        meant = stage.meant(self.registry.extractions(), known) if stage else MeantPlaces()
+        linking = link_entities(
+            self.registry.extractions(),
+            ontology=self.ontology,
+            base=self.base,
+            known={**known, **meant.known},
+            embedder=self.embedder,
+            similarity=self.similarity,
+        )
+        return stage.settled(linking, meant) if stage else linking, meant
+
+
+def link(parts: LinkingParts) -> Linked:
     """Links all names read so far, and brings the chunks in line whose names stand for something else now.
 
     The result depends on what was read, not on the order in which it was read.
     """
-    before = registry.linking()
-    after = link_entities(
-        registry.extractions(),
-        ontology=ontology,
-        base=base,
-        known=known_entities(dataset, registry, ontology),
-        embedder=embedder,
-        similarity=similarity,
-    )
-    touched = ingest.reproject(before, after)
+    before = parts.registry.linking()
+    with open_places(parts.places, parts.dataset, parts.ontology, world=parts.world) as stage:
+        after, meant = parts.linked_with(stage)
+        if stage is not None:
+            stage.commit(meant)
+    touched = parts.ingest.reproject(before, after)
     if before != after:
-        dataset.commit(Change(dropped=(dataset.links,), added={dataset.links: link_triples(after, base)}))
-        registry.set_linking(after)
-    return Linked(names=len(after.names), entities=len(after.entities), reprojected=touched)
+        links = parts.dataset.links
+        parts.dataset.commit(Change(dropped=(links,), added={links: link_triples(after, parts.base)}))
+        parts.registry.set_linking(after)
+    places = len(meant.resolution.ids())
+    return Linked(names=len(after.names), entities=len(after.entities), reprojected=touched, places=places)

@@ -38,6 +38,7 @@ class _Conformance:
         self._instances = instances
         self._vocabulary = vocabulary
         self._ontology = vocabulary.ontology
+        self._fits: dict[tuple[object, object], Severity | None] = {}
 
     def thing(self, subject: NamedNode, statements: Sequence[Triple]) -> Iterator[Finding]:
         types = self._instances.types(subject) - {_THING, _INDIVIDUAL}
@@ -101,6 +102,12 @@ class _Conformance:
 
     def _fit(self, known: frozenset[NamedNode], wanted: Sequence[NamedNode]) -> Severity | None:
         """None if one of the classes is wanted; a warning if one lies above; a violation if all lie elsewhere."""
+        key = (known, wanted)
+        if key not in self._fits:
+            self._fits[key] = self._fitting(known, wanted)
+        return self._fits[key]
+
+    def _fitting(self, known: frozenset[NamedNode], wanted: Sequence[NamedNode]) -> Severity | None:
         if not known or not wanted or any(self._ontology.is_a(item, wanted) for item in known):
             return None
         if not any(item in self._ontology.classes for item in wanted):
@@ -130,14 +137,15 @@ class _Conformance:
                 yield _at(Kind.RANGE, triple, message, severity)
 
     def _literal(self, term: OntologyProperty, triple: Triple, value: Literal) -> Iterator[Finding]:
-        label, wanted = self._label(term.iri), " or ".join(local_name(item.value) for item in term.ranges)
         if term.ranges and not is_of(value, term.ranges):
-            found = local_name(value.datatype.value)
+            wanted = " or ".join(local_name(item.value) for item in term.ranges)
+            label, found = self._label(term.iri), local_name(value.datatype.value)
             yield _at(Kind.DATATYPE, triple, f"{label!r} takes {wanted}, and {_cut(value)} is {found}")
         elif not is_well_formed(value):
             found = local_name(value.datatype.value)
             yield _at(Kind.DATATYPE, triple, f"{_cut(value)} is not written as {found} is")
         elif term.pattern and (form := _compiled(term.pattern)) and form.fullmatch(value.value) is None:
+            label = self._label(term.iri)
             yield _at(Kind.PATTERN, triple, f"{_cut(value)} is not written as values of {label!r} are: {term.pattern}")
 
     def _functional(self, term: OntologyProperty, triples: Sequence[Triple]) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pyoxigraph import NamedNode, Triple
+from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform.types import Evidence, Term
 
@@ -43,6 +43,7 @@ class Kind(StrEnum):
     UNREACHABLE = "unreachable"
     LABEL_CLASH = "label-clash"
     KEY_CLASH = "key-clash"
+    QUARANTINED = "quarantined"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Finding:
     """Something wrong with ``focus``; ``statements`` are those at fault.
 
     ``shape`` is the shape that says so (too), ``constraint`` the name of its constraint, such as ``MaxCount``.
+    ``messages`` is what the shape says in its languages.
     ``fixable``: `repair` can mend it without losing what anybody read or stated.
     """
 
@@ -74,6 +76,21 @@ class Finding:
     statements: tuple[Triple, ...] = ()
     evidence: tuple[Support, ...] = ()
     fixable: bool = False
+    messages: tuple[Literal, ...] = ()
+
+    def told(self, language: str) -> str:
+        """The message in the language, if the shape has one in it, else in English."""
+        return best(self.messages, language) if self.messages else self.message
+
+
+def best(messages: Iterable[Literal], language: str) -> str:
+    """The message in the language, else in English, else the first there is."""
+    listed = list(messages)
+    for wanted in (language, "en", ""):
+        for message in listed:
+            if (message.language or "").lower().split("-")[0] == wanted:
+                return " ".join(message.value.split())[:300]
+    return " ".join(listed[0].value.split())[:300] if listed else "does not keep to the shape"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,12 @@ def as_json(report: CheckReport) -> dict[str, object]:
         "seconds": round(report.seconds, 3),
         "counts": {kind.value: count for kind, count in sorted(report.counts.items())},
         "repaired": list(report.repaired),
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [finding_json(finding) for finding in report.findings],
     }
 
 
-def _finding(finding: Finding) -> dict[str, object]:
+def finding_json(finding: Finding) -> dict[str, object]:
+    """A finding as JSON values."""
     return {
         "kind": finding.kind.value,
         "severity": finding.severity.value,
@@ -35,6 +36,7 @@ def _finding(finding: Finding) -> dict[str, object]:
         "path": finding.path.value if finding.path else None,
         "value": str(finding.value) if finding.value is not None else None,
         "message": finding.message,
+        "messages": {item.language or "": item.value for item in finding.messages},
         "shape": finding.shape,
         "constraint": finding.constraint or None,
         "fixable": finding.fixable,
@@ -97,7 +99,8 @@ def _result(node: BlankNode, finding: Finding) -> Iterator[Triple]:
     yield Triple(node, _sh("focusNode"), finding.focus)
     yield Triple(node, _sh("resultSeverity"), _sh(_SEVERITY[finding.severity.value]))
     yield Triple(node, _sh("sourceConstraintComponent"), component)
-    yield Triple(node, _sh("resultMessage"), Literal(finding.message, language="en"))
+    for message in finding.messages or (Literal(finding.message, language="en"),):
+        yield Triple(node, _sh("resultMessage"), message)
     if finding.path is not None:
         yield Triple(node, _sh("resultPath"), finding.path)
     if finding.value is not None:

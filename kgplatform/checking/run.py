@@ -11,18 +11,19 @@ from pyoxigraph import NamedNode, Triple
 
 from kgplatform.checking.conformance import conformance
 from kgplatform.checking.findings import CheckReport, Finding, Kind, Severity, in_order
+from kgplatform.checking.holding import shapes_hold
 from kgplatform.checking.implied import implied
 from kgplatform.checking.law import dangling, repair
 from kgplatform.checking.naming import clashes, unreachable
-from kgplatform.checking.scope import Instances
-from kgplatform.checking.shacl import shapes_hold
+from kgplatform.checking.quarantine import quarantine_graph, quarantined
+from kgplatform.checking.scope import Instances, Scope, Supposed
 from kgplatform.checking.shapes import Shapes, beside, read_shapes
 from kgplatform.checking.tracing import Tracer
 from kgplatform.checking.vocabulary import Vocabulary
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.describing import FindEvidence
-from kgplatform.documents.registry import Registry
-from kgplatform.packs import LoadedOntology
+from kgplatform.documents.registry import Registry, State
+from kgplatform.packs import LoadedOntology, own_files
 
 _SAME_FAULT: dict[str, str] = {
     **dict.fromkeys(("Datatype", "NodeKind", "Class", "Or", "Pattern", "In", "Node"), "value"),
@@ -53,21 +54,48 @@ def check(
     began = time.monotonic()
     vocabulary = Vocabulary(parts.loaded.ontology, parts.loaded.triples)
     held_to = all_shapes(vocabulary, parts.loaded.files, shapes)
+    refuse_unusable(parts.loaded.files, shapes)
     repaired = repair(parts.dataset, parts.registry) if fix else ()
     instances = Instances(parts.dataset)
-    scope = instances.whole() if document is None else instances.of(graphs_of(parts.registry, document))
-    found = merged(
-        (
-            *conformance(instances, scope, vocabulary),
-            *dangling(instances, scope, parts.registry),
-            *unreachable(instances, scope, parts.dataset.base),
-            *clashes(instances, scope, vocabulary),
-        ),
-        shapes_hold(instances, scope, held_to, vocabulary),
-    )
+    if document is not None and parts.registry.state(document) is State.QUARANTINED:
+        instances, scope = _apart(parts, document)
+        found = shapes_hold(instances, scope, held_to, vocabulary)
+    else:
+        scope = instances.whole() if document is None else instances.of(graphs_of(parts.registry, document))
+        found = merged(_own(parts, instances, scope, vocabulary), shapes_hold(instances, scope, held_to, vocabulary))
     tracer = Tracer(parts.dataset, parts.registry, parts.find_evidence)
     findings = tuple(tracer.traced(finding) for finding in in_order(found))
     return CheckReport(findings, len(scope.subjects), time.monotonic() - began, repaired)
+
+
+def _own(parts: Checked, instances: Instances, scope: Scope, vocabulary: Vocabulary) -> Iterator[Finding]:
+    """What is found without shapes."""
+    yield from conformance(instances, scope, vocabulary)
+    yield from dangling(instances, scope, parts.registry)
+    yield from unreachable(instances, scope, parts.dataset.base)
+    yield from clashes(instances, scope, vocabulary)
+    if scope.graphs is None:
+        yield from quarantined(parts.registry)
+
+
+def _apart(parts: Checked, document: NamedNode) -> tuple[Instances, Scope]:
+    """The things of a document in quarantine, as they would be if it were released."""
+    graphs = [quarantine_graph(parts.dataset, graph) for graph in graphs_of(parts.registry, document)]
+    said = [item.triple for graph in graphs for item in parts.dataset.store.quads(graph=graph)]
+    instances = Instances(parts.dataset, Supposed(said))
+    return instances, Scope(instances.things(triple.subject for triple in said), tuple(graphs))
+
+
+def refuse_unusable(ontologies: Sequence[Path], own: Sequence[Path] = ()) -> None:
+    """Refuses shapes, other than the shipped ones, that are not well formed.
+
+    Raises:
+        OntologyError: the first fault.
+    """
+    for path in dict.fromkeys((*beside(own_files(ontologies)), *own)):
+        from kgplatform.checking.shacl import refuse_malformed  # rdflib takes a while to import
+
+        refuse_malformed(Shapes(read_shapes(path)), path.name)
 
 
 def all_shapes(vocabulary: Vocabulary, ontologies: Sequence[Path], own: Sequence[Path] = ()) -> Shapes:

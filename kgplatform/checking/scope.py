@@ -5,15 +5,19 @@ The ontology's own statements are part of the default graph, but they are what d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from pyoxigraph import NamedNode, Quad, Triple
+from pyoxigraph import Literal, NamedNode, Quad, Triple
 
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.store import DEFAULT_GRAPH
-from kgplatform.vocab import OWL, RDF, RDFS, TYPE
+from kgplatform.types import Term
+from kgplatform.vocab import OWL, RDF, RDFS, SUBCLASS_OF, TYPE
 
+_MOST_TYPED = 500_000
 _STRUCTURE = ("urn:kgplatform:node:",)
 _DECLARING = frozenset(
     NamedNode(iri)
@@ -32,39 +36,109 @@ class Scope:
     graphs: tuple[NamedNode, ...] | None = None
 
 
-class Instances:
-    """The data of a workspace, without its ontology."""
+class Supposed:
+    """What the knowledge is supposed to hold besides, and not to hold, as if a document came and another went."""
 
-    def __init__(self, dataset: EvidenceDataset) -> None:
+    def __init__(self, added: Iterable[Triple] = (), removed: Iterable[Triple] = ()) -> None:
+        self.removed = frozenset(removed)
+        self._by_subject: dict[object, dict[Triple, None]] = {}
+        for triple in added:
+            self._by_subject.setdefault(triple.subject, {})[triple] = None
+
+    @cached_property
+    def _by_object(self) -> dict[object, list[Triple]]:
+        found: dict[object, list[Triple]] = {}
+        for triples in self._by_subject.values():
+            for triple in triples:
+                found.setdefault(triple.object, []).append(triple)
+        return found
+
+    def is_added(self, triple: Triple) -> bool:
+        """Whether the statement is supposed to be held besides."""
+        return triple in self._by_subject.get(triple.subject, {})
+
+    def fitting(self, subject: object, predicate: object, object_: object) -> Iterator[Triple]:
+        """The added statements that fit the pattern, of which subject or object must be given."""
+        found = self._by_subject.get(subject, {}) if subject is not None else self._by_object.get(object_, [])
+        for triple in found:
+            if predicate in (None, triple.predicate) and object_ in (None, triple.object):
+                yield triple
+
+
+class Instances:
+    """The data of a workspace, without its ontology; with ``supposed``, as it would be."""
+
+    def __init__(self, dataset: EvidenceDataset, supposed: Supposed | None = None) -> None:
         self.dataset = dataset
+        self._supposed = supposed
         self.store = dataset.store
         self._types: dict[NamedNode, frozenset[NamedNode]] = {}
-        self._ontology = frozenset(item.triple for item in self.store.quads(graph=dataset.ontology))
+
+    @cached_property
+    def _ontology(self) -> frozenset[Triple]:
+        return frozenset(item.triple for item in self.store.quads(graph=self.dataset.ontology))
+
+    @cached_property
+    def _declared(self) -> frozenset[object]:
+        """What the ontology speaks of: only of that need it be asked which statements are its own."""
+        return frozenset(triple.subject for triple in self._ontology)
 
     def whole(self) -> Scope:
         """Everything that the default graph describes."""
-        found = (item.subject for item in self.store.quads(graph=DEFAULT_GRAPH) if item.triple not in self._ontology)
-        return Scope(self._things(found))
+        declared = self._declared
+        found = (
+            item.subject
+            for item in self.store.quads(graph=DEFAULT_GRAPH)
+            if item.subject not in declared or item.triple not in self._ontology
+        )
+        return Scope(self.things(found))
 
     def of(self, graphs: Iterable[NamedNode]) -> Scope:
         """What the statements in the graphs of a document are about."""
         listed = tuple(graphs)
         found = (item.subject for graph in listed for item in self.store.quads(graph=graph))
-        return Scope(self._things(found), listed)
+        return Scope(self.things(found), listed)
 
-    def _things(self, subjects: Iterable[object]) -> tuple[NamedNode, ...]:
+    def things(self, subjects: Iterable[object]) -> tuple[NamedNode, ...]:
+        """The things among them: IRIs, each once, that are no terms of an ontology."""
         named = (s for s in dict.fromkeys(subjects) if isinstance(s, NamedNode) and not s.value.startswith(_STRUCTURE))
         return tuple(s for s in named if not self.types(s) & _DECLARING)
+
+    @property
+    def is_supposed(self) -> bool:
+        """Whether this is not only what the store holds."""
+        return self._supposed is not None
+
+    def held(
+        self, subject: Term | None = None, predicate: NamedNode | None = None, object_: Term | None = None
+    ) -> Iterator[Triple]:
+        """What the knowledge holds, or would, that fits the pattern; subject or object must be given."""
+        found = (q.triple for q in self.store.quads(subject, predicate, object_, DEFAULT_GRAPH))  # type: ignore[arg-type]
+        if self._supposed is None:
+            return found
+        return self._with_supposed(found, subject, predicate, object_)
+
+    def _with_supposed(
+        self, found: Iterator[Triple], subject: Term | None, predicate: NamedNode | None, object_: Term | None
+    ) -> Iterator[Triple]:
+        supposed = self._supposed
+        if supposed is not None:
+            yield from (t for t in found if t not in supposed.removed and not supposed.is_added(t))
+            yield from supposed.fitting(subject, predicate, object_)
 
     def statements(self, subject: NamedNode) -> list[Triple]:
         """What the default graph says of the thing, the ontology's statements left out."""
         found = (item.triple for item in self.store.quads(subject, None, None, DEFAULT_GRAPH))
+        if subject not in self._declared:
+            return list(found)
         return [triple for triple in found if triple not in self._ontology]
 
     def types(self, subject: NamedNode) -> frozenset[NamedNode]:
         """The classes of a thing, those that the ontology gives its named values included."""
         if subject not in self._types:
-            found = (item.object for item in self.store.quads(subject, TYPE, None, DEFAULT_GRAPH))
+            if len(self._types) >= _MOST_TYPED:
+                self._types.clear()
+            found = (item.object for item in self.held(subject, TYPE))
             self._types[subject] = frozenset(item for item in found if isinstance(item, NamedNode))
         return self._types[subject]
 
@@ -77,3 +151,77 @@ def statements_about(instances: Instances, scope: Scope) -> Iterator[tuple[Named
     """Each thing of the scope with what is said of it."""
     for subject in scope.subjects:
         yield subject, instances.statements(subject)
+
+
+_MOST_KEPT = 20_000  # things with all that is said of them
+
+
+class Facts:
+    """What is said of nodes, read when first asked for, and the classes above their classes."""
+
+    def __init__(self, instances: Instances, hierarchy: Iterable[Triple] = ()) -> None:
+        """``hierarchy``: subclass statements of the ontology in use, besides those that the graph holds."""
+        self._instances = instances
+        self._said: dict[Term, dict[NamedNode, list[Term]]] = {}
+        self._above: dict[NamedNode, frozenset[NamedNode]] = {}
+        self._together: dict[frozenset[NamedNode], frozenset[NamedNode]] = {}
+        self._declared: dict[object, list[NamedNode]] = defaultdict(list)
+        for triple in hierarchy:
+            if triple.predicate == SUBCLASS_OF and isinstance(triple.object, NamedNode):
+                self._declared[triple.subject].append(triple.object)
+
+    def about(self, node: Term) -> Mapping[NamedNode, Sequence[Term]]:
+        """The values of each property of the node."""
+        if isinstance(node, Literal):
+            return {}
+        if node not in self._said:
+            if len(self._said) >= _MOST_KEPT:
+                self._said.clear()
+            said: dict[NamedNode, list[Term]] = {}
+            for triple in self._instances.held(node):
+                said.setdefault(triple.predicate, []).append(triple.object)
+            self._said[node] = said
+        return self._said[node]
+
+    def values(self, predicate: NamedNode) -> Iterator[NamedNode]:
+        """The things that are a value of the property, in what the store holds."""
+        for item in self._instances.store.quads(None, predicate, None, DEFAULT_GRAPH):
+            if isinstance(item.object, NamedNode):
+                yield item.object
+
+    def is_object(self, predicate: NamedNode, node: Term) -> bool:
+        """Whether some thing has the node as a value of the property."""
+        return next(self._instances.held(None, predicate, node), None) is not None
+
+    def classes(self, node: Term) -> frozenset[NamedNode]:
+        """The classes of the node with all classes above them."""
+        if not isinstance(node, NamedNode):
+            found = (item for item in self.about(node).get(TYPE, ()) if isinstance(item, NamedNode))
+            return self._all_above(frozenset(found))
+        return self._all_above(self._instances.types(node))
+
+    def _all_above(self, types: frozenset[NamedNode]) -> frozenset[NamedNode]:
+        if types not in self._together:
+            self._together[types] = frozenset(above for type_ in types for above in self.above(type_))
+        return self._together[types]
+
+    def above(self, class_: NamedNode) -> frozenset[NamedNode]:
+        """The class and all classes above it, by the ontology and by the graph."""
+        if class_ not in self._above:
+            seen: dict[NamedNode, None] = {class_: None}
+            waiting = [class_]
+            while waiting:
+                new = [item for item in self._parents(waiting.pop()) if item not in seen]
+                seen.update(dict.fromkeys(new))
+                waiting += new
+            self._above[class_] = frozenset(seen)
+        return self._above[class_]
+
+    def _parents(self, class_: NamedNode) -> list[NamedNode]:
+        held = (triple.object for triple in self._instances.held(class_, SUBCLASS_OF))
+        return [*self._declared.get(class_, ()), *(item for item in held if isinstance(item, NamedNode))]
+
+    def hierarchy(self, types: Iterable[NamedNode]) -> Iterator[Triple]:
+        """The subclass statements that lead upward from the classes."""
+        for class_ in dict.fromkeys(above for type_ in types for above in self.above(type_)):
+            yield from (Triple(class_, SUBCLASS_OF, parent) for parent in self._parents(class_))

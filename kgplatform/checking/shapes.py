@@ -7,8 +7,7 @@ put together and a report can be traced to its shape.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,14 +17,19 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
 from kgplatform.errors import OntologyError, StoreError
 from kgplatform.lexing import scan
 from kgplatform.store import numbered, parse, skolemised
+from kgplatform.types import Term
 from kgplatform.vocab import RDF, SH, TYPE
 
 UNNAMED = "urn:kgplatform:node:"
 _FORMATS = {"ttl": RdfFormat.TURTLE, "nt": RdfFormat.N_TRIPLES, "rdf": RdfFormat.RDF_XML, "xml": RdfFormat.RDF_XML,
             "jsonld": RdfFormat.JSON_LD}  # fmt: skip
 _FIRST, _REST, _NIL = NamedNode(f"{RDF}first"), NamedNode(f"{RDF}rest"), NamedNode(f"{RDF}nil")
+_COMPONENT = NamedNode(f"{SH}ConstraintComponent")
 _CLOSED = "zeroOrMorePath", "oneOrMorePath"
 _DEEPEST = 6
+_BESIDE = frozenset(f"{SH}{name}" for name in ("closed", "equals", "disjoint", "lessThan", "lessThanOrEquals"))
+"""What looks at other properties of a node than the one in question."""
+
 _VACUOUS = frozenset(
     f"{SH}{name}"
     for name in (
@@ -40,10 +44,14 @@ _VACUOUS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far shapes look from a thing: so many steps forward, and these properties backward."""
+    """How far shapes look from a thing: so many steps forward, and these properties backward.
+
+    ``is_winding``: backward and forward steps may follow on each other.
+    """
 
     steps: int
     backward: tuple[NamedNode, ...]
+    is_winding: bool = False
 
 
 class Shapes:
@@ -53,14 +61,53 @@ class Shapes:
         self.triples = tuple(dict.fromkeys(triples))
 
     @cached_property
-    def _facts(self) -> dict[object, dict[str, list[object]]]:
-        facts: dict[object, dict[str, list[object]]] = defaultdict(lambda: defaultdict(list))
+    def _facts(self) -> dict[object, dict[str, list[Term]]]:
+        facts: dict[object, dict[str, list[Term]]] = {}
         for triple in self.triples:
-            facts[triple.subject][triple.predicate.value].append(triple.object)
+            facts.setdefault(triple.subject, {}).setdefault(triple.predicate.value, []).append(triple.object)
         return facts
 
-    def _objects(self, subject: object, name: str) -> list[object]:
-        return self._facts[subject].get(f"{SH}{name}", []) if subject in self._facts else []
+    def _objects(self, subject: object, name: str) -> list[Term]:
+        return self.said(subject).get(f"{SH}{name}", [])
+
+    def said(self, shape: object) -> Mapping[str, list[Term]]:
+        """What is said of a shape: the values of each property."""
+        return self._facts.get(shape, {})
+
+    def members(self, head: object) -> tuple[Term, ...]:
+        """The members of a list; none where it is not well made."""
+        found: list[Term] = []
+        seen: set[object] = set()
+        while head != _NIL:
+            said = self.said(head)
+            first, rest = said.get(_FIRST.value, ()), said.get(_REST.value, ())
+            if head in seen or len(first) != 1 or len(rest) != 1:
+                return ()
+            seen.add(head)
+            found.append(first[0])
+            head = rest[0]
+        return tuple(found)
+
+    @cached_property
+    def path_nodes(self) -> frozenset[object]:
+        """The nodes without a name that make up paths: what reads SHACL takes an IRI there for a property."""
+        waiting = [t.object for t in self.triples if t.predicate.value == f"{SH}path"]
+        found: set[object] = set()
+        while waiting:
+            node = waiting.pop()
+            if node in found or not getattr(node, "value", "").startswith(UNNAMED):
+                continue
+            found.add(node)
+            waiting += [item for objects in self.said(node).values() for item in objects]
+        return frozenset(found)
+
+    @cached_property
+    def custom(self) -> frozenset[str]:
+        """The parameters of constraint components that are defined in the shapes themselves."""
+        components = (t.subject for t in self.triples if t.predicate == TYPE and t.object == _COMPONENT)
+        parameters = (item for node in components for item in self.said(node).get(f"{SH}parameter", ()))
+        paths = (path for item in parameters for path in self.said(item).get(f"{SH}path", ()))
+        return frozenset(path.value for path in paths if isinstance(path, NamedNode))
 
     @cached_property
     def owners(self) -> dict[object, object]:
@@ -114,17 +161,48 @@ class Shapes:
             for t in self.triples
             if t.predicate.value in (f"{SH}inversePath", f"{SH}targetObjectsOf")
         ]
-        steps = 1
+        steps = max((self._steps(shape, ()) for shape in self._facts), default=1)
+        steps += 2 * any(f"{SH}sparql" in said for said in self._facts.values())
+        named = tuple(dict.fromkeys(item for item in backward if item is not None and item not in self.path_nodes))
+        return Reach(min(max(steps, 1), _DEEPEST), named, self._is_winding)
+
+    def _steps(self, shape: object, around: tuple[object, ...]) -> int:
+        """How many properties lie between a node and the furthest that the shape asks of it."""
+        if shape in around:
+            return _DEEPEST
+        said = self.said(shape)
+        own = max((self._length(path) for path in said.get(f"{SH}path", ())), default=int(bool(_BESIDE & said.keys())))
+        inner = (self._steps(item, (*around, shape)) for item in self._inner(said))
+        return min(own + max(inner, default=0), _DEEPEST)
+
+    def _inner(self, said: Mapping[str, list[Term]]) -> list[Term]:
+        """The shapes that values are held to."""
+        found = [
+            item for name in ("property", "node", "not", "qualifiedValueShape") for item in said.get(f"{SH}{name}", ())
+        ]
+        lists = [item for name in ("and", "or", "xone") for item in said.get(f"{SH}{name}", ())]
+        return found + [member for head in lists for member in self.members(head)]
+
+    @cached_property
+    def _is_winding(self) -> bool:
+        """Whether some path goes backward and on from there, so that what lies behind matters too."""
         for triple in self.triples:
-            if triple.predicate.value == f"{SH}path":
-                steps = max(steps, self._length(triple.object))
-        deeper = sum(
-            1 for facts in self._facts.values()
-            if f"{SH}path" in facts and {f"{SH}property", f"{SH}node", f"{SH}qualifiedValueShape"} & facts.keys()
-        )  # fmt: skip
-        sparql = any(f"{SH}sparql" in facts for facts in self._facts.values())
-        steps = min(steps + min(deeper, 2) + 2 * sparql, _DEEPEST)
-        return Reach(steps, tuple(dict.fromkeys(item for item in backward if item is not None)))
+            if triple.predicate.value == f"{SH}inversePath" and (
+                triple.object in self.path_nodes or self._is_step(triple.subject)
+            ):
+                return True
+        return any(
+            self._inner(said) or _BESIDE & said.keys()
+            for said in self._facts.values()
+            if any(self._objects(path, "inversePath") for path in said.get(f"{SH}path", ()))
+        )
+
+    def _is_step(self, node: object) -> bool:
+        """Whether the path is part of another."""
+        path = f"{SH}path"
+        return any(
+            t.object == node and t.predicate.value != path and t.subject in self.path_nodes for t in self.triples
+        )
 
     def _length(self, path: object) -> int:
         """How many properties a path goes along."""

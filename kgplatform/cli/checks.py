@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+
+from pyoxigraph import NamedNode
 
 from kgplatform.checking.findings import CheckReport, Finding, Severity
 from kgplatform.checking.report import as_json, as_turtle
 from kgplatform.cli import output
 from kgplatform.describing import Labels
 from kgplatform.types import Term
+from kgplatform.vocab import local_name
 
 _MOST = 60
+_MOST_BELOW = 5
 
 
 def print_report(report: CheckReport, labels: Labels, format_: str) -> None:
@@ -41,6 +46,20 @@ def _print_table(report: CheckReport, labels: Labels) -> None:
         + (f"{left} violation{'' if left == 1 else 's'} ({counts})" if report.findings else "all is well")
         + (f"; --fix repairs {fixable}" if fixable else "")
     )
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Prints what a document violates below its line."""
+    for finding in findings[:_MOST_BELOW]:
+        about = [short(item) for item in (finding.focus, finding.path) if item is not None]
+        output.say(f"           violates {', '.join(about)}: {finding.message}")
+    if len(findings) > _MOST_BELOW:
+        output.say(f"           and {len(findings) - _MOST_BELOW} more; `kgplatform check --document` shows all")
+
+
+def short(term: Term) -> str:
+    """The local name of an IRI, anything else as it is."""
+    return output.cut(local_name(term.value) if isinstance(term, NamedNode) else str(term), 60)
 
 
 def _words(term: Term, labels: Labels) -> str:

@@ -35,7 +35,7 @@ class Finding:
 
 def examine(workspace: Path) -> list[Finding]:
     """The findings about the installation and, where there is one, the workspace; no network is used."""
-    return [_python(), *_packages(), _folders(), _embedding(), _java(), *_workspace(workspace)]
+    return [_python(), *_packages(), _tables(), _folders(), _embedding(), _java(), *_workspace(workspace)]
 
 
 def _python() -> Finding:
@@ -54,6 +54,15 @@ def _packages() -> list[Finding]:
     if missing:
         findings.append(Finding("packages", f"missing: {', '.join(missing)}; install kgplatform again", is_fault=True))
     return findings
+
+
+def _tables() -> Finding:
+    try:
+        found = importlib.metadata.version("morph-kgc")
+    except importlib.metadata.PackageNotFoundError:
+        install = "pip install --no-deps morph-kgc==2.10.0"
+        return Finding("tables", f"morph-kgc is missing, no table can be added; `{install}`", is_fault=True)
+    return Finding("tables", f"morph-kgc {found}")
 
 
 def _folders() -> Finding:

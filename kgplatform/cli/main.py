@@ -25,6 +25,10 @@ _MISUSES = (ConfigError, WorkspaceError)
 _RDF_FORMATS = "turtle, ntriples, nquads, trig, rdfxml or jsonld (default: by suffix)"
 
 
+def _path_or_address(text: str) -> Path | str:
+    return text if text[:8].lower().startswith(("http://", "https://")) else Path(text)
+
+
 class _Parser(argparse.ArgumentParser):
     """An argument parser that offers the nearest name for a mistyped verb, option or value."""
 
@@ -70,7 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"kgplatform {__version__}")
     verbs: _Verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
-    for declare in (_making, _reading, _asking, _measuring, _running):
+    for declare in (_making, _reading, _asking, _placing, _measuring, _running):
         declare(verbs)
     return parser
 
@@ -95,22 +99,46 @@ def _making(verbs: _Verbs) -> None:
         metavar="NAME|FILE",
         help="travel, academic, airport, or a file; repeat for more",
     )
+    _importing(create)
     create.add_argument(
         "--base", default="https://example.org/kg/", metavar="IRI", help="where the workspace's IRIs begin"
     )
 
     add = _verb(verbs, "add", "read documents and tables, extract, link and index them")
-    add.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+    add.add_argument("paths", nargs="+", type=_path_or_address, metavar="PATH")
+    add.add_argument(
+        "--policy",
+        choices=("accept", "quarantine", "refuse"),
+        help="what becomes of a document that violates shapes (default: as the settings say)",
+    )
+    add.add_argument(
+        "--mapping", type=Path, metavar="FILE", help="read tables by this YARRRML (.yml) or RML (.ttl) mapping"
+    )
+    add.add_argument(
+        "--estimate", action="store_true", help="only say what a model would be asked and cost, without asking it"
+    )
     add.add_argument("--no-build", action="store_true", help="leave linking and indexing to a later `build`")
     _formatted(add, "text", "json")
 
-    documents = _verb(verbs, "documents", "list, show, retry or remove documents")
-    documents.add_argument("action", nargs="?", default="list", choices=("list", "show", "retry", "remove"))
+    mapping = _verb(verbs, "mapping", "draft the mapping of a table, without adding it")
+    mapping.add_argument("file", type=Path, metavar="FILE")
+    mapping.add_argument(
+        "--ontology", action="append", default=[], metavar="NAME|FILE", help="instead of the workspace's; repeatable"
+    )
+    mapping.add_argument("--output", type=Path, metavar="FILE", help="write the mapping here (default: stdout)")
+
+    documents = _verb(verbs, "documents", "list, show, retry, release or remove documents")
+    documents.add_argument("action", nargs="?", default="list", choices=("list", "show", "retry", "release", "remove"))
     documents.add_argument("name", nargs="?", help="path, title, hash or IRI of a document")
     _formatted(documents, "text", "json")
 
     build = _verb(verbs, "build", "link names, draw conclusions and index passages from what was read")
-    build.add_argument("--only", choices=("link", "infer", "index"), metavar="STAGE", help="link, infer or index")
+    build.add_argument(
+        "--only",
+        choices=("link", "infer", "communities", "index"),
+        metavar="STAGE",
+        help="link, infer, communities or index",
+    )
 
 
 def _reading(verbs: _Verbs) -> None:
@@ -143,12 +171,20 @@ def _asking(verbs: _Verbs) -> None:
     search = _verb(verbs, "search", "find passages")
     search.add_argument("text", metavar="TEXT")
     search.add_argument("-k", type=int, default=10, metavar="N", help="how many (default: 10)")
+    search.add_argument("--retriever", default="hybrid", metavar="NAME", help="how to find them (default: hybrid)")
     _formatted(search, "text", "json")
 
     why = _verb(verbs, "why", "why a statement holds: its passages, or the premises it follows from")
     for name in ("subject", "predicate", "object"):
         why.add_argument(name, metavar=name.upper(), help="a name, a name with prefix, or an IRI")
     _formatted(why, "text", "json")
+
+    communities = _verb(verbs, "communities", "the groups of closely tied things, with a report on each")
+    communities.add_argument("name", nargs="?", metavar="IRI|NAME", help="only this one, or those of this thing")
+    communities.add_argument("--level", type=int, metavar="N", help="only this level; 0 is the coarsest")
+    communities.add_argument("--refresh", action="store_true", help="find them anew first")
+    communities.add_argument("--language", default="en", metavar="CODE", help="of titles and reports (default: en)")
+    _formatted(communities, "text", "json")
 
     _checking(verbs)
 
@@ -166,9 +202,20 @@ def _checking(verbs: _Verbs) -> None:
     check.add_argument("--document", metavar="NAME", help="only what this document speaks of")
     _formatted(check, "table", "json", "turtle")
 
-    ontology = _verb(verbs, "ontology", "show, check, compare or draft ontologies")
-    ontology.add_argument("action", nargs="?", default="tree", choices=("tree", "check", "diff", "draft"))
+    ontology = _verb(verbs, "ontology", "show, check, compare, draft or update ontologies")
+    ontology.add_argument("action", nargs="?", default="tree", choices=_ONTOLOGY_ACTIONS)
     ontology.add_argument("files", nargs="*", metavar="FILE", help="ontologies; for draft RDF or a table")
+    _importing(ontology)
+    ontology.add_argument("--dry-run", action="store_true", help="update: only say what would change")
+    ontology.add_argument(
+        "--replace", action="append", default=[], metavar="OLD=NEW", help="update: NEW replaces OLD; repeatable"
+    )
+    ontology.add_argument(
+        "--without", action="append", default=[], metavar="NAME", help="update: no longer use this one; repeatable"
+    )
+    ontology.add_argument(
+        "--model", action="store_true", help="draft: let the language model of the settings propose names and comments"
+    )
     ontology.add_argument("--iri", metavar="IRI", help="what a drafted ontology is called")
     _formatted(ontology, "text", "json")
 
@@ -179,6 +226,43 @@ def _measuring(verbs: _Verbs) -> None:
     evaluate.add_argument("file", type=Path, metavar="FILE", help="gold questions, as JSON Lines")
     evaluate.add_argument("--output", type=Path, metavar="FILE", help="write each result here, as JSON Lines")
     _formatted(evaluate, "text", "json")
+
+    benchmark = _verb(verbs, "benchmark", "compare retrievers on gold passages")
+    benchmark.add_argument("what", choices=("retrieval",), metavar="WHAT", help="retrieval")
+    benchmark.add_argument("file", type=Path, metavar="FILE", help="questions with gold passages, as JSON Lines")
+    benchmark.add_argument(
+        "--retriever", action="append", default=[], metavar="NAME", help="only this one; repeat for more (default: all)"
+    )
+    benchmark.add_argument("-k", type=int, default=10, metavar="N", help="how many passages each (default: 10)")
+    _formatted(benchmark, "text", "json")
+
+
+_ONTOLOGY_ACTIONS = ("tree", "check", "diff", "draft", "update")
+
+
+def _importing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--import",
+        dest="imports",
+        action="append",
+        default=[],
+        metavar="IRI=FILE",
+        help="the file of an import that no catalogue or neighbour has; repeatable",
+    )
+    parser.add_argument(
+        "--fetch-imports", action="store_true", help="fetch imports that no file at hand has, over https"
+    )
+
+
+def _placing(verbs: _Verbs) -> None:
+    places = _verb(verbs, "places", "list, add, find or remove reference places")
+    places.add_argument("action", nargs="?", default="list", choices=("list", "add", "find", "remove"))
+    places.add_argument("names", nargs="*", metavar="NAME|PATH", help="add: tables or RDF; find, remove: a name")
+    places.add_argument("--country", metavar="CC", help="the ISO code of the country that the tables divide, such as CN")
+    places.add_argument(
+        "--levels", metavar="NAMES", help="classes from the highest level down (default: Province,City,County,Township)"
+    )
+    _formatted(places, "text", "json")
 
 
 def _running(verbs: _Verbs) -> None:
@@ -193,6 +277,19 @@ def _running(verbs: _Verbs) -> None:
     )
     demo.add_argument("--port", type=int, default=8000)
     demo.add_argument("--no-serve", action="store_true", help="stop after the questions")
+
+    token = _verb(verbs, "token", "make a token for the server, and the line that lets it in", workspace=False)
+    token.add_argument("name", metavar="NAME", help="whose it is, in one word")
+    token.add_argument("role", choices=("read", "write", "admin"), metavar="ROLE", help="read, write or admin")
+
+    conformance = _verb(verbs, "conformance", "run the W3C's tests of SPARQL and its protocols", workspace=False)
+    conformance.add_argument(
+        "folder", nargs="?", type=Path, default=Path("rdf-tests"), metavar="FOLDER", help="a checkout of w3c/rdf-tests"
+    )
+    conformance.add_argument(
+        "--suite", action="append", default=[], metavar="NAME", help="only this suite; repeat for more"
+    )
+    _formatted(conformance, "table", "json", "turtle")
 
     _verb(verbs, "doctor", "what is installed, configured and missing")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from kgplatform.building.ingest import Added
+from kgplatform.building.mappings import Keeping
 from kgplatform.building.rdf import FORMATS
 from kgplatform.cli import output
 from kgplatform.documents.registry import DocumentRecord, State
@@ -19,23 +21,41 @@ _DONE, _SHORT = 0, 1
 
 def create(given: argparse.Namespace) -> int:
     """Makes a workspace."""
-    with KnowledgeGraph.create(given.folder, ontology=given.ontology, base=given.base) as kg:
+    from kgplatform.cli.ontologies import note_imports, pairs
+    from kgplatform.ontologies.unused import summary, unused_axioms
+
+    imports = pairs(given.imports, "import", "IRI=FILE")
+    with KnowledgeGraph.create(
+        given.folder,
+        ontology=given.ontology,
+        base=given.base,
+        imports=imports,
+        fetch_imports=given.fetch_imports,
+    ) as kg:
         found = kg.ontology
         output.say(f"{given.folder}: {len(found.classes)} classes, {len(found.properties)} properties")
-        for iri in kg.loaded.unresolved:
-            output.note(f"import not found among the files at hand, left out: {iri}")
+        note_imports(kg.loaded)
+        line = summary(unused_axioms(kg.loaded.own, kg.loaded.unread))
+        if line:
+            output.note(line)
     return _DONE
 
 
 def add(given: argparse.Namespace) -> int:
-    """Adds documents and tables."""
+    """Adds documents and tables, or says what that would cost."""
+    from kgplatform.cli import costs
+
+    if given.estimate:
+        return costs.run(given)
     with KnowledgeGraph.open(given.workspace) as kg:
         bar = output.Bar()
-        return _report(kg.add(*given.paths, build=not given.no_build, progress=bar), bar, given.format)
+        by = Keeping(given.mapping, beside=True)
+        added = kg.add(*given.paths, build=not given.no_build, policy=given.policy, mapping=by, progress=bar)
+        return _report(added, bar, given.format)
 
 
 def _report(added: Iterable[Added], bar: output.Bar, format_: str) -> int:
-    """Prints what became of each document as it comes; 1 if one failed or there was none."""
+    """Prints what became of each document as it comes; 1 if one failed or is kept apart."""
     seen: list[Added] = []
     for item in added:
         seen.append(item)
@@ -46,13 +66,17 @@ def _report(added: Iterable[Added], bar: output.Bar, format_: str) -> int:
     if format_ == "json":
         output.as_json([_added_json(item) for item in seen])
     else:
-        kinds = ("added", "replaced", "unchanged", "failed")
+        kinds = ("added", "replaced", "quarantined", "unchanged", "failed")
         counts = {kind: sum(item.outcome == kind for item in seen) for kind in kinds}
         output.note(", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "nothing to do")
-    return _SHORT if any(item.outcome == "failed" for item in seen) else _DONE
+    return _SHORT if any(item.outcome in ("failed", "quarantined") for item in seen) else _DONE
 
 
 def _say_added(item: Added) -> None:
+    from kgplatform.cli.checks import print_findings
+    from kgplatform.cli.costs import usage_text
+    from kgplatform.cli.mappings import print_table
+
     document = item.document
     if item.outcome == "failed":
         output.say(f"failed     {document.source}: {item.error}")
@@ -60,32 +84,48 @@ def _say_added(item: Added) -> None:
         output.say(f"unchanged  {document.source}")
     else:
         refused = f", {len(item.rejected)} refused" if item.rejected else ""
-        output.say(
-            f"{item.outcome:<9}  {document.source}: {document.title!r}, {len(item.accepted)} statements{refused}"
-        )
+        cost = f" ({usage_text(item.usage)})" if usage_text(item.usage) else ""
+        found = f"{item.statements} statements{refused}{cost}"
+        output.say(f"{item.outcome:<9}  {document.source}: {document.title!r}, {found}")
+        print_table(item)
+        print_findings(item.findings)
 
 
 def _added_json(item: Added) -> dict[str, object]:
+    from kgplatform.checking.report import finding_json
+    from kgplatform.cli.costs import usage_json
+    from kgplatform.cli.mappings import table_json
+
     return {
         "source": item.document.source,
         "document": item.document.iri.value,
         "title": item.document.title,
         "outcome": item.outcome,
-        "statements": len(item.accepted),
+        "statements": item.statements,
         "refused": [{"text": refusal.text, "reason": refusal.reason} for refusal in item.rejected],
         "error": item.error,
+        "findings": [finding_json(finding) for finding in item.findings],
         "seconds": round(item.seconds, 3),
+        "usage": usage_json(item.usage),
+        **table_json(item),
     }
 
 
+def mapping(given: argparse.Namespace) -> int:
+    """Drafts the mapping of a table."""
+    from kgplatform.cli.mappings import mapping as verb
+
+    return verb(given)
+
+
 def documents(given: argparse.Namespace) -> int:
-    """Lists, shows, retries or removes documents."""
-    if given.action in ("show", "remove") and not given.name:
+    """Lists, shows, retries, releases or removes documents."""
+    if given.action in ("show", "release", "remove") and not given.name:
         raise ConfigError(f"documents {given.action} needs the path, title, hash or IRI of a document", setting="name")
     with KnowledgeGraph.open(given.workspace) as kg:
-        if given.action == "remove":
-            record = kg.remove(given.name)
-            output.say(f"removed  {record.document.source}")
+        if given.action in ("release", "remove"):
+            record = kg.remove(given.name) if given.action == "remove" else kg.release(given.name)
+            output.say(f"{given.action}d  {record.document.source}")
             return _DONE
         if given.action == "retry":
             bar = output.Bar()
@@ -106,7 +146,11 @@ def _list_documents(records: list[DocumentRecord], format_: str) -> None:
         for r in records
     ]
     output.table(("state", "statements", "refused", "source", "title"), rows)
-    output.note(f"{len(records)} documents, {sum(r.state is State.FAILED for r in records)} failed")
+    apart = sum(record.state is State.QUARANTINED for record in records)
+    output.note(
+        f"{len(records)} documents, {sum(r.state is State.FAILED for r in records)} failed"
+        + (f", {apart} in quarantine" if apart else "")
+    )
 
 
 def _record_json(record: DocumentRecord) -> dict[str, object]:
@@ -127,21 +171,28 @@ def _record_json(record: DocumentRecord) -> dict[str, object]:
 
 
 def _show_document(kg: KnowledgeGraph, record: DocumentRecord, format_: str) -> None:
+    from kgplatform.building.extracting import usage_of
+    from kgplatform.cli.costs import usage_json, usage_text
+
     extractions = list(kg.registry.extractions(record.document.iri))
+    chunks = {claim: extraction.chunk for extraction in extractions for claim in extraction.claims}
     refused = [refusal for extraction in extractions for refusal in extraction.refused]
     claims = [claim for extraction in extractions for claim in extraction.claims]
     text = record.document.text
     if format_ == "json":
         passages = [{"start": c.start, "end": c.end, "quote": text[c.start : c.end]} for c in claims]
         refusals = [{"text": r.text, "reason": r.reason} for r in refused]
-        output.as_json({**_record_json(record), "passages": passages, "refusals": refusals})
+        used = usage_json(usage_of(extractions))
+        output.as_json({**_record_json(record), "usage": used, "passages": passages, "refusals": refusals})
         return
     for name, value in _record_json(record).items():
         if value is not None:
             output.say(f"{name:<11} {value}")
+    if used := usage_text(usage_of(extractions)):
+        output.say(f"{'model':<11} {used}")
     projection = kg.projection
     for claim in claims:
-        triple = projection.triple(claim)
+        triple = projection.triple(claim, chunks[claim])
         if triple is not None:
             parts = (triple.subject, triple.predicate, triple.object)
             output.say("  " + " ".join(output.short(part, kg.store.prefixes) for part in parts))
@@ -152,10 +203,11 @@ def _show_document(kg: KnowledgeGraph, record: DocumentRecord, format_: str) -> 
 
 def build(given: argparse.Namespace) -> int:
     """Links, infers and indexes."""
+    from kgplatform.cli.communities import say_found
     from kgplatform.cli.reasons import print_inferred
 
     with KnowledgeGraph.open(given.workspace) as kg:
-        report = kg.build(given.only)
+        report = kg.build(given.only, communities=given.only is None)
         if report.linked is not None:
             linked = report.linked
             output.say(
@@ -165,7 +217,16 @@ def build(given: argparse.Namespace) -> int:
             print_inferred(report.inferred, kg.store.prefixes)
         if report.indexed is not None:
             output.say(f"{report.indexed} passages indexed")
+        if report.communities is not None:
+            say_found(report.communities)
     return _DONE
+
+
+def communities(given: argparse.Namespace) -> int:
+    """Lists the communities, or shows one."""
+    from kgplatform.cli import communities as shown
+
+    return shown.run(given)
 
 
 def load(given: argparse.Namespace) -> int:
@@ -217,6 +278,13 @@ def evaluate(given: argparse.Namespace) -> int:
     return evaluations.run(given)
 
 
+def benchmark(given: argparse.Namespace) -> int:
+    """Compares retrievers on gold passages."""
+    from kgplatform.cli import benchmarks
+
+    return benchmarks.run(given)
+
+
 def query(given: argparse.Namespace) -> int:
     """Runs a SPARQL query and prints rows or a graph."""
     from kgplatform.lexing import scan
@@ -264,7 +332,7 @@ def _sparql(given: argparse.Namespace) -> str:
 def search(given: argparse.Namespace) -> int:
     """Finds passages."""
     with KnowledgeGraph.open(given.workspace) as kg:
-        found = kg.search(given.text, given.k)
+        found = kg.search(given.text, given.k, retriever=given.retriever)
     if given.format == "json":
         names = ("chunk", "document", "title", "source", "quote", "start", "end", "score")
         output.as_json([{n: getattr(getattr(e, n), "value", getattr(e, n)) for n in names} for e in found])
@@ -293,7 +361,7 @@ def show(given: argparse.Namespace) -> int:
 
 def why(given: argparse.Namespace) -> int:
     """Says why a statement holds."""
-    from kgplatform.cli.reasons import explanation_json, print_explanation
+    from kgplatform.cli.reasons import explanation_json, language_asked_in, print_explanation
     from kgplatform.describing import Labels
 
     with KnowledgeGraph.open(given.workspace) as kg:
@@ -301,7 +369,8 @@ def why(given: argparse.Namespace) -> int:
         if given.format == "json":
             output.as_json(explanation_json(found))
         else:
-            print_explanation(found, Labels(kg.dataset, kg.ontology, "en"))
+            language = language_asked_in(given.subject, given.predicate, given.object)
+            print_explanation(found, Labels(kg.dataset, kg.ontology, language), language)
     return _DONE
 
 
@@ -316,8 +385,15 @@ def check(given: argparse.Namespace) -> int:
     return _SHORT if report.violations else _DONE
 
 
+def places(given: argparse.Namespace) -> int:
+    """Lists, adds, finds or removes reference places."""
+    from kgplatform.cli.places import run
+
+    return run(given)
+
+
 def ontology(given: argparse.Namespace) -> int:
-    """Shows, checks, compares or drafts ontologies."""
+    """Shows, checks, compares, drafts or updates ontologies."""
     from kgplatform.cli.ontologies import run
 
     return run(given)
@@ -347,3 +423,24 @@ def doctor(given: argparse.Namespace) -> int:
     findings = examine(given.workspace)
     output.table(("", "what", "finding"), [(f.mark, f.what, f.finding) for f in findings], widest=400)
     return _SHORT if any(f.is_fault for f in findings) else _DONE
+
+
+def token(given: argparse.Namespace) -> int:
+    """Makes a token and prints it, with the line for the settings that lets it in."""
+    from kgplatform.web.rights import Token
+
+    secret, line = Token.make(given.name, given.role)
+    output.say(secret)
+    output.note("shown this once; add to kgplatform.toml, below [server], in the list `tokens`:")
+    output.note(f"  {json.dumps(line)},")
+    return _DONE
+
+
+def conformance(given: argparse.Namespace) -> int:
+    """Runs the W3C's tests and prints how they went."""
+    from kgplatform.cli.conformance import print_results
+    from kgplatform.conformance.suites import chosen, run
+
+    results = list(run(given.folder, chosen(given.suite)))
+    print_results(results, given.format)
+    return _SHORT if any(result.is_surprise for result in results) else _DONE

@@ -1,4 +1,4 @@
-"""Cutting documents into chunks: overlapping windows of paragraphs, of tokens, of sentences, or the whole.
+"""Cutting documents into chunks: overlapping windows of paragraphs, of tokens, of sentences, by parts, or the whole.
 
 The law of all of them: ``document.text[chunk.start:chunk.end] == chunk.text``, chunks in order, none empty or blank,
 and every letter that is not a blank is in at least one. A paragraph or sentence too long for a chunk is cut into
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from typing import Final, TypeAlias
 
+from kgplatform.documents.sections import SectionKind, sections_of
 from kgplatform.documents.table import CSV_TYPE, TSV_TYPE
 from kgplatform.errors import ConfigError
 from kgplatform.protocols import Chunker
@@ -74,6 +75,52 @@ def sentence_windows(document: Document, *, size: int = 3, step: int = 1, max_to
     return _chunks(document, spans)
 
 
+def sentence_tokens(document: Document, *, max_tokens: int = 300, overlap: int = 30) -> list[Chunk]:
+    """Windows of as many whole sentences as fit in ``max_tokens``; the next begins with those of the last ``overlap``.
+
+    A sentence longer than ``max_tokens`` is cut into lines and words.
+
+    Raises:
+        ConfigError: ``max_tokens`` is below 1, or ``overlap`` not between 0 and half of it.
+    """
+    _require(at_least=1, max_tokens=max_tokens)
+    _require(at_least=0, overlap=overlap)
+    if overlap * 2 > max_tokens:
+        raise ConfigError(f"overlap {overlap} is more than half of max_tokens {max_tokens}", setting="overlap")
+    text = document.text
+    units = [
+        piece for unit in _rows(document) or sentences(text) for piece in _fitting(text, unit, max_tokens, (_lines,))
+    ]
+    return _chunks(document, _token_windows(text, units, max_tokens, overlap))
+
+
+def structure(document: Document, *, introduction: int = 200, body: int = 300, conclusion: int = 200) -> list[Chunk]:
+    """Chunks that stay within the parts of a text, each part with a size of its own in tokens, and do not overlap.
+
+    Parts are front and introduction, body, conclusion, and each section of a syllabus (`sections_of`). A chunk ends at
+    the end of a line or sentence; only a longer sentence than the size is cut, at words. A heading goes with its text.
+
+    Raises:
+        ConfigError: a size is below 1.
+    """
+    _require(at_least=1, introduction=introduction, body=body, conclusion=conclusion)
+    if _rows(document):
+        return sliding_window(document, max_tokens=body, overlap=0)
+    sizes = dict.fromkeys(SectionKind, body)
+    sizes |= dict.fromkeys((SectionKind.FRONT, SectionKind.ABSTRACT, SectionKind.INTRODUCTION), introduction)
+    sizes[SectionKind.CONCLUSION] = conclusion
+    spans: list[Span] = []
+    for section in sections_of(document.text):
+        size = sizes[section.kind]
+        units = [
+            piece
+            for unit in _paragraphs(document.text, section.start, section.end)
+            for piece in _fitting(document.text, unit, size, (_lines, sentences))
+        ]
+        spans += _windows(document.text, units, size, 0)
+    return _chunks(document, spans)
+
+
 def whole(document: Document) -> list[Chunk]:
     """The document as a single chunk, without the blanks around it; none for a blank document."""
     return _chunks(document, [(0, len(document.text))])
@@ -83,6 +130,8 @@ CHUNKERS: Final[dict[str, Chunker]] = {
     "sliding-window": sliding_window,
     "fixed-tokens": fixed_tokens,
     "sentence-windows": sentence_windows,
+    "sentence-tokens": sentence_tokens,
+    "structure": structure,
     "whole": whole,
 }
 """The chunkers by name; the first is the default."""
@@ -171,10 +220,10 @@ def _lines(text: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
         position = line_end + 1
 
 
-def _paragraphs(text: str) -> Iterator[Span]:
+def _paragraphs(text: str, first: int = 0, stop: int | None = None) -> Iterator[Span]:
     """Runs of lines that are not blank."""
     begin = last = -1
-    for start, end in _lines(text):
+    for start, end in _lines(text, first, stop):
         if begin < 0:
             begin = start
         elif text.count("\n", last, start) > 1:
@@ -198,6 +247,23 @@ def _windows(text: str, units: list[Span], max_tokens: int, overlap: int) -> Ite
             stop = _before_headings(text, units, fresh, stop)
         yield units[first][0], units[stop - 1][1]
         first, fresh = max(first + 1, stop - overlap), stop
+
+
+def _token_windows(text: str, units: list[Span], max_tokens: int, overlap: int) -> Iterator[Span]:
+    """Runs of units that fit together; each begins with those at the end of the one before that fit in ``overlap``."""
+    first = fresh = 0
+    while fresh < len(units):
+        while first < fresh and not _fits(text, units[first][0], units[fresh][1], max_tokens):
+            first += 1
+        stop = fresh + 1
+        while stop < len(units) and _fits(text, units[first][0], units[stop][1], max_tokens):
+            stop += 1
+        yield units[first][0], units[stop - 1][1]
+        first = least = max(first + 1, fresh)
+        first = stop
+        while first > least and _fits(text, units[first - 1][0], units[stop - 1][1], overlap):
+            first -= 1
+        fresh = stop
 
 
 def _before_headings(text: str, units: list[Span], fresh: int, stop: int) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import unicodedata
 from pathlib import Path
+from typing import TypeAlias
 
 from charset_normalizer import from_bytes
 
@@ -29,6 +30,8 @@ _WESTERN = frozenset(
     "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØŒÙÚÛÜÝàáâãäåæçèéêëìíîïñòóôõöøœùúûüýÿßŠšŽž“”‘’‚„–—…•€£¥§°«»¡¿·ºª©®™²³½\u00a0"
 )
 _SAMPLE = 100_000
+_TELLING = 8
+_Decoded: TypeAlias = tuple[str, str]  # the encoding, and the text
 _SIGNATURES = (
     (b"PK\x03\x04", "a ZIP archive or an Office file; save it as PDF, HTML or text"),
     (b"\xd0\xcf\x11\xe0", "an old Office file; save it as PDF, HTML or text"),
@@ -53,50 +56,97 @@ def decode(data: bytes, *, path: Path, declared: str | None = None) -> str:
     Raises:
         ReadError: the bytes are not text, or in an encoding that cannot be told.
     """
-    for signature, what in _SIGNATURES:
-        if data.startswith(signature):
-            raise ReadError(f"is {what}", path=path)
+    refuse_signature(data, path=path)
     text = _decoded(data, path, declared)
     if _is_garbage(text):
         raise ReadError("is not text (binary content)", path=path)
     return clean(text)
 
 
+def refuse_signature(data: bytes, *, path: Path) -> None:
+    """Passes bytes that do not begin as a known kind of binary file does.
+
+    Raises:
+        ReadError: they do; the message says what the file is.
+    """
+    for signature, what in _SIGNATURES:
+        if data.startswith(signature):
+            raise ReadError(f"is {what}", path=path)
+
+
+def encoding_of(sample: bytes, *, path: Path, declared: str | None = None) -> str:
+    """The codec that a file is to be read in, told by a part of it that ends between two characters.
+
+    It is ``utf-8`` too where a few bytes of the sample are not: a reader of rows reports those and goes on. The
+    codec named takes a byte-order mark away.
+
+    Raises:
+        ReadError: the sample is not text, or in an encoding that cannot be told.
+    """
+    for mark, encoding in _MARKS:
+        if sample.startswith(mark):
+            return "utf-8-sig" if encoding == "utf-8" else encoding
+    found = _found(sample, declared, may_guess=sum(byte > 127 for byte in sample[:_SAMPLE]) >= _TELLING)
+    if found is None and _is_damaged_utf8(sample):
+        found = "utf-8", sample.decode("utf-8", "ignore")
+    if found is None:
+        found = _of_most_lines(sample)
+    if found is None:
+        raise ReadError(_unknown_encoding(sample), path=path)
+    if _is_garbage(found[1]):
+        raise ReadError("is not text (binary content)", path=path)
+    return found[0]
+
+
+def _of_most_lines(sample: bytes) -> _Decoded | None:
+    """The encoding of four fifths of the lines, and those lines."""
+    lines = sample.split(b"\n")
+    for encoding, told_by in (("gb18030", _by_letters), ("utf-8", lambda data: _strict(data, "utf-8"))):
+        good = [line for line in lines if _strict(line, encoding) is not None]
+        found = told_by(b"\n".join(good)) if len(good) * 5 >= len(lines) * 4 else None
+        if found is not None:
+            return found
+    return None
+
+
 def _decoded(data: bytes, path: Path, declared: str | None) -> str:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _marked(data, encoding, path)
-    text = _strict(data, "utf-8")
-    if text is not None and "\x00" not in text:
-        return text
-    wide = _wide_by_zeros(data)
-    if wide is not None:
-        return wide
-    if text is not None:
-        return text
-    found = None
-    if not _is_damaged_utf8(data):
-        found = _by_declaration(data, declared) or _by_letters(data) or _by_statistics(data)
+    found = _found(data, declared)
     if found is None:
         raise ReadError(_unknown_encoding(data), path=path)
-    return found
+    return found[1]
+
+
+def _found(data: bytes, declared: str | None, *, may_guess: bool = True) -> _Decoded | None:
+    """The encoding of bytes without a mark, and their text in it; ``may_guess`` by statistics at last."""
+    narrow = _strict(data, "utf-8")
+    if narrow is not None and "\x00" not in narrow[1]:
+        return narrow
+    wide = _wide_by_zeros(data)
+    if wide is not None or narrow is not None:
+        return wide or narrow
+    if _is_damaged_utf8(data):
+        return None
+    return _by_declaration(data, declared) or _by_letters(data) or (_by_statistics(data) if may_guess else None)
 
 
 def _marked(data: bytes, encoding: str, path: Path) -> str:
-    text = _strict(data, encoding)
-    if text is None:
+    found = _strict(data, encoding)
+    if found is None:
         raise ReadError(f"has the byte-order mark of {encoding.upper()} but is not; save it as UTF-8", path=path)
-    return text
+    return found[1]
 
 
-def _strict(data: bytes, encoding: str) -> str | None:
+def _strict(data: bytes, encoding: str) -> _Decoded | None:
     try:
-        return data.decode(encoding)
+        return encoding, data.decode(encoding)
     except (UnicodeError, LookupError):
         return None
 
 
-def _wide_by_zeros(data: bytes) -> str | None:
+def _wide_by_zeros(data: bytes) -> _Decoded | None:
     """UTF-16 without a mark, told by its zero bytes: many in one half of each pair, next to none in the other."""
     sample = data[:_SAMPLE]
     even, odd = sample[0::2].count(0), sample[1::2].count(0)
@@ -115,14 +165,14 @@ def _is_damaged_utf8(data: bytes) -> bool:
     return valid > 3 * sample.decode("utf-8", "replace").count("\ufffd")
 
 
-def _by_declaration(data: bytes, declared: str | None) -> str | None:
+def _by_declaration(data: bytes, declared: str | None) -> _Decoded | None:
     if not declared:
         return None
     name = declared.strip().lower()
     return _strict(data, _DECLARED.get(name, name)) if not name.startswith("utf") else None
 
 
-def _by_letters(data: bytes) -> str | None:
+def _by_letters(data: bytes) -> _Decoded | None:
     """GB18030, Big5, Windows-1252 or UTF-16 where the decoded letters speak for it."""
     gb, gb_share = _double_byte(data, "gb18030", b"\xb0\xd7")
     if gb is not None and gb_share >= 0.8:
@@ -131,23 +181,23 @@ def _by_letters(data: bytes) -> str | None:
     if big5 is not None and big5_share >= 0.8:
         return big5
     western = _strict(data, "cp1252")
-    if western is not None and _is_western(western[:_SAMPLE]):
+    if western is not None and _is_western(western[1][:_SAMPLE]):
         return western
     for encoding in ("utf-16-le", "utf-16-be"):
         wide = _strict(data, encoding)
-        if wide is not None and _is_plain_chinese(wide[:_SAMPLE]):
+        if wide is not None and _is_plain_chinese(wide[1][:_SAMPLE]):
             return wide
     return gb if gb_share >= 0.5 else None
 
 
-def _double_byte(data: bytes, encoding: str, common: bytes) -> tuple[str | None, float]:
+def _double_byte(data: bytes, encoding: str, common: bytes) -> tuple[_Decoded | None, float]:
     """The text in a double-byte encoding, and which share of its pairs is punctuation or a common character.
 
     The common characters of GB 2312 have lead bytes B0 to D7 and trail bytes from A1, those of Big5 A4 to C6. Western
     text read as GB18030 has plain letters as trail bytes, so its share is near nought.
     """
-    text = _strict(data, encoding)
-    if text is None:
+    found = _strict(data, encoding)
+    if found is None:
         return None, 0.0
     pairs = good = 0
     position = 0
@@ -167,7 +217,7 @@ def _double_byte(data: bytes, encoding: str, common: bytes) -> tuple[str | None,
         else:
             good += common[0] <= lead <= common[1] or (0xA1 <= lead <= 0xA3 and lead != trail)
         position += 2
-    return text, good / pairs if pairs else 0.0
+    return found, good / pairs if pairs else 0.0
 
 
 def _is_western(text: str) -> bool:
@@ -183,7 +233,7 @@ def _is_plain_chinese(text: str) -> bool:
     return signs > 0 and han > 0 and han + signs >= 0.9 * len(text)
 
 
-def _by_statistics(data: bytes) -> str | None:
+def _by_statistics(data: bytes) -> _Decoded | None:
     if data.count(0) or len(data) < 24:
         return None
     best = from_bytes(data[:_SAMPLE]).best()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, Triple
 
 from kgplatform.ontology import Word
 from kgplatform.text import normalise
@@ -16,11 +16,12 @@ from kgplatform.types import Chunk, Document, Extraction, Mention
 
 
 class State(StrEnum):
-    """How far a document has come."""
+    """How far a document has come; one in quarantine was read, but what it says does not hold."""
 
     PENDING = "pending"
     PROCESSING = "processing"
     PROCESSED = "processed"
+    QUARANTINED = "quarantined"
     FAILED = "failed"
 
 
@@ -75,10 +76,16 @@ NameKey: TypeAlias = tuple[NamedNode, str]
 
 @dataclass(frozen=True)
 class Linking:
-    """The map from names to entities, and what is known of these."""
+    """The map from names to entities, and what is known of these.
+
+    ``scoped`` holds names that stand for something of their own in one document (its IRI, or a table's graph);
+    ``refused`` statements that were read, but cannot be for what is known of their entities.
+    """
 
     names: Mapping[NameKey, NameLink] = field(default_factory=dict)
     entities: Mapping[NamedNode, LinkedEntity] = field(default_factory=dict)
+    scoped: Mapping[tuple[str, NameKey], NamedNode] = field(default_factory=dict)
+    refused: frozenset[Triple] = frozenset()
 
 
 def name_keys(extraction: Extraction) -> Iterator[NameKey]:

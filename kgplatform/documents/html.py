@@ -25,12 +25,15 @@ Element: TypeAlias = Any
 """An lxml element; lxml has no types."""
 
 HTML_TYPE: Final = "text/html"
+MAX_HTML_BYTES: Final = 32 * 1024 * 1024
+"""The largest page that is read: as a tree it takes up to 25 times as much memory."""
 _MAX_DEPTH = 200
 _DROPPED_TAGS = """
 script style noscript template nav footer aside iframe svg canvas object embed button select textarea input dialog
 map audio video head
 """
 _DROPPED = frozenset(_DROPPED_TAGS.split())
+_HEAD_TAGS = frozenset(("title", "meta", "link", "script", "style", "base", "noscript", "template"))
 _DROPPED_ROLES = frozenset(
     ("navigation", "banner", "contentinfo", "complementary", "search", "dialog", "menu", "alert")
 )
@@ -57,10 +60,14 @@ def read_html(path: Path, data: bytes) -> list[Part]:
     """The one document of a page: its main content, title, author and date.
 
     Raises:
-        ReadError: binary content, an encoding that cannot be told, or no text.
+        ReadError: binary content, an encoding that cannot be told, too large, or no text.
     """
+    if len(data) > MAX_HTML_BYTES:
+        raise ReadError(
+            f"is a page of {len(data) >> 20} MB; {MAX_HTML_BYTES >> 20} MB are the limit, split it", path=path
+        )
     text = decode(data, path=path, declared=_declared(data))
-    root = _tree(text, path)
+    root = tree_of(text, path=path)
     meta = _meta(root)
     page_title, page_heading = _first_text(root, "//title"), _first_text(root, "//h1")
     _drop_surroundings(root)
@@ -76,7 +83,7 @@ def read_html(path: Path, data: bytes) -> list[Part]:
 
 def text_of(markup: str, *, path: Path) -> str:
     """The text of a fragment of HTML, laid out as a page is; for markup inside other formats."""
-    root = _tree(clean(markup), path)
+    root = tree_of(clean(markup), path=path)
     for element in root.xpath("//script|//style|//head"):
         _drop(element)
     return _rendered([root])
@@ -92,7 +99,18 @@ def _declared(data: bytes) -> str | None:
     return match[1].decode("ascii") if match else None
 
 
-def _tree(text: str, path: Path) -> Element:
+def content_of(root: Element) -> str:
+    """The main content of a page that is parsed already, as lines; what surrounds it is taken out of the tree."""
+    _drop_surroundings(root)
+    return _rendered(_main(root))
+
+
+def tree_of(text: str, *, path: Path) -> Element:
+    """The root element of a page; what is nested too deeply for the parser is flattened first.
+
+    Raises:
+        ReadError: there is no text in it.
+    """
     root, complete = _parse(text)
     if not complete:
         flattening = _Flattening()
@@ -175,8 +193,18 @@ def _created(content: list[Element], meta: dict[str, str]) -> str | None:
 
 
 def _drop_surroundings(root: Element) -> None:
+    for head in list(root.iter("head")):
+        _free_content(head)
     for element in [element for element in root.iter() if isinstance(element.tag, str) and _is_surrounding(element)]:
         _drop(element)
+
+
+def _free_content(head: Element) -> None:
+    """Makes a head that swallowed content a block: the parser does not know that ``main`` and its like end a head."""
+    if any(isinstance(child.tag, str) and child.tag not in _HEAD_TAGS for child in head):
+        for child in head.findall("title"):
+            _drop(child)
+        head.tag = "div"
 
 
 def _is_surrounding(element: Element) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
@@ -29,18 +29,23 @@ _BULLET = re.compile(r"^[•●▪◦‣·∙]\s*")
 _SENTENCE_END = tuple('。！？.!?:：;；”"’)）')
 _OPENING, _CLOSING = "([{\"'“‘", ".,;:!?)]}\"'”’"
 _MARGIN = 0.1
+_TITLE_LETTERS = 300
+_NUMBERING = re.compile(
+    r"^\s*(?:\d+(?:\.\d+)*\.?|[IVX]+\.|[A-Z]\.|第[一二三四五六七八九十\d]+[章节]|[一二三四五六七八九十]+、)\s*"
+)
 _HYPHENATED = re.compile(r"(?<!\w)\w++-\w++(?:-\w++)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A piece of text written in one go; ``x``, ``y`` are where its baseline begins."""
+    """A piece of text written in one go; ``x``, ``y`` are where its baseline begins; ``upright``: set level."""
 
     text: str
     x: float
     y: float
     size: float
     bold: bool
+    upright: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,7 @@ class Line:
     y: float
     size: float
     bold: bool
+    upright: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,7 @@ class Paragraph:
     level: int = 0
     begins: bool = False
     ends: bool = False
+    upright: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +111,20 @@ def lines_of(runs: Iterable[Run]) -> list[Line]:
     origin = letters = 0.0
     for run in runs:
         last = lines[-1] if lines else None
-        if last is not None and abs(run.y - last.y) < 0.45 * max(run.size, last.size) and run.x >= origin - 0.5:
+        if last is not None and _is_beside(last, run, origin):
             lines[-1], letters = _extended(last, run, origin, letters)
         else:
-            lines.append(Line(run.text, run.x, run.x + width_of(run.text, run.size), run.y, run.size, run.bold))
+            right = run.x + width_of(run.text, run.size)
+            lines.append(Line(run.text, run.x, right, run.y, run.size, run.bold, run.upright))
             letters = len(run.text.strip()) if run.bold else 0
         origin = run.x
     tidy = [replace(line, text=" ".join(line.text.split())) for line in lines]
     return [line for line in tidy if line.text]
+
+
+def _is_beside(line: Line, run: Run, origin: float) -> bool:
+    level = abs(run.y - line.y) < 0.45 * max(run.size, line.size) and run.x >= origin - 0.5
+    return level and run.upright == line.upright
 
 
 def _extended(line: Line, run: Run, origin: float, bold_letters: float) -> tuple[Line, float]:
@@ -126,33 +139,66 @@ def _extended(line: Line, run: Run, origin: float, bold_letters: float) -> tuple
     bold_letters += len(run.text.strip()) if run.bold else 0
     bold = bold_letters >= 0.8 * len(text.strip())
     main = line if len(line.text.strip()) >= len(run.text.strip()) else run
-    return Line(text, line.x, right, main.y, main.size, bold), bold_letters
+    return replace(line, text=text, right=right, y=main.y, size=main.size, bold=bold), bold_letters
 
 
-def paragraphs_of(pages: list[Page]) -> list[Paragraph]:
-    """The paragraphs and headings of the pages in reading order, without page numbers and running heads."""
+def paragraphs_of(pages: list[Page], outline: Set[str] = frozenset()) -> list[Paragraph]:
+    """The paragraphs and headings of the pages in reading order, without page numbers and running heads.
+
+    A line that the ``outline`` names (`outline_key`) is a paragraph of its own.
+    """
     running = _running_lines(pages)
     hyphenated = {word for page in pages for line in page.lines for word in _HYPHENATED.findall(line.text)}
     found: list[Paragraph] = []
     for number, page in enumerate(pages):
         kept = [line for line in page.lines if not _is_marginal(line, page, running)]
         for block in _in_reading_order(_blocks(kept)):
-            inner = [_paragraph(lines, number, hyphenated) for lines in _paragraph_lines(block)]
+            inner = [_paragraph(lines, number, hyphenated) for lines in _paragraph_lines(block, outline)]
             inner[0] = replace(inner[0], begins=True)
             is_full = block.lines[-1].right >= block.left + 0.8 * (block.right - block.left)
             inner[-1] = replace(inner[-1], ends=is_full)
             found += inner
-    return _levelled(_continued(found, hyphenated))
+    return _levelled(_continued(found, hyphenated, outline))
 
 
 def title_of(paragraphs: list[Paragraph]) -> str:
-    """The largest bold paragraph of the first two pages, else the largest heading; nothing where there is none."""
-    early = [paragraph for paragraph in paragraphs if paragraph.page < 2 and len(paragraph.text) <= 300]
-    headings = [paragraph for paragraph in early if paragraph.level]
+    """The first run of the largest bold paragraphs on the first two pages, else of the largest headings, as one line.
+
+    Only level text counts (a stamp at the side may be larger); nothing where there are no headings.
+    """
+    early = [paragraph for paragraph in paragraphs if paragraph.page < 2]
+    headings = [paragraph for paragraph in early if paragraph.level and len(paragraph.text) <= _TITLE_LETTERS]
     if not headings:
         return ""
     bold = [paragraph for paragraph in headings if paragraph.bold] or headings
-    return max(bold, key=lambda paragraph: paragraph.size).text
+    first = max(bold, key=lambda paragraph: paragraph.size)
+    title = first.text
+    for paragraph in early[early.index(first) + 1 :]:
+        alike = abs(paragraph.size - first.size) < 0.02 * first.size and paragraph.bold == first.bold
+        more = f"{title} {paragraph.text}"
+        if not alike or not paragraph.level or paragraph.page != first.page or len(more) > _TITLE_LETTERS:
+            break
+        title = _joined(title, paragraph.text, set())
+    return title
+
+
+def with_outline(paragraphs: list[Paragraph], outline: Mapping[str, int]) -> list[Paragraph]:
+    """The paragraphs; those that the outline embedded in a file names are headings of the depth it says (from 0).
+
+    The keys of the outline are `outline_key` of its titles. Below the title, so depth 0 is level 2.
+    """
+    if not outline:
+        return paragraphs
+    depth_of = ((paragraph, outline.get(outline_key(paragraph.text))) for paragraph in paragraphs)
+    return [
+        paragraph if depth is None or not paragraph.upright else replace(paragraph, level=min(depth + 2, 6))
+        for paragraph, depth in depth_of
+    ]
+
+
+def outline_key(title: str) -> str:
+    """A form in which the title of a section is the same in the outline and above the section."""
+    return "".join(letter for letter in _NUMBERING.sub("", title[:_TITLE_LETTERS]).casefold() if letter.isalnum())
 
 
 def _edge_lines(page: Page) -> list[Line]:
@@ -190,6 +236,8 @@ def _blocks(lines: list[Line]) -> list[_Block]:
 
 
 def _goes_on(last: Line, line: Line) -> bool:
+    if last.upright != line.upright:
+        return False
     down = last.y - line.y
     return 0 < down <= 2.2 * max(last.size, line.size) and line.x < last.right and last.x < line.right
 
@@ -241,17 +289,22 @@ def _columns(band: list[_Block]) -> list[list[_Block]]:
     return columns
 
 
-def _paragraph_lines(block: _Block) -> Iterator[list[Line]]:
+def _paragraph_lines(block: _Block, outline: Set[str]) -> Iterator[list[Line]]:
     steps = [upper.y - lower.y for upper, lower in zip(block.lines, block.lines[1:], strict=False)]
     usual = median(steps) if steps else 0.0
     current = [block.lines[0]]
     for line, step in zip(block.lines[1:], steps, strict=True):
         is_apart = step > 1.3 * max(min(usual, 1.5 * line.size), 0.9 * line.size)
+        is_apart = is_apart or _is_named(line.text, outline) or _is_named(current[-1].text, outline)
         if is_apart or _begins_paragraph(current, line, block):
             yield current
             current = []
         current.append(line)
     yield current
+
+
+def _is_named(text: str, outline: Set[str]) -> bool:
+    return bool(outline) and len(text) <= _TITLE_LETTERS and outline_key(text) in outline
 
 
 def _begins_paragraph(current: list[Line], line: Line, block: _Block) -> bool:
@@ -273,7 +326,8 @@ def _paragraph(lines: list[Line], page: int, hyphenated: set[str]) -> Paragraph:
     for line in lines[1:]:
         text = _joined(text, line.text, hyphenated)
     text = _BULLET.sub("- ", text)
-    return Paragraph(text, lines[0].size, all(line.bold for line in lines), page, len(lines))
+    bold, upright = all(line.bold for line in lines), all(line.upright for line in lines)
+    return Paragraph(text, lines[0].size, bold, page, len(lines), upright=upright)
 
 
 def _joined(text: str, more: str, hyphenated: set[str]) -> str:
@@ -288,12 +342,13 @@ def _joined(text: str, more: str, hyphenated: set[str]) -> str:
     return text + more if wide and (has_han(text[-2:]) or has_han(more[:2])) else f"{text} {more}"
 
 
-def _continued(paragraphs: list[Paragraph], hyphenated: set[str]) -> list[Paragraph]:
+def _continued(paragraphs: list[Paragraph], hyphenated: set[str], outline: Set[str]) -> list[Paragraph]:
     """The paragraphs, those that a column or page break cut in two made whole."""
     whole: list[Paragraph] = []
     for paragraph in paragraphs:
         last = whole[-1] if whole else None
-        if last is not None and _is_continuation(last, paragraph):
+        is_named = any(_is_named(other.text, outline) for other in (last, paragraph) if other is not None)
+        if last is not None and not is_named and _is_continuation(last, paragraph):
             text = _joined(last.text, paragraph.text, hyphenated)
             whole[-1] = replace(last, text=text, lines=last.lines + paragraph.lines, ends=paragraph.ends)
         else:
@@ -303,6 +358,7 @@ def _continued(paragraphs: list[Paragraph], hyphenated: set[str]) -> list[Paragr
 
 def _is_continuation(last: Paragraph, paragraph: Paragraph) -> bool:
     alike = abs(last.size - paragraph.size) < 0.05 * last.size and last.bold == paragraph.bold
+    alike = alike and last.upright == paragraph.upright
     if not alike or last.text.endswith(_SENTENCE_END) or " | " in last.text + paragraph.text:
         return False
     if not (last.ends and paragraph.begins) or _ITEM.match(paragraph.text):
@@ -330,10 +386,10 @@ def _levelled(paragraphs: list[Paragraph]) -> list[Paragraph]:
 
 
 def _is_large(paragraph: Paragraph, body: float) -> bool:
-    short = len(paragraph.text) <= 200 and paragraph.lines <= 3
+    short = len(paragraph.text) <= 200 and paragraph.lines <= 3 and paragraph.upright
     return short and paragraph.size >= 1.15 * body and " | " not in paragraph.text
 
 
 def _is_bold_heading(paragraph: Paragraph, body: float) -> bool:
-    short = len(paragraph.text) <= 120 and paragraph.lines <= 2 and paragraph.size >= 0.95 * body
+    short = len(paragraph.text) <= 120 and paragraph.lines <= 2 and paragraph.upright and paragraph.size >= 0.95 * body
     return short and paragraph.bold and " | " not in paragraph.text and not paragraph.text.endswith(tuple(".。,，;；"))

@@ -8,13 +8,23 @@ import math
 import struct
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pypdf import PageObject, PdfReader
 from pypdf.errors import DependencyError, PyPdfError
 
-from kgplatform.documents.layout import Page, Paragraph, Run, lines_of, paragraphs_of, title_of
+from kgplatform.documents.layout import (
+    Page,
+    Paragraph,
+    Run,
+    lines_of,
+    outline_key,
+    paragraphs_of,
+    title_of,
+    with_outline,
+)
 from kgplatform.documents.parts import Part, clean, file_title, iso_date, one_line
 from kgplatform.errors import ReadError
 
@@ -27,6 +37,10 @@ _BROKEN: Final = (
 )
 """What pypdf is known to raise over files that break the format."""
 
+_NEEDS_CRYPTOGRAPHY = "is encrypted with AES; `pip install cryptography` lets it be read if it opens without a password"
+_SEEN_FOR_PICTURES = 20
+_MAX_OUTLINE = 5000
+
 # pypdf reports every repair as a warning; without a handler of its own they would land on stderr
 logging.getLogger("pypdf").addHandler(logging.NullHandler())
 
@@ -37,16 +51,19 @@ def read_pdf(path: Path, data: bytes) -> list[Part]:
     Page numbers and running heads are left out, words divided at a line's end are made whole.
 
     Raises:
-        ReadError: the file is encrypted, broken, or holds no text.
+        ReadError: the file is encrypted, broken, or holds no text; the message says if it is pictures only.
     """
     reader = _opened(path, data)
     pages = _pages(path, reader)
-    paragraphs = paragraphs_of(pages)
-    text = clean(_text(paragraphs))
+    outline = _outline(reader)
+    paragraphs = paragraphs_of(pages, outline.keys())
+    titled = title_of(paragraphs)
+    outline.pop(outline_key(titled), None)
+    text = clean(_text(with_outline(paragraphs, outline)))
     if not any(letter.isalnum() for letter in text):
-        raise ReadError("holds no text (scanned?); make its text readable with OCR and add it again", path=path)
+        raise ReadError(_why_no_text(reader), path=path)
     stated, author, created = _metadata(reader)
-    title = clean(title_of(paragraphs) or stated) or file_title(path)
+    title = clean(titled or stated) or file_title(path)
     return [Part(text, title, PDF_TYPE, clean(author) or None, created)]
 
 
@@ -55,13 +72,50 @@ def _opened(path: Path, data: bytes) -> PdfReader:
         reader = PdfReader(io.BytesIO(data))
         # many files are locked against editing only and open with an empty password
         locked = reader.is_encrypted and not reader.decrypt("")
-    except DependencyError:
-        locked = True
+    except DependencyError as error:
+        raise ReadError(_NEEDS_CRYPTOGRAPHY, path=path) from error
     except _BROKEN as error:
         raise ReadError(f"is not a readable PDF ({_reason(error)})", path=path) from error
     if locked:
         raise ReadError("is encrypted; remove the password and add it again", path=path)
     return reader
+
+
+def _why_no_text(reader: PdfReader) -> str:
+    """What to say of a file without text: whether it holds pictures, and how text can be had from them."""
+    count = len(reader.pages)
+    if any(_has_picture(reader, number) for number in range(min(count, _SEEN_FOR_PICTURES))):
+        pages = f"{count} pages" if count != 1 else "1 page"
+        return f"holds only pictures ({pages}, scanned?); make their text readable with OCR and add it again"
+    return "holds no text"
+
+
+def _has_picture(reader: PdfReader, number: int) -> bool:
+    try:
+        page = reader.pages[number]
+        drawn = page.get("/Resources", {}).get_object().get("/XObject", {}).get_object()
+        kinds = [item.get_object().get("/Subtype") for item in drawn.values()]
+        content = page.get_contents()
+        inline = content is not None and b"\nBI" in content.get_data()
+    except _BROKEN:
+        return False
+    return inline or "/Image" in kinds or "/Form" in kinds
+
+
+def _outline(reader: PdfReader) -> dict[str, int]:
+    """The outline that the file carries: the keys of its titles, each with its depth."""
+    found: dict[str, int] = {}
+    try:
+        waiting: list[tuple[Any, int]] = [(entry, 0) for entry in reversed(reader.outline)]
+        while waiting and len(found) < _MAX_OUTLINE:
+            entry, depth = waiting.pop()
+            if isinstance(entry, list):
+                waiting += [(inner, depth + 1) for inner in reversed(entry)]
+            elif key := outline_key(str(entry.title or "")):
+                found.setdefault(key, depth)
+    except _BROKEN:  # a damaged outline does not make the text unreadable
+        return {}
+    return found
 
 
 def _reason(error: BaseException) -> str:
@@ -74,7 +128,7 @@ def _pages(path: Path, reader: PdfReader) -> list[Page]:
         for page in reader.pages:
             pages.append(_page(page))
     except DependencyError as error:
-        raise ReadError("is encrypted; remove the password and add it again", path=path) from error
+        raise ReadError(_NEEDS_CRYPTOGRAPHY, path=path) from error
     except _BROKEN as error:
         raise ReadError(f"page {len(pages) + 1} cannot be read ({_reason(error)})", path=path) from error
     return pages
@@ -89,15 +143,16 @@ def _page(page: PageObject) -> Page:
         if not text.strip():
             if runs and text and "\n" not in text:
                 last = runs[-1]
-                runs[-1] = Run(last.text + " ", last.x, last.y, last.size, last.bold)
+                runs[-1] = replace(last, text=last.text + " ")
             return
         a, b, c, d, x, y = _product(tm, cm)
-        sideways += abs(b) > abs(a)
+        upright = abs(b) <= abs(a)
+        sideways += not upright
         size = abs(font_size) * (math.sqrt(abs(a * d - b * c)) or 1.0) or 1.0
         bold = _is_bold(font)
         for number, line in enumerate(text.strip("\n").split("\n")):
             if line.strip():
-                runs.append(Run(line, x, y - number * size * _LINE_HEIGHT, size, bold))
+                runs.append(Run(line, x, y - number * size * _LINE_HEIGHT, size, bold, upright))
 
     # the visitor sees every piece of text with its place
     plain = page.extract_text(visitor_text=visit)
@@ -108,7 +163,7 @@ def _page(page: PageObject) -> Page:
         rows = (Run(line, 0.0, -14.0 * number, 10.0, bold=False) for number, line in written if line.strip())
         return Page(tuple(lines_of(rows)), 0.0)
     bottom = float(box.bottom)
-    shifted = [Run(run.text, run.x, run.y - bottom, run.size, run.bold) for run in runs]
+    shifted = [replace(run, y=run.y - bottom) for run in runs]
     return Page(tuple(lines_of(shifted)), height)
 
 

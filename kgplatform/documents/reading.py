@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from kgplatform.documents.docx import read_docx
+from kgplatform.documents.epub import read_epub
 from kgplatform.documents.html import read_html
 from kgplatform.documents.parts import Part
 from kgplatform.documents.pdf import read_pdf
@@ -38,10 +40,13 @@ _READERS: Final[dict[str, _PartReader]] = {
     ".csv": read_csv,
     ".tsv": read_csv,
     ".pdf": read_pdf,
+    ".docx": read_docx,
+    ".epub": read_epub,
 }
 SUFFIXES: Final = tuple(_READERS)
 """The suffixes of the files that can be read."""
 
+_JSON_SUFFIXES = tuple(suffix for suffix, reader in _READERS.items() if reader is read_json)
 MAX_BYTES: Final = 100 * 1024 * 1024
 _HTML_START = re.compile(
     rb"^(?:\xef\xbb\xbf)?\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
@@ -69,24 +74,64 @@ def supported(path: Path) -> bool:
     return path.suffix.lower() in _READERS
 
 
-def read(path: Path, *, base: str, max_bytes: int = MAX_BYTES) -> list[Document]:
+def located(path: Path) -> tuple[Path, str]:
+    """The file that a path leads to, and the JSON Pointer behind its ``#`` to the documents in it.
+
+    >>> located(Path("posts.json#/data/items"))
+    (PosixPath('posts.json'), '/data/items')
+    """
+    file, mark, pointer = path.as_posix().partition("#/")
+    if not mark or Path(file).suffix.lower() not in _JSON_SUFFIXES or path.exists():
+        return path, ""
+    return Path(file), f"/{pointer}"
+
+
+def read(path: Path, *, base: str, max_bytes: int = MAX_BYTES, json_path: str = "") -> list[Document]:
     """The documents in a file, by its suffix and by what its content turns out to be.
 
     Args:
-        path: the file; kept as given in ``source``.
+        path: the file; kept as given in ``source``. Behind ``#`` may stand a JSON Pointer, see `read_json`.
         base: the workspace's IRI base.
         max_bytes: larger files are refused before they are read.
+        json_path: the JSON Pointer to the documents in JSON files that have something there.
 
     Raises:
         ReadError: the file is missing, too large, empty, of an unsupported kind, broken, encrypted or without text.
     """
-    data = _content(path, max_bytes)
-    sha256 = hashlib.sha256(data).hexdigest()
+    file, pointer = located(path)
+    data = _content(file, max_bytes)
     source = os.fsencode(path.as_posix()).decode("utf-8", "replace")
-    documents = [_document(part, base, sha256, source) for part in _reader(path, data)(path, data) if part.text.strip()]
-    if not documents:
+    return _documents(_parts(file, data, pointer, json_path), base, digest(data, pointer), source)
+
+
+def read_content(path: Path, data: bytes, *, base: str, source: str, sha256: str) -> list[Document]:
+    """The documents in content that came from elsewhere; the suffix of ``path`` says of what kind it is.
+
+    Raises:
+        ReadError: it is empty, of an unsupported kind, broken, encrypted or without text.
+    """
+    if _is_blank(data):
+        raise ReadError("is empty", path=path)
+    return _documents(_parts(path, data, "", ""), base, sha256, source)
+
+
+def digest(data: bytes, pointer: str = "") -> str:
+    """The SHA-256 of a file's content and, if only a place in it is read, of that place."""
+    found = hashlib.sha256(data).hexdigest()
+    return hashlib.sha256(f"{found}#{pointer}".encode("utf-8", "surrogateescape")).hexdigest() if pointer else found
+
+
+def _parts(path: Path, data: bytes, pointer: str, usual: str) -> list[Part]:
+    reader = _reader(path, data)
+    parts = read_json(path, data, pointer=pointer, usual=usual) if reader is read_json else reader(path, data)
+    kept = [part for part in parts if part.text.strip()]
+    if not kept:
         raise ReadError("holds no text", path=path)
-    return documents
+    return kept
+
+
+def _documents(parts: list[Part], base: str, sha256: str, source: str) -> list[Document]:
+    return [_document(part, base, sha256, source) for part in parts]
 
 
 def discover(paths: Iterable[Path]) -> Discovery:
@@ -103,10 +148,13 @@ def discover(paths: Iterable[Path]) -> Discovery:
     skipped: list[Skipped] = []
     seen: set[str] = set()
     for path in given:
-        if not path.exists():
+        file, pointer = located(path)
+        if pointer and file.is_file():
+            _take(path, "", found, skipped, seen)
+        elif not path.exists():
             reason = "is a broken link" if path.is_symlink() else "does not exist"
             raise ReadError(f"{reason}; give a file ({_suffixes()}) or a folder of them", path=path)
-        if path.is_dir():
+        elif path.is_dir():
             _walk(path, found, skipped, seen)
         else:
             _take(path, _why_not(path), found, skipped, seen)
@@ -184,9 +232,13 @@ def _content(path: Path, max_bytes: int) -> bytes:
         raise ReadError(f"does not exist; give a file ({_suffixes()})", path=path) from error
     except (OSError, ValueError) as error:
         raise ReadError(f"cannot be opened ({getattr(error, 'strerror', None) or error})", path=path) from error
-    if not data.strip(b" \t\r\n\x00\xef\xbb\xbf"):
+    if _is_blank(data):
         raise ReadError("is empty", path=path)
     return data
+
+
+def _is_blank(data: bytes) -> bool:
+    return not data.strip(b" \t\r\n\x00\xef\xbb\xbf")
 
 
 def _size(count: int) -> str:

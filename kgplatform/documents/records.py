@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pyoxigraph import Literal, NamedNode
 
-from kgplatform.types import Claim, Extraction, Mention, Refusal
+from kgplatform.types import Claim, Extraction, Mention, Refusal, Usage
 
 
 def encode(extraction: Extraction) -> str:
@@ -31,7 +32,28 @@ def encode(extraction: Extraction) -> str:
         "model": extraction.model,
         "prompt_sha256": extraction.prompt_sha256,
     }
+    if extraction.usage != Usage():
+        used = extraction.usage
+        record["usage"] = [used.calls, used.prompt_tokens, used.completion_tokens, round(used.seconds, 3)]
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+
+def with_terms(extraction: Extraction, terms: Mapping[NamedNode, NamedNode]) -> Extraction:
+    """The extraction with other classes and properties in the place of some; passages and values stay."""
+
+    def mention(item: Mention) -> Mention:
+        return replace(item, type=terms.get(item.type, item.type))
+
+    claims = tuple(
+        replace(
+            item,
+            subject=mention(item.subject),
+            predicate=terms.get(item.predicate, item.predicate),
+            object=mention(item.object) if isinstance(item.object, Mention) else item.object,
+        )
+        for item in extraction.claims
+    )
+    return replace(extraction, mentions=tuple(mention(item) for item in extraction.mentions), claims=claims)
 
 
 def _claimed(extraction: Extraction) -> Iterator[Mention]:
@@ -69,4 +91,5 @@ def decode(text: str) -> Extraction:
         method=record["method"],
         model=record["model"],
         prompt_sha256=record["prompt_sha256"],
+        usage=Usage(*record.get("usage", ())),
     )

@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, Triple
 
 from kgplatform.documents.entries import (
     DocumentRecord,
@@ -31,7 +31,9 @@ from kgplatform.documents.entries import (
     record_of,
     table_row_of,
 )
-from kgplatform.documents.records import decode, encode
+from kgplatform.documents.records import decode, encode, with_terms
+from kgplatform.documents.table_entries import SCHEMA as _TABLES_SCHEMA
+from kgplatform.documents.table_entries import TABLES, TableEntries
 from kgplatform.errors import NotFoundError, WorkspaceError
 from kgplatform.ontology import Word
 from kgplatform.types import Chunk, Document, Extraction
@@ -67,10 +69,15 @@ CREATE TABLE IF NOT EXISTS names (
   type TEXT NOT NULL, name TEXT NOT NULL, entity TEXT NOT NULL, score REAL NOT NULL, method TEXT NOT NULL,
   PRIMARY KEY (type, name));
 CREATE TABLE IF NOT EXISTS entities (entity TEXT PRIMARY KEY, type TEXT NOT NULL, labels TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS names_in (
+  document TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, entity TEXT NOT NULL,
+  PRIMARY KEY (document, type, name));
+CREATE TABLE IF NOT EXISTS refused (
+  subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL, PRIMARY KEY (subject, predicate, object));
 """
 
 
-class Registry:
+class Registry(TableEntries):
     """The registry of a workspace; safe for several threads."""
 
     def __init__(self, path: Path | None) -> None:
@@ -80,7 +87,7 @@ class Registry:
             self._db.row_factory = sqlite3.Row
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.executescript(_SCHEMA)
+            self._db.executescript(_SCHEMA + _TABLES_SCHEMA)
         except sqlite3.DatabaseError as error:
             raise WorkspaceError(
                 f"{path}: the document registry cannot be opened: {error}", path=Path(path or ".")
@@ -132,9 +139,16 @@ class Registry:
             )
 
     def finish(
-        self, document: Document, *, statements: int, refused: int, seconds: float, replaced: Iterable[NamedNode] = ()
+        self,
+        document: Document,
+        *,
+        statements: int,
+        refused: int,
+        seconds: float,
+        replaced: Iterable[NamedNode] = (),
+        state: State = State.PROCESSED,
     ) -> None:
-        """Marks a document PROCESSED and forgets those that it replaces."""
+        """Marks a document PROCESSED (or QUARANTINED) and forgets those that it replaces."""
         with self._transaction() as db:
             for old in replaced:
                 _forget(db, old.value)
@@ -142,7 +156,7 @@ class Registry:
             db.execute("INSERT OR IGNORE INTO sources VALUES (?,?)", (document.source, document.iri.value))
             db.execute(
                 "UPDATE documents SET state=?, error=NULL, statements=?, refused=?, seconds=?, updated=? WHERE iri=?",
-                (State.PROCESSED.value, statements, refused, seconds, _now(), document.iri.value),
+                (state.value, statements, refused, seconds, _now(), document.iri.value),
             )
 
     def announce(self, document: Document) -> None:
@@ -168,6 +182,29 @@ class Registry:
         """Notes how many statements a document gives, as after its chunks were projected anew."""
         with self._transaction() as db:
             db.execute("UPDATE documents SET statements=? WHERE iri=?", (statements, iri.value))
+
+    def set_rows(self, document: NamedNode, rows: Iterable[TableRow]) -> None:
+        """Notes where the rows of a table stand that was mapped anew."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM table_rows WHERE document = ?", (document.value,))
+            db.executemany(
+                "INSERT OR IGNORE INTO table_rows VALUES (?,?,?,?,?)",
+                [(r.document.value, r.subject.value, r.line, r.start, r.end) for r in rows],
+            )
+
+    def replace_terms(self, terms: Mapping[NamedNode, NamedNode]) -> None:
+        """Puts the successors of classes and properties into all that was read, and into the names that are linked."""
+        if not terms:
+            return
+        with self._transaction() as db:
+            for row in db.execute("SELECT iri, extraction FROM chunks WHERE extraction IS NOT NULL").fetchall():
+                if any(json.dumps(old.value, ensure_ascii=False) in row["extraction"] for old in terms):
+                    changed = encode(with_terms(decode(row["extraction"]), terms))
+                    db.execute("UPDATE chunks SET extraction=? WHERE iri=?", (changed, row["iri"]))
+            for old, new in terms.items():
+                db.execute("UPDATE OR IGNORE names SET type=? WHERE type=?", (new.value, old.value))
+                db.execute("DELETE FROM names WHERE type=?", (old.value,))
+                db.execute("UPDATE entities SET type=? WHERE type=?", (new.value, old.value))
 
     def remove(self, iri: NamedNode) -> None:
         """Forgets a document and all that was read in it."""
@@ -332,13 +369,26 @@ class Registry:
             )
             for row in self._all("SELECT * FROM entities")
         }
-        return Linking(names, entities)
+        scoped = {
+            (row["document"], (NamedNode(row["type"]), row["name"])): NamedNode(row["entity"])
+            for row in self._all("SELECT * FROM names_in")
+        }
+        refused = frozenset(Triple(*(NamedNode(iri) for iri in row)) for row in self._all("SELECT * FROM refused"))
+        return Linking(names, entities, scoped, refused)
 
     def set_linking(self, linking: Linking) -> None:
         """Replaces the map from names to entities."""
         with self._transaction() as db:
-            db.execute("DELETE FROM names")
-            db.execute("DELETE FROM entities")
+            for table in ("names", "entities", "names_in", "refused"):
+                db.execute(f"DELETE FROM {table}")
+            db.executemany(
+                "INSERT INTO names_in VALUES (?,?,?,?)",
+                [(document, key[0].value, key[1], iri.value) for (document, key), iri in linking.scoped.items()],
+            )
+            db.executemany(
+                "INSERT INTO refused VALUES (?,?,?)",
+                [tuple(part.value for part in (t.subject, t.predicate, t.object)) for t in linking.refused],
+            )
             db.executemany(
                 "INSERT INTO names VALUES (?,?,?,?,?)",
                 [(k[0].value, k[1], link.entity.value, link.score, link.method) for k, link in linking.names.items()],
@@ -374,4 +424,5 @@ def _insert(db: sqlite3.Connection, verb: str, document: Document, state: State,
 def _forget(db: sqlite3.Connection, iri: str) -> None:
     db.execute("DELETE FROM documents WHERE iri = ?", (iri,))
     db.execute("DELETE FROM chunks WHERE document = ?", (iri,))
-    db.execute("DELETE FROM table_rows WHERE document = ?", (iri,))
+    for table in ("table_rows", *TABLES):
+        db.execute(f"DELETE FROM {table} WHERE document = ?", (iri,))

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from kgplatform.documents.decoding import decode
 from kgplatform.documents.html import looks_like_markup, text_of
 from kgplatform.documents.parts import Part, clean, date_of_timestamp, file_title, iso_date, one_line, with_title
+from kgplatform.documents.tabular.json_stream import JsonStream, steps_of
+from kgplatform.documents.tabular.text_file import encoding_of_file, opened_text
 from kgplatform.errors import ReadError
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+"""A value of JSON."""
 
 JSON_TYPE: Final = "application/json"
 _MAX_DEPTH = 60
+_MAX_PLACES = 10
+_PERSON_NAMES = ("name", "nickname", "username", "nick_name", "screen_name", "昵称", "姓名")
+_PERSON_FIELDS = 4
 _ROLES: Final[dict[str, tuple[str, ...]]] = {
     "title": ("title", "headline", "subject", "标题", "题目"),
     "author": ("author", "authors", "creator", "nickname", "username", "user", "作者", "用户"),
@@ -27,24 +34,103 @@ _ROLES: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def read_json(path: Path, data: bytes) -> list[Part]:
+def read_json(path: Path, data: bytes, *, pointer: str = "", usual: str = "") -> list[Part]:
     """The documents of a JSON or JSON Lines file: one for an object, several for a list of them.
+
+    ``pointer`` is a JSON Pointer (RFC 6901) to where the documents are; in it ``*`` stands for every item of a list and
+    every value of an object: ``/pages/*/posts``. In JSON Lines it leads on from each line. ``usual`` is one that counts
+    where there is no ``pointer``, for files that have something there.
 
     What is not title, author, time or content follows the content as lines ``name: value``, so that nothing is lost.
     A list wrapped in an object, as interfaces reply (``{"code": 0, "data": […]}``), counts as that list.
 
     Raises:
-        ReadError: not JSON (with line and column), nested too deeply, or without any text.
+        ReadError: not JSON (with line and column), nested too deeply, without any text, or nothing is at the pointer.
     """
     text = decode(data, path=path)
-    parts = [_part(item, number, path) for number, item in enumerate(_items(text, path))]
+    parts = [_part(item, number, path) for number, item in enumerate(_items(text, path, pointer, usual))]
     kept = [part for part in parts if part.text.strip()]
     if not kept:
         raise ReadError("holds no text: expected an object with a content, or a list of them", path=path)
     return kept
 
 
-def _items(text: str, path: Path) -> list[Json]:
+def _items(text: str, path: Path, pointer: str, usual: str) -> list[Json]:
+    values = _values(text, path)
+    if not pointer and usual and (found := [item for value in values for item in items_at(value, usual)]):
+        return found
+    if not pointer:
+        listed = _unwrapped(values[0]) if len(values) == 1 else values
+        return listed if isinstance(listed, list) else [listed]
+    found = [item for value in values for item in items_at(value, pointer)]
+    if not found:
+        raise ReadError(f"there is nothing at #{pointer}{_known_places(values)}", path=path)
+    return found
+
+
+def holds_texts(path: Path, pointer: str) -> bool:
+    """Whether what is at a JSON Pointer in a file are texts to be read rather than rows of a table.
+
+    They are where ``*`` is in the pointer, which tables do not know, or where the first item has a content.
+    """
+    if "*" in pointer.split("/"):
+        return True
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return _begins_with_text(path, pointer, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=64)
+def _begins_with_text(path: Path, pointer: str, _changed: int, _size: int) -> bool:
+    try:
+        with opened_text(path, encoding_of_file(path)) as handle:
+            stream = JsonStream(handle, path)
+            if not stream.seek(steps_of(pointer, path=path)):
+                return False
+            if stream.peek() == "[" and next(stream.items(), stream) is stream:
+                return False
+            first = stream.value()
+    except ReadError:
+        return False
+    return isinstance(first, dict) and _key(first, "content") is not None
+
+
+def items_at(value: Json, pointer: str) -> list[Json]:
+    """The items of the lists that a JSON Pointer leads to, and what else it leads to; ``*`` in it is any step."""
+    reached = [value]
+    for step in pointer.lstrip("/").split("/") if pointer.strip("/") else ():
+        name = step.replace("~1", "/").replace("~0", "~")
+        reached = [inner for outer in reached for inner in _stepped(outer, name)]
+    return [item for inner in reached for item in (inner if isinstance(inner, list) else [inner])]
+
+
+def _stepped(value: Json, name: str) -> list[Json]:
+    if isinstance(value, dict):
+        return [value[name]] if name in value else list(value.values()) if name == "*" else []
+    if isinstance(value, list):
+        if name == "*":
+            return value
+        return [value[int(name)]] if name.isdecimal() and int(name) < len(value) else []
+    return []
+
+
+def _known_places(values: list[Json]) -> str:
+    """Where else there would be lists of objects, for a message."""
+    found: list[str] = []
+    waiting = [("", value) for value in values[:1]]
+    while waiting and len(found) < _MAX_PLACES:
+        place, value = waiting.pop(0)
+        if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+            found.append(f"#{place or '/'}")
+            waiting += [(f"{place}/*", item) for item in value[:1]]
+        elif isinstance(value, dict) and place.count("/") < _MAX_PLACES:
+            waiting += [(f"{place}/{key.replace('~', '~0').replace('/', '~1')}", item) for key, item in value.items()]
+    return f"; lists are at {', '.join(found)}" if found else ""
+
+
+def _values(text: str, path: Path) -> list[Json]:
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         return _json_lines(text, path)
     try:
@@ -53,8 +139,7 @@ def _items(text: str, path: Path) -> list[Json]:
         if error.msg == "Extra data" and _first_line_is_json(text, path):
             return _json_lines(text, path)
         raise ReadError(f"line {error.lineno}, column {error.colno}: {error.msg}", path=path) from error
-    listed = _unwrapped(value)
-    return listed if isinstance(listed, list) else [listed]
+    return [value]
 
 
 def _first_line_is_json(text: str, path: Path) -> bool:
@@ -119,7 +204,7 @@ def _part(item: Json, number: int, path: Path) -> Part:
     return Part(text, title, JSON_TYPE, clean(author) or None, created, number)
 
 
-def _key(item: dict[str, Json], role: str) -> str | None:
+def _key(item: Mapping[str, object], role: str) -> str | None:
     """The key of the object that plays the role, by the order of preference; its value must be of a fit form."""
     by_name = {key.strip().lower(): key for key in item}
     for name in _ROLES[role]:
@@ -129,7 +214,9 @@ def _key(item: dict[str, Json], role: str) -> str | None:
     return None
 
 
-def _fits(value: Json, role: str) -> bool:
+def _fits(value: object, role: str) -> bool:
+    if role == "author" and isinstance(value, dict):
+        return _person(value) != ""
     if role == "created":
         return isinstance(value, (str, int, float)) and not isinstance(value, bool)
     if isinstance(value, list):
@@ -137,7 +224,16 @@ def _fits(value: Json, role: str) -> bool:
     return isinstance(value, str)
 
 
+def _person(value: Mapping[str, object]) -> str:
+    """The name in an object about a person, if that is all or most of what it says in words."""
+    named = [value[key] for key in _PERSON_NAMES if isinstance(value.get(key), str)]
+    words = [key for key, inner in value.items() if isinstance(inner, (str, list, dict)) and inner]
+    return str(named[0]) if named and len(words) <= _PERSON_FIELDS else ""
+
+
 def _as_text(value: Json) -> str:
+    if isinstance(value, dict):
+        return _person(value)
     return ", ".join(str(entry) for entry in value) if isinstance(value, list) else str(value)
 
 

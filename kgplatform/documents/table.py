@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from kgplatform.documents.decoding import decode
 from kgplatform.documents.parts import Part, file_title
+from kgplatform.documents.tabular.cells import column_names
+from kgplatform.documents.tabular.delimited import CSV_TYPE, SAMPLE_LINES, TSV_TYPE, dialect_of, records
 from kgplatform.errors import ReadError
 
-CSV_TYPE: Final = "text/csv"
-TSV_TYPE: Final = "text/tab-separated-values"
-_DELIMITERS = (",", "\t", ";", "|")
-_SAMPLE_ROWS = 50
-_MAX_REREADS = 20
+__all__ = ["CSV_TYPE", "TSV_TYPE", "Row", "Table", "read_csv", "read_table", "table_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +41,6 @@ class Table:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
-    first: int
-    last: int
-    cells: tuple[str, ...]
-    problem: str = ""
-
-
 def read_table(path: Path) -> Table:
     """The table in a CSV or TSV file; its first row that is not blank names the columns.
 
@@ -74,25 +62,27 @@ def table_of(path: Path, data: bytes) -> Table:
     text = decode(data, path=path)
     lines = text.split("\n")
     name = os.fsencode(path.stem).decode("utf-8", "replace")
-    begin, delimiter = _dialect(lines, path)
-    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
+    dialect = dialect_of(lines[:SAMPLE_LINES], preferred="\t" if path.suffix.lower() == ".tsv" else ",")
     starts = _line_starts(lines)
     columns: tuple[str, ...] = ()
     rows: list[Row] = []
     problems: list[str] = []
     try:
-        for record in _records(lines, begin, delimiter):
+        for record in records((line + "\n" for line in lines[dialect.begin :]), dialect.delimiter):
+            first, last = record.first + dialect.begin, min(record.last + dialect.begin, len(lines) - 1)
             if record.problem:
-                problems.append(record.problem)
+                problems.append(f"line {first + 1}: {record.problem}")
             if not columns:
-                columns = _columns(record, problems)
+                columns, found = column_names(record.cells, first + 1)
+                problems += [f"line {first + 1}: {problem.reason}" for problem in found if "occurs" in problem.reason]
                 continue
-            rows.append(_row(record, columns, starts, lines, problems))
+            place = (starts[first], starts[last] + len(lines[last]))
+            rows.append(_row(record.cells, first + 1, place, columns, problems))
     except csv.Error as error:
         raise ReadError(f"is not a table: {error}", path=path) from error
     if not columns:
         raise ReadError("holds no rows; the first row should name the columns", path=path)
-    return Table(name, columns, tuple(rows), text, delimiter, tuple(problems))
+    return Table(name, columns, tuple(rows), text, dialect.delimiter, tuple(problems))
 
 
 def read_csv(path: Path, data: bytes) -> list[Part]:
@@ -113,80 +103,10 @@ def _line_starts(lines: list[str]) -> list[int]:
     return starts
 
 
-def _row(record: _Record, columns: tuple[str, ...], starts: list[int], lines: list[str], problems: list[str]) -> Row:
-    cells = record.cells
+def _row(
+    cells: tuple[str, ...], line: int, place: tuple[int, int], columns: tuple[str, ...], problems: list[str]
+) -> Row:
     if len(cells) != len(columns):
-        problems.append(f"line {record.first + 1}: {len(cells)} cells under {len(columns)} columns")
+        problems.append(f"line {line}: {len(cells)} cells under {len(columns)} columns")
         cells += ("",) * (len(columns) - len(cells))
-    end = starts[record.last] + len(lines[record.last])
-    return Row(record.first + 1, cells, starts[record.first], end)
-
-
-def _columns(header: _Record, problems: list[str]) -> tuple[str, ...]:
-    """The names of the columns: unnamed ones numbered, repeated ones told apart."""
-    names: list[str] = []
-    for number, cell in enumerate(header.cells, start=1):
-        name = cell or f"column {number}"
-        if name in names:
-            problems.append(f"line {header.first + 1}: the column {name!r} occurs twice")
-            name = next(again for n in range(2, len(names) + 3) if (again := f"{name} ({n})") not in names)
-        names.append(name)
-    return tuple(names)
-
-
-def _records(lines: list[str], begin: int, delimiter: str) -> Iterator[_Record]:
-    """The records with the lines they span; a quote that never closes counts as a letter of its line."""
-    position = begin
-    rereads = 0
-    while position < len(lines):
-        written = (line + "\n" for line in lines[position:])
-        if rereads < _MAX_REREADS:
-            reader = csv.reader(written, delimiter=delimiter)
-        else:
-            reader = csv.reader(written, delimiter=delimiter, quoting=csv.QUOTE_NONE)
-        origin = first = position
-        position = len(lines)
-        for cells in reader:
-            last = origin + reader.line_num - 1
-            if last > first and last == len(lines) - 1 and _never_closes(lines, first, last):
-                problem = f"line {first + 1}: a quotation mark is opened and never closed"
-                literal = next(csv.reader([lines[first]], delimiter=delimiter, quoting=csv.QUOTE_NONE))
-                yield _Record(first, first, _cells(literal), problem)
-                position = first + 1
-                rereads += 1
-                break
-            if any(cell.strip() for cell in cells):
-                yield _Record(first, last, _cells(cells))
-            first = last + 1
-
-
-def _never_closes(lines: list[str], first: int, last: int) -> bool:
-    return sum(lines[number].count('"') for number in range(first, last + 1)) % 2 == 1
-
-
-def _cells(cells: list[str]) -> tuple[str, ...]:
-    return tuple(cell.strip() for cell in cells)
-
-
-def _dialect(lines: list[str], path: Path) -> tuple[int, str]:
-    """The line that the table begins on, and its delimiter."""
-    first = lines[0].strip().lower() if lines else ""
-    if first.startswith("sep=") and len(first) == 5:
-        return 1, first[4]
-    sample = [line for line in lines[: _SAMPLE_ROWS * 4] if line.strip()][:_SAMPLE_ROWS]
-    preferred = "\t" if path.suffix.lower() == ".tsv" else ","
-    best = max(_DELIMITERS, key=lambda sign: (*_regularity(sample, sign), sign == preferred))
-    return 0, best if _regularity(sample, best)[0] else preferred
-
-
-def _regularity(sample: list[str], delimiter: str) -> tuple[float, int]:
-    """How regular the sample is under a delimiter: share of rows of the usual width, and that width."""
-    try:
-        widths = [len(cells) for cells in csv.reader((line + "\n" for line in sample), delimiter=delimiter)]
-    except csv.Error:
-        return 0.0, 0
-    wide = [width for width in widths if width > 1]
-    if not wide or len(wide) * 2 < len(widths):
-        return 0.0, 0
-    usual = max(set(wide), key=lambda width: (wide.count(width), width))
-    return wide.count(usual) / len(widths), usual
+    return Row(line, cells, *place)

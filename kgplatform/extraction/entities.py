@@ -18,7 +18,7 @@ class EntityIndex:
     """
 
     def __init__(self, ontology: Ontology, base: str, *, known: Mapping[str, NamedNode] | None = None) -> None:
-        self._ontology = ontology
+        self.ontology = ontology
         self.base = base
         self._entities: dict[str, list[tuple[NamedNode, NamedNode]]] = {}
         self._listed: dict[tuple[NamedNode, ...], dict[str, NamedNode]] = {}
@@ -41,7 +41,7 @@ class EntityIndex:
     def find(self, class_: NamedNode, name: str) -> tuple[NamedNode, NamedNode] | None:
         """The entity noted under the name that is or may be of the class, and its class."""
         for iri, own in self._entities.get(normalise(name), ()):
-            if self._ontology.fits(own, (class_,)):
+            if self.ontology.fits(own, (class_,)):
                 return iri, own
         return None
 
@@ -65,7 +65,7 @@ class EntityIndex:
         if found is not None:
             return found
         known = self._classes.get(normalise(name), ())
-        special = next((own for own in known if self._ontology.is_a(own, within or (class_,))), class_)
+        special = next((own for own in known if self.ontology.is_a(own, within or (class_,))), class_)
         iri = entity_iri(self.base, special, name)
         self.add(iri, special, (name,))
         return iri, special
@@ -80,7 +80,7 @@ class EntityIndex:
 
     def _values(self, ranges: tuple[NamedNode, ...]) -> dict[str, NamedNode]:
         if ranges not in self._listed:
-            self._listed[ranges] = _values(self._ontology, ranges)
+            self._listed[ranges] = _values(self.ontology, ranges)
         return self._listed[ranges]
 
 

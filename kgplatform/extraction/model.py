@@ -1,31 +1,32 @@
 """Extraction by a language model: the prompt is derived from the ontology, the reply is held against the passage.
 
-Nothing is accepted on the model's word. A statement needs a quote that stands in the passage, terms the
-ontology has, a domain and range that admit it, and a value of the right form; all else is kept as refused,
-with the reason. So a passage that gives orders to the model can at most have said what it literally says.
+Neighbouring chunks are read together, as the description of the ontology costs more than the text; what is found
+goes back to the chunk where it stands. A second request asks what was missed and, if statements were refused, gives
+the reasons. What is accepted is decided in `accepting`, never by the model.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
-
-from pyoxigraph import Literal, NamedNode
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from kgplatform.errors import ModelReplyError
-from kgplatform.extraction.names import clean_name
+from kgplatform.extraction.accepting import ORDERED, Accepting
+from kgplatform.extraction.demonstrations import Demonstrations
 from kgplatform.extraction.prompting import Schema, schema_of
-from kgplatform.extraction.values import literal_of
-from kgplatform.models.structured import json_of, mismatch
+from kgplatform.extraction.quoting import Passage, locate
+from kgplatform.models.mending import mended
+from kgplatform.models.structured import json_of
 from kgplatform.ontology import Ontology
-from kgplatform.prompts import render_messages
+from kgplatform.prompts import render, render_messages
 from kgplatform.protocols import ChatModel, Message
-from kgplatform.text import normalise
-from kgplatform.types import Chunk, Claim, Document, Extraction, Mention, Refusal
+from kgplatform.text import count_tokens
+from kgplatform.types import Chunk, Claim, Document, Extraction, Mention, Refusal, Usage
 
 PROMPT: Final = "extract-statements"
+AGAIN: Final = "extract-again"
 
 _STRINGS: Final[dict[str, object]] = {"type": "array", "items": {"type": "string"}}
 REPLY_SCHEMA: Final[dict[str, object]] = {
@@ -67,12 +68,31 @@ REPLY_SCHEMA: Final[dict[str, object]] = {
 }
 """The shape that is asked of the model (JSON Schema); what comes back may lack the optional parts."""
 
-_LEAST: Final[dict[str, object]] = {
-    "type": "object",
-    "required": ["statements"],
-    "properties": {"mentions": {"type": "array"}, "statements": {"type": "array"}, "keywords": {"type": "array"}},
+_PARTS: Final = ("mentions", "statements", "keywords")
+_MOST_REASONS: Final = 12
+_NO_JSON: Final = {
+    "en": "That was not the JSON object asked for. Reply with the JSON object only.",
+    "zh": "这不是所要求的 JSON 对象。请只回复 JSON 对象。",
 }
-_MAX_ALIASES, _MAX_KEYWORDS = 8, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a model is asked: the room for ontology and passage in tokens, further rounds, examples a prompt."""
+
+    schema_tokens: int = 2500
+    passage_tokens: int = 1200
+    gleaning: int = 1
+    demonstrations: int = 3
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """The messages so far and what they cost."""
+
+    messages: list[Message]
+    sha256: str
+    usage: Usage = field(default_factory=Usage)
 
 
 class ModelExtractor:
@@ -80,243 +100,268 @@ class ModelExtractor:
 
     method = "model"
 
-    def __init__(self, model: ChatModel, ontology: Ontology, *, schema_tokens: int = 4000) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        ontology: Ontology,
+        *,
+        asking: Asking | None = None,
+        demonstrations: Demonstrations | None = None,
+    ) -> None:
         self._model = model
         self._ontology = ontology
-        self._schema_tokens = schema_tokens
+        self._asking = asking or Asking()
+        self._demonstrations = demonstrations or Demonstrations(())
 
     def extract(self, chunk: Chunk, document: Document) -> Extraction:
         """What the chunk says in the terms of the ontology; offsets are the document's.
 
         Raises:
             ModelUnavailableError: the model cannot be reached.
-            ModelReplyError: it replied twice with something that is not the JSON asked for.
+            ModelReplyError: it replied twice with something of which nothing can be read.
         """
-        schema = schema_of(
-            self._ontology, f"{document.title}\n{chunk.text}", language=document.language, budget=self._schema_tokens
-        )
-        messages, sha256 = render_messages(
-            PROMPT,
-            classes=schema.classes,
-            properties=schema.properties,
-            title=document.title,
-            language=document.language,
-            passage=chunk.text,
-        )
-        reply = self._asked(messages)
-        checked = _Checked(self._ontology, schema, chunk, document)
-        checked.read(reply)
-        return Extraction(
-            chunk=chunk.iri,
-            mentions=tuple(checked.mentions.values()),
-            claims=tuple(checked.claims),
-            refused=tuple(checked.refused),
-            keywords=_keywords(reply.get("keywords")),
-            method=self.method,
-            model=self._model.name,
-            prompt_sha256=sha256,
-        )
+        return self.read([chunk], document)[0]
 
-    def _asked(self, messages: list[Message]) -> Mapping[str, object]:
-        """The model's reply as JSON, after one request to mend it where it is none."""
-        try:
-            return self._parsed(messages)
-        except ModelReplyError as error:
-            again = f"That was not the JSON object asked for ({error}). Reply with the JSON object only."
-            return self._parsed([*messages, Message("assistant", error.reply), Message("user", again)])
-
-    def _parsed(self, messages: list[Message]) -> Mapping[str, object]:
-        completion = self._model.complete(messages, schema=REPLY_SCHEMA)
-        value = json_of(completion.text, model=self._model.name)
-        wrong = mismatch(value, _LEAST)
-        if wrong:
-            message = f"model {self._model.name!r}: {wrong}"
-            raise ModelReplyError(message, model=self._model.name, reply=completion.text)
-        return value
-
-
-@dataclass(slots=True)
-class _Checked:
-    """What of a reply holds, and what does not and why."""
-
-    ontology: Ontology
-    schema: Schema
-    chunk: Chunk
-    document: Document
-    mentions: dict[str, Mention] = field(default_factory=dict)
-    claims: list[Claim] = field(default_factory=list)
-    refused: list[Refusal] = field(default_factory=list)
-
-    def read(self, reply: Mapping[str, object]) -> None:
-        for item in _objects(reply.get("mentions")):
-            self._mention(item)
-        seen: set[tuple[str, str, str]] = set()
-        for item in _objects(reply.get("statements")):
-            claim = self._statement(item)
-            if isinstance(claim, str):
-                self.refused.append(Refusal(_shown(item), claim))
-                continue
-            key = (claim.subject.name, claim.predicate.value, str(getattr(claim.object, "name", claim.object)))
-            if key not in seen:
-                seen.add(key)
-                self.claims.append(claim)
-
-    def _mention(self, item: Mapping[str, Any]) -> None:
-        text = _text(item, "text")
-        type_ = self.schema.class_iri(_text(item, "class")) or self._known_class(_text(item, "class"))
-        place = self._place(text)
-        if type_ is None:
-            self.refused.append(Refusal(text, f"there is no class {_text(item, 'class')!r}"))
-            return
-        if place is None:
-            self.refused.append(Refusal(text, "the mention is neither in the passage nor in the title"))
-            return
-        name = self._name(item, type_)
-        if name is None:
-            self.refused.append(Refusal(text, f"not one of the values of {self.ontology.label(type_)!r}"))
-            return
-        start, end = place
-        mention = Mention(self.document.text[start:end], start, end, type_, name, self._aliases(item, name))
-        self.mentions.setdefault(normalise(text), mention)
-
-    def _place(self, text: str) -> tuple[int, int] | None:
-        """Where the text stands in the document: in the passage, else in the title as the document has it."""
-        place = locate(self.chunk.text, text)
-        if place is not None:
-            return place[0] + self.chunk.start, place[1] + self.chunk.start
-        return locate(self.document.text, text) if locate(self.document.title, text) else None
-
-    def _name(self, item: Mapping[str, Any], type_: NamedNode) -> str | None:
-        """The name of a mention: of a closed list the value's label (None: there is no such value), else as written."""
-        text, name = _text(item, "text"), clean_name(_text(item, "name"))
-        values = {iri: value for iri, value in self.ontology.individuals.items() if type_ in value.types}
-        if values:
-            wanted = {normalise(name), normalise(text)}
-            meant = (
-                iri for iri, value in values.items() if any(normalise(word.text) in wanted for word in value.words)
-            )
-            found = next(meant, None)
-            return self.ontology.label(found, self.document.language) if found else None
-        if name and (locate(self.document.text, name) or locate(self.document.title, name)):
-            return name
-        return clean_name(text)
-
-    def _known_class(self, name: str) -> NamedNode | None:
-        """The class by its label, where the model wrote that and not the name."""
-        wanted = name.casefold()
-        return next(
-            (
-                item.iri
-                for item in self.ontology.domain_classes
-                if any(wanted == word.text.casefold() for word in item.words)
-            ),
-            None,
-        )
-
-    def _aliases(self, item: Mapping[str, Any], name: str) -> tuple[str, ...]:
-        """Other names that the passage gives; what is not in it is left out."""
-        given = item.get("aliases")
-        found = [alias for alias in given if isinstance(alias, str)] if isinstance(given, list) else []
-        kept = [clean_name(alias) for alias in found if locate(self.chunk.text, alias)]
-        return tuple(dict.fromkeys(alias for alias in kept if alias and normalise(alias) != normalise(name)))[
-            :_MAX_ALIASES
-        ]
-
-    def _statement(self, item: Mapping[str, Any]) -> Claim | str:
-        """The statement as a claim, or the reason why it is none."""
-        place = locate(self.chunk.text, _text(item, "quote"))
-        if place is None:
-            return "quote is not in the passage"
-        predicate = self.schema.property_iri(_text(item, "property"))
-        if predicate is None:
-            return f"there is no property {_text(item, 'property')!r}"
-        subject = self._named(_text(item, "subject"))
-        if subject is None:
-            return f"the subject {_text(item, 'subject')!r} is not a mention"
-        if not self.ontology.admits(predicate, subject.type):
-            return f"{self.ontology.label(predicate)!r} is not said of {self.ontology.label(subject.type)!r}"
-        object_ = self._object(predicate, _text(item, "object"), (place[0], place[1]))
-        if isinstance(object_, str):
-            return object_
-        start, end = place[0] + self.chunk.start, place[1] + self.chunk.start
-        return Claim(subject, predicate, object_, start, end, _confidence(item.get("confidence")))
-
-    def _object(self, predicate: NamedNode, text: str, quote: tuple[int, int]) -> Mention | Literal | str:
-        term = self.ontology.properties[predicate]
-        if not term.is_object:
-            try:
-                return literal_of(text, term, language=self.document.language)
-            except ValueError as error:
-                return str(error)
-        found = self._named(text) or self._value(predicate, text, quote)
-        if found is None:
-            return f"the object {text!r} is not a mention"
-        if not self.ontology.is_a(found.type, term.ranges):
-            return f"{self.ontology.label(predicate)!r} does not lead to {self.ontology.label(found.type)!r}"
+    def stretches(self, chunks: Sequence[Chunk]) -> list[list[Chunk]]:
+        """The chunks in groups of neighbours that are read together, each within the room for a passage."""
+        found: list[list[Chunk]] = []
+        for chunk in chunks:
+            tokens = count_tokens(chunk.text)
+            if found and _tokens(found[-1]) + tokens <= self._asking.passage_tokens:
+                found[-1].append(chunk)
+            else:
+                found.append([chunk])
         return found
 
-    def _named(self, text: str) -> Mention | None:
-        wanted = normalise(text)
-        if not wanted:
+    def read(self, chunks: Sequence[Chunk], document: Document) -> list[Extraction]:
+        """What neighbouring chunks say, asked for together; an extraction for each.
+
+        What it cost and what was refused is with the chunk where it stands, else with the first.
+
+        Raises:
+            ModelUnavailableError: the model cannot be reached.
+            ModelReplyError: it replied twice with something of which nothing can be read.
+        """
+        passage = _passage(chunks, document)
+        schema, messages, sha256 = self._prompt(passage, document)
+        accepting = Accepting(self._ontology, schema, passage, document)
+        talk = _Conversation(messages, sha256)
+        accepting.read(self._asked(talk, accepting))
+        self._look_again(talk, accepting)
+        made = Extraction(
+            chunk=chunks[0].iri,
+            mentions=tuple(accepting.mentions.values()),
+            claims=tuple(accepting.claims.values()),
+            refused=accepting.refused,
+            keywords=tuple(accepting.keywords),
+            method=self.method,
+            model=self._model.name,
+            prompt_sha256=talk.sha256,
+            usage=talk.usage,
+        )
+        return _parted(made, chunks, document)
+
+    def expected(self, chunks: Sequence[Chunk], document: Document, *, reply_tokens: float) -> Usage:
+        """What reading the chunks is going to cost: the prompts as they are, the replies ``reply_tokens`` a token read.
+
+        Nothing is asked of the model. A second look at refused statements comes with the first further round.
+        """
+        total = Usage()
+        for stretch in self.stretches(chunks):
+            passage = _passage(stretch, document)
+            _, messages, _ = self._prompt(passage, document)
+            said = sum(count_tokens(message.content) for message in messages)
+            replied = round(count_tokens(passage.text) * reply_tokens)
+            again = count_tokens(render(_in_language(AGAIN, document), refused=[]).text)
+            for turn in range(1 + self._asking.gleaning):
+                # a further round repeats the conversation, and brings little that is new
+                total += Usage(1, said + turn * (replied + again), replied if turn == 0 else replied // 5)
+        return total
+
+    def _prompt(self, passage: Passage, document: Document) -> tuple[Schema, list[Message], str]:
+        text = f"{document.title}\n{passage.text}"
+        schema = schema_of(self._ontology, text, language=document.language, budget=self._asking.schema_tokens)
+        messages, sha256 = render_messages(
+            _in_language(PROMPT, document),
+            classes=schema.classes,
+            properties=schema.properties,
+            examples=self._shown(passage.text, schema),
+            title=_harmless(document.title),
+            language=document.language,
+            passage=_harmless(passage.text),
+        )
+        return schema, messages, sha256
+
+    def _shown(self, text: str, schema: Schema) -> list[dict[str, object]]:
+        """The nearest annotated examples, in the names that the prompt uses."""
+        names = {line.iri: line.name for line in schema.properties}
+        near = self._demonstrations.nearest(text, self._asking.demonstrations)
+        shown = (
+            (
+                example.text,
+                [(fact.subject, names[fact.predicate], fact.object) for fact in example.said if fact.predicate in names],
+            )
+            for example in near
+        )
+        return [{"text": _harmless(text), "facts": facts} for text, facts in shown if facts]
+
+    def _look_again(self, talk: _Conversation, accepting: Accepting) -> None:
+        """Asks what was missed, as often as wanted and as long as it brings something; and once for what was refused."""
+        mendable = [refusal for refusal in accepting.refused if refusal.reason != ORDERED]
+        rounds = max(self._asking.gleaning, 1 if mendable else 0)
+        for turn in range(rounds):
+            listed = mendable[:_MOST_REASONS] if turn == 0 else []
+            name = _in_language(AGAIN, accepting.document)
+            talk.messages.append(Message("user", render(name, refused=listed).text))
+            try:
+                reply = self._asked(talk, accepting)
+            except ModelReplyError as error:  # the first reply stands
+                accepting.lose(error.reply, "the reply to the second request cannot be read")
+                return
+            if accepting.read(reply) == 0:
+                return
+
+    def _asked(self, talk: _Conversation, accepting: Accepting) -> Mapping[str, object]:
+        """The model's reply, after one request to repeat it where nothing in it can be read; the talk goes on from it."""
+        text = self._completed(talk, talk.messages)
+        reply = _read(text, accepting)
+        if reply is None:
+            again = _NO_JSON["zh" if accepting.document.language.startswith("zh") else "en"]
+            text = self._completed(talk, [*talk.messages, Message("assistant", text), Message("user", again)])
+            reply = _read(text, accepting)
+        if reply is None:
+            message = f"model {self._model.name!r} replied twice without the JSON object asked for: {text[:80]!r}"
+            raise ModelReplyError(message, model=self._model.name, reply=text)
+        plain = json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
+        talk.messages.append(Message("assistant", plain))
+        return reply
+
+    def _completed(self, talk: _Conversation, messages: Sequence[Message]) -> str:
+        """The text of the reply, also of one that the model's own check sent back."""
+        try:
+            completion = self._model.complete(messages, schema=REPLY_SCHEMA)
+        except ModelReplyError as error:
+            # what the server counted is lost with the reply; an estimate of the last try is better than nothing
+            said = sum(count_tokens(message.content) for message in messages)
+            talk.usage += Usage(1, said, count_tokens(error.reply))
+            return error.reply
+        talk.usage += completion.usage
+        return completion.text
+
+
+def _in_language(name: str, document: Document) -> str:
+    return f"{name}-zh" if document.language.startswith("zh") else name
+
+
+def _tokens(chunks: Sequence[Chunk]) -> int:
+    return sum(count_tokens(chunk.text) for chunk in chunks)
+
+
+def _passage(chunks: Sequence[Chunk], document: Document) -> Passage:
+    start, end = min(chunk.start for chunk in chunks), max(chunk.end for chunk in chunks)
+    return Passage(document.text[start:end], start)
+
+
+def _harmless(text: str) -> str:
+    """The text as shown to the model: it cannot end the passage and go on as if it were the prompt."""
+    return text.replace("<passage>", "(passage)").replace("</passage>", "(/passage)")
+
+
+def _read(text: str, accepting: Accepting) -> Mapping[str, object] | None:
+    """The parts of the reply that can be read; what cannot is noted as refused. None where there is none."""
+    try:
+        value: object = json_of(text)
+    except ModelReplyError:
+        found = mended(text)
+        if found is None:
             return None
-        by_name = (item for item in self.mentions.values() if wanted == normalise(item.name) or text in item.aliases)
-        return self.mentions.get(wanted) or next(by_name, None)
-
-    def _value(self, predicate: NamedNode, text: str, quote: tuple[int, int]) -> Mention | None:
-        """The named value of a closed list that the text is a word for; its place is the quote's."""
-        wanted, ranges = normalise(text), self.ontology.properties[predicate].ranges
-        for iri, individual in self.ontology.individuals.items():
-            fits = [type_ for type_ in individual.types if self.ontology.is_a(type_, ranges)]
-            if fits and any(normalise(word.text) == wanted for word in individual.words):
-                inner = locate(self.chunk.text[quote[0] : quote[1]], text)
-                low, high = (quote[0] + inner[0], quote[0] + inner[1]) if inner else quote
-                start, end = low + self.chunk.start, high + self.chunk.start
-                name = self.ontology.label(iri, self.document.language)
-                return Mention(self.document.text[start:end], start, end, fits[0], name)
-        return None
+        value = found.value
+        if _is_reply(value):
+            for piece in found.lost:
+                accepting.lose(piece, "the reply breaks off or is no JSON here")
+    if isinstance(value, list) and _is_reply({"statements": value}):
+        value = {"statements": value}
+    return value if isinstance(value, dict) and _is_reply(value) else None
 
 
-def locate(passage: str, quote: str) -> tuple[int, int] | None:
-    r"""Where the quote stands in the passage; blanks count as equal whatever they are, nothing else is forgiven.
-
-    >>> locate("It opens\n at 9:00.", "opens at 9:00")
-    (3, 17)
-    """
-    start = passage.find(quote) if quote.strip() else -1
-    if start >= 0:
-        return start, start + len(quote)
-    parts = quote.split()
-    if not parts:
-        return None
-    match = re.search(r"\s*".join(re.escape(part) for part in parts), passage)
-    return match.span() if match else None
+def _is_reply(value: object) -> bool:
+    """Whether there is at least one part of a reply; a bare list may be the statements."""
+    if isinstance(value, list):
+        return any(isinstance(item, dict) and "property" in item for item in value)
+    if not isinstance(value, dict):
+        return False
+    lists = [value[part] for part in _PARTS[:2] if isinstance(value.get(part), list)]
+    return bool(lists)
 
 
-def _objects(value: object) -> Iterator[Mapping[str, Any]]:
-    for item in value if isinstance(value, list) else ():
-        if isinstance(item, dict):
-            yield item
+def _parted(made: Extraction, chunks: Sequence[Chunk], document: Document) -> list[Extraction]:
+    """The extraction of a stretch, each part with the chunk where it stands."""
+    if len(chunks) == 1:
+        return [made]
+    claims: dict[Chunk, list[Claim]] = {chunk: [] for chunk in chunks}
+    for claim in made.claims:
+        chunk = _home(claim.start, claim.end, chunks)
+        claims[chunk].append(_at_home(claim, chunk, document))
+    return [
+        replace(
+            made,
+            chunk=chunk.iri,
+            mentions=tuple(_mentions(made.mentions, chunk, document, is_first=chunk is chunks[0], chunks=chunks)),
+            claims=tuple(claims[chunk]),
+            refused=tuple(_refusals(made.refused, chunk, chunks)),
+            keywords=tuple(_keywords(made.keywords, chunk, chunks)),
+            usage=made.usage if chunk is chunks[0] else Usage(),
+        )
+        for chunk in chunks
+    ]
 
 
-def _text(item: Mapping[str, Any], key: str) -> str:
-    value = item.get(key)
-    if isinstance(value, bool) or value is None:
-        return ""
-    return str(value).strip() if isinstance(value, (str, int, float)) else ""
+def _home(start: int, end: int, chunks: Sequence[Chunk]) -> Chunk:
+    """The first chunk that holds the span, else the one that holds most of it."""
+    return max(chunks, key=lambda chunk: min(end, chunk.end) - max(start, chunk.start))
 
 
-def _confidence(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return 0.7
-    return min(max(float(value), 0.0), 1.0)
+def _at_home(claim: Claim, chunk: Chunk, document: Document) -> Claim:
+    """The claim with its mentions where the chunk has them, if it does."""
+    subject = _moved(claim.subject, chunk, document)
+    object_ = claim.object if not isinstance(claim.object, Mention) else _moved(claim.object, chunk, document)
+    return replace(claim, subject=subject, object=object_)
 
 
-def _shown(item: Mapping[str, Any]) -> str:
-    """The statement on one line, for the list of what was refused."""
-    parts = [_text(item, key) for key in ("subject", "property", "object")]
-    return " | ".join(parts)[:300]
+def _moved(mention: Mention, chunk: Chunk, document: Document) -> Mention:
+    if chunk.start <= mention.start and mention.end <= chunk.end:
+        return mention
+    place = locate(chunk.text, mention.text)
+    if place is None:
+        return mention
+    start, end = place[0] + chunk.start, place[1] + chunk.start
+    return replace(mention, text=document.text[start:end], start=start, end=end)
 
 
-def _keywords(value: object) -> tuple[str, ...]:
-    found = [" ".join(item.split()) for item in value if isinstance(item, str)] if isinstance(value, list) else []
-    return tuple(dict.fromkeys(word for word in found if 0 < len(word) <= 80))[:_MAX_KEYWORDS]
+def _mentions(
+    mentions: Sequence[Mention], chunk: Chunk, document: Document, *, is_first: bool, chunks: Sequence[Chunk]
+) -> Iterator[Mention]:
+    """The mentions that the chunk has; those that only the title gives go with the first."""
+    for mention in mentions:
+        moved = _moved(mention, chunk, document)
+        if chunk.start <= moved.start and moved.end <= chunk.end:
+            yield moved
+        elif is_first and not any(locate(other.text, mention.text) for other in chunks):
+            yield mention
+
+
+def _refusals(refused: Sequence[Refusal], chunk: Chunk, chunks: Sequence[Chunk]) -> Iterator[Refusal]:
+    """The refusals that are about what the chunk says, by their subject; the rest go with the first."""
+    for refusal in refused:
+        about = refusal.text.partition(" | ")[0]
+        home = next((other for other in chunks if about and about in other.text), chunks[0])
+        if home is chunk:
+            yield refusal
+
+
+def _keywords(keywords: Sequence[str], chunk: Chunk, chunks: Sequence[Chunk]) -> Iterator[str]:
+    """The keywords that the chunk holds; those that none holds are about all of them."""
+    for word in keywords:
+        holders = [other for other in chunks if word.casefold() in other.text.casefold()]
+        if not holders or chunk in holders:
+            yield word

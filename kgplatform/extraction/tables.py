@@ -1,30 +1,26 @@
-"""Tables to statements without code: a mapping is drafted from the names of the columns, then applied row by row.
+"""What a table without a mapping is about: one is drafted from the names of its columns.
 
 A column is matched with a property by its words (``price_per_night``, ``房价``), the table with the class that
 most columns fit. In the spirit of https://www.w3.org/TR/csv2rdf/ and https://www.w3.org/TR/r2rml/, but
-derived from the ontology; the draft can be read, and a person may give the class.
+derived from the ontology; the draft can be read, and a person may give the class. `kgplatform.mapping` writes it down
+and carries it out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-from pyoxigraph import Literal, NamedNode, Triple
+from pyoxigraph import NamedNode
 
-from kgplatform.documents.table import Row, Table
 from kgplatform.errors import ReadError
-from kgplatform.extraction.entities import EntityIndex
 from kgplatform.extraction.lexicon import Lexicon, compile_lexicon, label_key
-from kgplatform.extraction.values import literal_of
 from kgplatform.ontology import Ontology, OntologyProperty
-from kgplatform.text import has_han, singular, words_of_identifier
-from kgplatform.types import Refusal
-from kgplatform.vocab import ALT_LABEL, LABEL, TYPE, local_name, words_of_iri
+from kgplatform.text import has_han, words_of_identifier
+from kgplatform.vocab import words_of_iri
 
 _NAMES: Final = frozenset(("name", "label", "title", "名称", "名字", "姓名", "标题", "名"))
 _ALIASES: Final = frozenset(
@@ -74,19 +70,23 @@ class TableMapping:
         return "\n".join(lines)
 
 
-@dataclass(slots=True)
-class RowStatements:
-    """What one row says: its entity, the triples with it, and the cells that were not accepted."""
+class NamedColumns(Protocol):
+    """A table as far as its mapping is drafted from it."""
 
-    line: int
-    start: int
-    end: int
-    subject: NamedNode | None
-    triples: list[Triple] = field(default_factory=list)
-    refused: list[Refusal] = field(default_factory=list)
+    @property
+    def name(self) -> str:
+        """What the table is called."""
+        ...
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        ...
 
 
-def map_table(table: Table, ontology: Ontology, base: str, *, class_hint: NamedNode | None = None) -> TableMapping:
+def map_table(
+    table: NamedColumns, ontology: Ontology, base: str, *, class_hint: NamedNode | None = None
+) -> TableMapping:
     """The mapping drafted from the columns' names and the table's.
 
     Raises:
@@ -213,151 +213,3 @@ def _key_column(columns: list[ColumnMapping], class_: NamedNode, ontology: Ontol
         if item.term is not None and item.term.iri in keys and item.via is None:
             return item.index
     return next((item.index for item in columns if item.role == "name"), None)
-
-
-def rows_to_statements(
-    table: Table, mapping: TableMapping, ontology: Ontology, *, index: EntityIndex | None = None
-) -> Iterator[RowStatements]:
-    """The statements of each row, in order. Empty cells say nothing; bad cells are refused, the rest of the row counts.
-
-    ``index`` knows the entities met so far, so that several tables share it; what the rows name is added.
-    """
-    reader = _RowReader(mapping, ontology, index or EntityIndex(ontology, mapping.base))
-    for row in table.rows:
-        yield reader.read(row)
-
-
-class _RowReader:
-    """Reads rows by a mapping."""
-
-    def __init__(self, mapping: TableMapping, ontology: Ontology, index: EntityIndex) -> None:
-        self.mapping = mapping
-        self.ontology = ontology
-        self.index = index
-        self.used = [item for item in mapping.columns if item.role != "ignored"]
-        self.lexicon = compile_lexicon(ontology)
-        self.literal = lru_cache(maxsize=65_536)(self._literal)
-
-    def read(self, row: Row) -> RowStatements:
-        found = RowStatements(row.line, row.start, row.end, None)
-        subject = self._subject(row)
-        if subject is None:
-            column = self.mapping.columns[self.mapping.key].column if self.mapping.key is not None else "name"
-            found.refused.append(
-                Refusal(f"line {row.line}", f"line {row.line}, column {column!r}: nothing names the row")
-            )
-            return found
-        found.subject = subject
-        found.triples.append(Triple(subject, TYPE, self.mapping.type))
-        owners: dict[int, NamedNode] = {}
-        for item in self.used:
-            if item.via is None and row.cells[item.index]:
-                self._cell(row, item, subject, owners, found)
-        for item in self.used:
-            if item.via is not None and row.cells[item.index] and item.via in owners:
-                self._cell(row, item, owners[item.via], owners, found)
-        if not any(triple.predicate == LABEL and triple.subject == subject for triple in found.triples):
-            key = row.cells[self.mapping.key] if self.mapping.key is not None else ""
-            if key:
-                found.triples.append(Triple(subject, LABEL, Literal(key)))
-        found.triples = list(dict.fromkeys(found.triples))
-        return found
-
-    def _subject(self, row: Row) -> NamedNode | None:
-        """The row's entity: one already known by its key or a name, else minted from the first of them."""
-        names = [row.cells[self.mapping.key]] if self.mapping.key is not None else []
-        names += [row.cells[item.index] for item in self.used if item.role == "name"]
-        names = [name for name in names if name]
-        if not names:
-            return None
-        found = next((entity for name in names if (entity := self.index.find(self.mapping.type, name))), None)
-        iri = found[0] if found else self.index.entity(self.mapping.type, names[0])[0]
-        self.index.add(iri, self.mapping.type, names)
-        if any(row.cells[item.index] for item in self.used if item.role == "name"):
-            self.index.call(iri)
-        return iri
-
-    def _cell(
-        self, row: Row, item: ColumnMapping, subject: NamedNode, owners: dict[int, NamedNode], found: RowStatements
-    ) -> None:
-        text = row.cells[item.index]
-        if item.role in ("name", "alias"):
-            predicate = LABEL if item.role == "name" else ALT_LABEL
-            for part in _parts(text) if item.role == "alias" else [text]:
-                found.triples.append(Triple(subject, predicate, _tagged(part, item.language)))
-        if item.term is None:
-            return
-        for part in [text] if item.term.functional or item.role == "name" else _parts(text):
-            try:
-                if item.term.is_object:
-                    self._object(item, part, subject, owners, found)
-                else:
-                    found.triples.append(Triple(subject, item.term.iri, self.literal(part, item.index)))
-            except ValueError as error:
-                found.refused.append(Refusal(part, f"line {row.line}, column {item.column!r}: {error}"))
-
-    def _literal(self, text: str, index: int) -> Literal:
-        term = self.mapping.columns[index].term
-        if term is None:
-            raise ValueError("the column has no property")
-        return literal_of(text, term, language="zh" if has_han(text) else "en")
-
-    def _object(
-        self, item: ColumnMapping, text: str, subject: NamedNode, owners: dict[int, NamedNode], found: RowStatements
-    ) -> None:
-        term = item.term
-        if term is None:
-            return
-        if self.index.is_closed(term.ranges):
-            value = self.index.value(term.ranges, text)
-            if value is None:
-                raise ValueError(f"{text!r} is not one of the values of {self.ontology.label(term.iri)!r}")
-            found.triples.append(Triple(subject, term.iri, value))
-            return
-        class_ = self._class_of(text, item, term)
-        if class_ is None:
-            wanted = " or ".join(local_name(iri.value) for iri in term.ranges)
-            raise ValueError(f"{text!r}: not clear which of {wanted} it is")
-        iri, class_ = self.index.entity(class_, text, within=term.ranges)
-        owners[item.index] = iri
-        found.triples.append(Triple(subject, term.iri, iri))
-        found.triples.append(Triple(iri, TYPE, class_))
-        keys = list(self._key_of(iri, class_, text))
-        if not keys or not self.index.is_called(iri):
-            found.triples.append(Triple(iri, LABEL, self._label(text, class_)))
-        found.triples.extend(keys)
-
-    def _class_of(self, text: str, item: ColumnMapping, term: OntologyProperty) -> NamedNode | None:
-        """The class that the name itself tells ("White Lotus Pagoda"), else the one the column leads to."""
-        words = text.split()
-        named = self.lexicon.names.get(text)
-        if named is None and has_han(text):
-            endings = (self.lexicon.han_suffixes.get(text[-length:]) for length in range(min(4, len(text) - 1), 0, -1))
-            named = next(filter(None, endings), None)
-        elif named is None and len(words) > 1:
-            named = self.lexicon.class_words.get(singular(words[-1].casefold()))
-        if named is not None and self.ontology.is_a(named, term.ranges):
-            return named
-        return item.range
-
-    def _key_of(self, iri: NamedNode, class_: NamedNode, text: str) -> Iterator[Triple]:
-        """The key of the object, where the cell has the form of one: an aircraft by its registration."""
-        for above in self.ontology.superclasses(class_):
-            known = self.ontology.classes.get(above)
-            for key in known.key if known else ():
-                term = self.ontology.properties.get(key)
-                if term is not None and term.pattern and not term.is_object and re.fullmatch(term.pattern, text):
-                    yield Triple(iri, key, Literal(text))
-
-    def _label(self, text: str, class_: NamedNode) -> Literal:
-        known = self.ontology.classes.get(class_)
-        is_code = bool(known and known.key) and (text.isupper() or any(character.isdigit() for character in text))
-        return Literal(text) if is_code else _tagged(text, "")
-
-
-def _parts(text: str) -> list[str]:
-    return [part.strip() for part in re.split(r"[;；]", text) if part.strip()]
-
-
-def _tagged(text: str, language: str) -> Literal:
-    return Literal(text, language=language or ("zh" if has_han(text) else "en"))

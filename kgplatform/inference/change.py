@@ -28,10 +28,11 @@ from kgplatform.inference.view import (
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What ``graph/inferred`` is to gain and lose."""
+    """What ``graph/inferred`` is to gain and lose; ``stated`` are those of the lost that are stated now."""
 
     gained: tuple[Triple, ...]
     lost: tuple[Triple, ...]
+    stated: frozenset[Triple] = frozenset()
 
 
 class TooManyError(Exception):
@@ -62,22 +63,25 @@ class _Changing:
 
     def revision(self) -> Revision:
         """What to change."""
-        doubtful = self._doubtful()
-        view = View(self._dataset, self._admission)
+        before = View(self._dataset, self._admission)
+        view = before.sibling()
+        doubtful = self._doubtful(before)
         view.removed = set(doubtful)
         back = [t for t in doubtful if self._admission.as_conclusion(t) and self._follows(t, view)]
         for triple in back:
             view.add(triple)
         self._follow([*back, *sorted(self._stated, key=str)], view)
-        store = self._dataset.store
-        gained = [t for t in view.added if not store.has(t, self._inferred)]
-        lost = [t for t in doubtful if t not in view.added and store.has(t, self._inferred)]
-        lost += [t for t in self._stated if store.has(t, self._inferred)]
-        return Revision(tuple(gained), tuple(lost))
+        gained = [t for t in view.added if t not in doubtful or not self._was_inferred(t)]
+        lost = [t for t in doubtful if t not in view.added and self._was_inferred(t)]
+        stated = frozenset(t for t in self._stated if self._dataset.store.has(t, self._inferred))
+        return Revision(tuple(gained), (*lost, *sorted(stated, key=str)), stated)
 
-    def _doubtful(self) -> dict[Triple, None]:
+    def _was_inferred(self, triple: Triple) -> bool:
+        """Whether ``graph/inferred`` holds what is in doubt: of what is not gone, nothing else was doubted."""
+        return triple not in self._gone or self._dataset.store.has(triple, self._inferred)
+
+    def _doubtful(self, view: View) -> dict[Triple, None]:
         """What is gone, and every conclusion that something gone may have led to."""
-        view = View(self._dataset, self._admission)
         doubtful = dict(self._gone)
         for triple in self._gone:
             view.add(triple)

@@ -92,12 +92,6 @@ class RuleSet:
         lines = [str(rule) for rule in (*self.rules, *self.same)] + sorted(term.value for term in self.terms)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
-    def without(self, dropped: Iterable[Rule]) -> RuleSet:
-        """The rules but for those."""
-        out = frozenset(dropped)
-        kept = tuple(rule for rule in self.rules if rule not in out)
-        return RuleSet(kept, tuple(r for r in self.same if r not in out), self.redundant, self.terms, self.axioms)
-
 
 def rules_of(triples: Iterable[Triple], *, domain_range: bool = False, alignments: bool = False) -> RuleSet:
     """The rules that follow from an ontology's triples.

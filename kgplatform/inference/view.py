@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Quad, Triple
@@ -28,13 +28,14 @@ class Admission:
 
     def __init__(self, dataset: EvidenceDataset, terms: frozenset[NamedNode]) -> None:
         self._dataset = dataset
-        self._terms = terms
+        self.terms = terms
         self._base = dataset.base
+        self._rejects: tuple[int, bool] | None = None
 
     def as_premise(self, item: Triple | Quad) -> bool:
         """Whether the statement may be concluded from."""
         subject, object_ = item.subject, item.object
-        if not isinstance(subject, NamedNode) or subject in self._terms:
+        if not isinstance(subject, NamedNode) or subject in self.terms:
             return False
         if item.predicate == SAME_AS:
             return isinstance(object_, NamedNode) and subject != object_ and self._both_own(subject, object_)
@@ -45,19 +46,41 @@ class Admission:
 
     def as_conclusion(self, item: Triple) -> bool:
         """Whether the statement may be concluded: an admitted premise that nobody rejected."""
-        return self.as_premise(item) and not self._dataset.store.has(item, self._dataset.rejected)
+        return self.as_premise(item) and not (self._any_rejected() and self._is_rejected(item))
+
+    def _is_rejected(self, item: Triple) -> bool:
+        return self._dataset.store.has(item, self._dataset.rejected)
+
+    def _any_rejected(self) -> bool:
+        """Whether anything was; looked up once for each state of the store."""
+        version = self._dataset.store.version
+        if self._rejects is None or self._rejects[0] != version:
+            first = next(self._dataset.store.quads(graph=self._dataset.rejected), None)
+            self._rejects = (version, first is not None)
+        return self._rejects[1]
 
 
 class View:
-    """The default graph less ``removed`` plus ``added``, as far as it is admitted."""
+    """The default graph less ``removed`` plus ``added``, as far as it is admitted.
+
+    Nobody may write to the store meanwhile: short answers of it are kept, also for the view's `sibling`.
+    """
 
     def __init__(self, dataset: EvidenceDataset, admission: Admission) -> None:
+        self._dataset = dataset
         self._store = dataset.store
         self._admission = admission
+        self._short: dict[tuple[NamedNode | None, NamedNode, Term | None], tuple[Triple, ...]] = {}
         self.removed: set[Triple] = set()
         self.added: dict[Triple, None] = {}
         self._by_subject: dict[tuple[Term, NamedNode], list[Triple]] = {}
         self._by_object: dict[tuple[Term, NamedNode], list[Triple]] = {}
+
+    def sibling(self) -> View:
+        """Another view of the same store, with nothing added or removed."""
+        other = View(self._dataset, self._admission)
+        other._short = self._short
+        return other
 
     def add(self, triple: Triple) -> None:
         """Lets the statement hold."""
@@ -75,18 +98,34 @@ class View:
 
     def match(self, subject: NamedNode | None, predicate: NamedNode, object_: Term | None) -> Iterator[Triple]:
         """The statements that fit; at least one of subject and object must be given."""
+        if subject is not None and object_ is not None:
+            triple = Triple(subject, predicate, object_)
+            if self.holds(triple) and self._admission.as_premise(triple):
+                yield triple
+            return
         if subject is not None:
             overlay = self._by_subject.get((subject, predicate), ())
         else:
             assert object_ is not None
             overlay = self._by_object.get((object_, predicate), ())
-        for triple in tuple(overlay):
-            if object_ is None or triple.object == object_:
+        yield from tuple(overlay)
+        for triple in self._stored(subject, predicate, object_):
+            if triple not in self.removed and triple not in self.added:
                 yield triple
-        for quad in self._store.quads(subject, predicate, object_, DEFAULT_GRAPH):
-            triple = quad.triple
-            if triple not in self.removed and triple not in self.added and self._admission.as_premise(triple):
-                yield triple
+
+    def _stored(self, subject: NamedNode | None, predicate: NamedNode, object_: Term | None) -> Iterable[Triple]:
+        """What fits in the default graph, as far as it is admitted."""
+        pattern = (subject, predicate, object_)
+        short = self._short.get(pattern)
+        if short is not None:
+            return short
+        found = (item.triple for item in self._store.quads(*pattern, DEFAULT_GRAPH))
+        admitted = (triple for triple in found if self._admission.as_premise(triple))
+        first = tuple(islice(admitted, _FEW))
+        if len(first) == _FEW:
+            return chain(first, admitted)
+        self._short[pattern] = first
+        return first
 
 
 def relation_of(triple: Triple) -> Relation:

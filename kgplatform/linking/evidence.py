@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from pyoxigraph import NamedNode, Triple
 
 from kgplatform.documents.registry import Registry
+from kgplatform.documents.tabular.rereading import row_text
 from kgplatform.errors import NotFoundError
 from kgplatform.linking.projection import Projection
 from kgplatform.types import Chunk, Document, Evidence, Extraction, Mention
@@ -76,6 +80,18 @@ class EvidenceFinder:
             for row in self._registry.rows_about(node):
                 if row.document == iri:
                     return _evidence(graph, record.document, row.start, row.end, 1.0)
+        return self._in_large(about, graph, record.document)
+
+    def _in_large(self, about: Iterable[object], graph: NamedNode, document: Document) -> Evidence | None:
+        """The row of a large table, read again from its source; it has a quote, but no place in a kept text."""
+        entry = self._registry.table(document.iri)
+        if entry is None or not entry.is_large:
+            return None
+        for node in about:
+            number = self._registry.row_number(document.iri, node) if isinstance(node, NamedNode) else None
+            if number is not None:
+                quote = row_text(document.source, number)
+                return replace(_evidence(graph, document, 0, 0, 1.0), quote=quote) if quote else None
         return None
 
 

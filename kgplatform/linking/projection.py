@@ -34,31 +34,40 @@ class Projection:
         self._base = base
         self._linking = linking
 
-    def entity(self, mention: Mention) -> NamedNode:
-        """The entity that a mention stands for: the one its name is linked to, else one of its own."""
-        link = self._linking.names.get((mention.type, normalise(mention.name)))
+    def entity(self, mention: Mention, chunk: NamedNode | None = None) -> NamedNode:
+        """The entity that a mention stands for: the one its name is linked to, else one of its own.
+
+        ``chunk`` is where it stands: a name may mean something else in one document than in the others.
+        """
+        key = (mention.type, normalise(mention.name))
+        if chunk is not None and self._linking.scoped:
+            here = self._linking.scoped.get((chunk.value.partition("/chunk/")[0], key))
+            if here is not None:
+                return here
+        link = self._linking.names.get(key)
         return link.entity if link else entity_iri(self._base, mention.type, mention.name)
 
-    def triple(self, claim: Claim) -> Triple | None:
-        """The statement of a claim; None where it says that an entity is related to itself."""
-        subject = self.entity(claim.subject)
-        object_ = self.entity(claim.object) if isinstance(claim.object, Mention) else as_stored(claim.object)
-        return None if subject == object_ else Triple(subject, claim.predicate, object_)
+    def triple(self, claim: Claim, chunk: NamedNode | None = None) -> Triple | None:
+        """The statement of a claim; None where it relates an entity to itself, or contradicts what is known."""
+        subject = self.entity(claim.subject, chunk)
+        object_ = self.entity(claim.object, chunk) if isinstance(claim.object, Mention) else as_stored(claim.object)
+        stated = Triple(subject, claim.predicate, object_)
+        return None if subject == object_ or stated in self._linking.refused else stated
 
     def triples(self, extraction: Extraction) -> list[Triple]:
         """All statements of a chunk, each once, in a stable order."""
         found: dict[Triple, None] = {}
         for mention in (*extraction.mentions, *_claimed(extraction.claims)):
-            for triple in self._described(mention):
+            for triple in self._described(mention, extraction.chunk):
                 found[triple] = None
         for claim in extraction.claims:
-            stated = self.triple(claim)
+            stated = self.triple(claim, extraction.chunk)
             if stated is not None:
                 found[stated] = None
         return list(found)
 
-    def _described(self, mention: Mention) -> Iterator[Triple]:
-        iri = self.entity(mention)
+    def _described(self, mention: Mention, chunk: NamedNode) -> Iterator[Triple]:
+        iri = self.entity(mention, chunk)
         known = self._linking.entities.get(iri)
         if known is None and (mention.type, normalise(mention.name)) in self._linking.names:
             return  # a named value of the ontology, which describes itself
@@ -136,7 +145,7 @@ def _chunk_triples(
         node = NamedNode(f"{document.iri.value}/mention/{mention.start}-{mention.end}")
         yield Triple(chunk.iri, NamedNode(f"{CORE}mentions"), node)
         yield Triple(node, TYPE, NamedNode(f"{CORE}Mention"))
-        yield Triple(node, NamedNode(f"{CORE}refersTo"), projection.entity(mention))
+        yield Triple(node, NamedNode(f"{CORE}refersTo"), projection.entity(mention, chunk.iri))
         yield Triple(node, NamedNode(f"{CORE}quote"), Literal(mention.text))
         yield from _integers(node, start=mention.start, end=mention.end)
 

@@ -22,7 +22,6 @@ _STRING = r'"(?:\\.|[^"\\])*"'
 _OPENING = re.compile(r'\{(?=\s*["}])|\[(?=\s*[\[{"\]])')
 _BRACKET = re.compile(_STRING + r"|[{}\[\]]", re.DOTALL)
 _TRAILING_COMMA = re.compile(r"(" + _STRING + r")|,(?=\s*[}\]])", re.DOTALL)
-_DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -68,6 +67,31 @@ def json_of(text: str, *, model: str = "") -> dict[str, object]:
                 return value
     message = f"{_named(model)} did not reply with a JSON object but with {_excerpt(visible)!r}"
     raise ModelReplyError(message, model=model, reply=text)
+
+
+def joined(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    """The members of an object, of which models sometimes write one twice: then both count, as one list.
+
+    RFC 8259, §4, leaves open what a repeated name means; the last one alone would silently lose the first.
+
+    >>> joined([("a", [1]), ("b", 2), ("a", [3])])
+    {'a': [1, 3], 'b': 2}
+    """
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        before = found.get(key)
+        if before is None or value is None or before == value:
+            found[key] = before if value is None else value
+        else:
+            found[key] = [*_as_list(before), *_as_list(value)]
+    return found
+
+
+def _as_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None, object_pairs_hook=joined)
 
 
 def mismatch(value: object, schema: Mapping[str, object], place: str = "the reply") -> str | None:

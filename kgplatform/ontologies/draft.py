@@ -18,7 +18,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple
 from kgplatform.ontologies.profile import Profile
 from kgplatform.text import has_han
 from kgplatform.types import Term
-from kgplatform.vocab import COMMENT, LABEL, OWL, PREFIXES, RDF, RDFS, SKOS, SUBCLASS_OF, TYPE, words_of_iri
+from kgplatform.vocab import ALT_LABEL, COMMENT, LABEL, OWL, PREFIXES, RDF, RDFS, SKOS, SUBCLASS_OF, TYPE, words_of_iri
 
 _FEW = 20
 _UNION, _FIRST, _REST = NamedNode(f"{OWL}unionOf"), NamedNode(f"{RDF}first"), NamedNode(f"{RDF}rest")
@@ -52,7 +52,11 @@ class DraftedProperty:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An ontology to propose; ``remarks`` say what could not be made of the data."""
+    """An ontology to propose; ``remarks`` say what could not be made of the data.
+
+    ``labels``, ``other_words`` and ``comments`` are words by term, where there are better ones than the draft's own.
+    ``is_from_data``: the IRIs of the terms are those that data uses, so that they cannot be others.
+    """
 
     iri: NamedNode
     source: str
@@ -60,6 +64,9 @@ class Draft:
     properties: tuple[DraftedProperty, ...]
     labels: dict[NamedNode, tuple[Literal, ...]] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    other_words: dict[NamedNode, tuple[Literal, ...]] = field(default_factory=dict)
+    comments: dict[NamedNode, tuple[Literal, ...]] = field(default_factory=dict)
+    is_from_data: bool = False
 
 
 def as_turtle(draft: Draft) -> bytes:
@@ -139,6 +146,10 @@ def _words(draft: Draft, iri: NamedNode, label: str) -> Iterable[Triple]:
     """The labels that the data gives the term, else one from its name."""
     for literal in draft.labels.get(iri) or (tagged(label),):
         yield Triple(iri, LABEL, literal)
+    for literal in draft.other_words.get(iri, ()):
+        yield Triple(iri, ALT_LABEL, literal)
+    for literal in draft.comments.get(iri, ()):
+        yield Triple(iri, COMMENT, literal)
 
 
 def tagged(text: str) -> Literal:

@@ -97,7 +97,7 @@ def from_rdf(triples: Iterable[Triple], *, source: str, iri: NamedNode) -> Draft
         remarks.append("nothing has an rdf:type: one class for all was drafted")
     terms = [*(class_.iri for class_ in classes), *(term.iri for term in properties)]
     labels = {term: tuple(dict.fromkeys(data.names[term])) for term in terms if term in data.names}
-    return Draft(iri, source, tuple(classes), tuple(properties), labels, tuple(remarks))
+    return Draft(iri, source, tuple(classes), tuple(properties), labels, tuple(remarks), is_from_data=True)
 
 
 def _class(

@@ -1,4 +1,4 @@
-"""The process in which HermiT runs: ``python -m kgplatform.ontologies.hermit FILE.nt`` writes one line of JSON."""
+"""The process in which HermiT runs: ``python -m kgplatform.ontologies.hermit FILE.nt MB`` writes one line of JSON."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import owlready2
 from kgplatform.vocab import OWL
 
 
-def main(file: Path) -> None:
+def main(file: Path, memory_mb: int) -> None:
     """Writes whether the ontology is consistent, and the classes that can have no member."""
+    owlready2.reasoning.JAVA_MEMORY = memory_mb
     world = owlready2.World()
     world.get_ontology(file.as_uri()).load()
     consistent, found = True, set()
@@ -25,4 +26,4 @@ def main(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

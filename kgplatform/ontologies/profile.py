@@ -1,15 +1,14 @@
-"""What values look like: of which datatype all are, whether they tell things apart, whether they come from a list."""
+"""What literals look like: of which datatype all are, whether they tell things apart, and some examples."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyoxigraph import Literal, NamedNode
 
-from kgplatform.checking.literals import is_well_formed
+from kgplatform.documents.tabular.profile import ColumnProfile, ValueType, samples_of, type_of
 from kgplatform.vocab import (
     RDF,
     XSD_BOOLEAN,
@@ -22,12 +21,17 @@ from kgplatform.vocab import (
 )
 
 _LANG_STRING = NamedNode(f"{RDF}langString")
-_NUMBER = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:,\d{3})+)", re.ASCII)
-_FRACTION = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:,\d{3})+)\.\d+(?:[eE][+-]?\d+)?", re.ASCII)
-_YEAR_WORDS = re.compile(r"year|opened|founded|built|年", re.IGNORECASE)
-_CODE_WORDS = re.compile(r"code|\bid\b|\buid\b|phone|zip|postal|number\b|编号|代码|电话|邮编|号$", re.IGNORECASE)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?", re.ASCII)
+_EXAMPLES = 2
+_DATATYPES = {
+    ValueType.INTEGER: XSD_INTEGER,
+    ValueType.DECIMAL: XSD_DECIMAL,
+    ValueType.BOOLEAN: XSD_BOOLEAN,
+    ValueType.DATE: XSD_DATE,
+    ValueType.DATE_TIME: XSD_DATETIME,
+    ValueType.G_YEAR: XSD_GYEAR,
+    ValueType.CODE: XSD_STRING,
+    ValueType.TEXT: XSD_STRING,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,37 +49,9 @@ class Profile:
         return self.count > 1 and self.count == self.distinct
 
 
-def of_texts(texts: Sequence[str], name: str) -> Profile:
-    """The profile of cells under a column name; blank ones do not count."""
-    cells = [text.strip() for text in texts if text.strip()]
-    return _profile(_datatype(cells, name), cells)
-
-
-def _datatype(cells: Sequence[str], name: str) -> NamedNode:
-    """The narrowest datatype that all cells are written in; codes stay text, for leading zeros tell."""
-    if not cells:
-        return XSD_STRING
-    if all(_NUMBER.fullmatch(cell) for cell in cells):
-        padded = any(len(cell) > 1 and cell[0] == "0" for cell in cells)
-        if padded or _CODE_WORDS.search(name):
-            return XSD_STRING
-        is_year = _YEAR_WORDS.search(name) and all(re.fullmatch(r"1[0-9]{3}|20\d{2}", cell) for cell in cells)
-        return XSD_GYEAR if is_year else XSD_INTEGER
-    if all(_NUMBER.fullmatch(cell) or _FRACTION.fullmatch(cell) for cell in cells):
-        return XSD_DECIMAL
-    if all(cell.casefold() in ("true", "false", "yes", "no", "是", "否") for cell in cells):
-        return XSD_BOOLEAN
-    for datatype, form in ((XSD_DATE, _DATE), (XSD_DATETIME, _MOMENT)):
-        if all(form.fullmatch(cell) and _is_written(cell, datatype) for cell in cells):
-            return datatype
-    return XSD_STRING
-
-
-def _is_written(cell: str, datatype: NamedNode) -> bool:
-    text = cell.replace(" ", "T")
-    if datatype == XSD_DATETIME and re.search(r"T\d{2}:\d{2}(?!:)", text):
-        text = re.sub(r"T(\d{2}:\d{2})(?!:)", r"T\1:00", text, count=1)
-    return is_well_formed(Literal(text, datatype=datatype))
+def of_column(column: ColumnProfile) -> Profile:
+    """The profile of a column's values as those of a property."""
+    return Profile(_DATATYPES[column.type], column.values, column.distinct, column.samples[:_EXAMPLES])
 
 
 def of_literals(literals: Sequence[Literal], name: str) -> Profile:
@@ -85,13 +61,12 @@ def of_literals(literals: Sequence[Literal], name: str) -> Profile:
         return _profile(_LANG_STRING, texts)
     said = Counter(item.datatype for item in literals)
     if len(said) == 1 and XSD_STRING in said:
-        return of_texts(texts, name)
+        cells = [text.strip() for text in texts if text.strip()]
+        return _profile(_DATATYPES[type_of(cells, name)], cells)
     if {XSD_INTEGER, XSD_DECIMAL} == said.keys():
         return _profile(XSD_DECIMAL, texts)
     return _profile(said.most_common(1)[0][0] if len(said) == 1 else XSD_STRING, texts)
 
 
 def _profile(datatype: NamedNode, texts: Sequence[str]) -> Profile:
-    distinct = list(dict.fromkeys(texts))
-    examples = tuple(text for text in distinct if len(text) <= 80)[:2]
-    return Profile(datatype, len(texts), len(distinct), examples)
+    return Profile(datatype, len(texts), len(set(texts)), samples_of(texts)[:_EXAMPLES])

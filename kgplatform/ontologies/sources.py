@@ -7,6 +7,7 @@ from pathlib import Path
 from pyoxigraph import NamedNode, RdfFormat
 
 from kgplatform.dataset import EvidenceDataset
+from kgplatform.documents.tabular.opening import TABLE_SUFFIXES, is_table, open_table
 from kgplatform.errors import OntologyError, StoreError
 from kgplatform.ontologies.draft import Draft, term_name
 from kgplatform.ontologies.from_rdf import from_rdf
@@ -14,7 +15,6 @@ from kgplatform.ontologies.from_table import from_table
 from kgplatform.store import DEFAULT_GRAPH, parse
 from kgplatform.vocab import slug
 
-_TABLES = (".csv", ".tsv")
 _RDF = {
     ".ttl": RdfFormat.TURTLE,
     ".nt": RdfFormat.N_TRIPLES,
@@ -28,19 +28,23 @@ _RDF = {
 DEFAULT_PLACE = "https://example.org/ontology/"
 
 
-def draft_file(path: Path, *, iri: str | None = None) -> Draft:
-    """The draft for a table or a file of RDF, by its suffix; ``iri`` names the ontology.
+def draft_file(location: Path | str, *, iri: str | None = None) -> Draft:
+    """The draft for a table (see `open_table` for what is one) or a file of RDF; ``iri`` names the ontology.
 
     Raises:
         OntologyError: the file is missing, of another kind, does not parse, or describes nothing.
         ReadError: it is no table.
     """
-    name = checked_name(iri or f"{DEFAULT_PLACE}{slug(term_name(path.stem, is_class=False) or 'draft')}")
+    if is_table(location):
+        given = checked_name(iri) if iri else None
+        table = open_table(location)
+        name = given or _named(table.name)
+        return from_table(table, iri=name, source=str(location).rpartition("/")[2])
+    path = Path(location)
+    name = checked_name(iri) if iri else _named(path.stem)
     suffix = path.suffix.lower()
-    if suffix in _TABLES:
-        return from_table(path, iri=name)
     if suffix not in _RDF:
-        known = ", ".join((*_TABLES, *_RDF))
+        known = ", ".join((*TABLE_SUFFIXES, *_RDF))
         raise OntologyError(f"has the suffix {path.suffix or '(none)'}; drafted from are {known}", source=str(path))
     try:
         data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
@@ -61,6 +65,10 @@ def draft_data(dataset: EvidenceDataset, *, iri: str | None = None) -> Draft:
     apart = frozenset(item.triple for item in dataset.store.quads(graph=dataset.ontology))
     triples = (item.triple for item in dataset.store.quads(graph=DEFAULT_GRAPH) if item.triple not in apart)
     return from_rdf(triples, source="the workspace", iri=checked_name(iri or f"{dataset.base}ontology"))
+
+
+def _named(stem: str) -> NamedNode:
+    return checked_name(f"{DEFAULT_PLACE}{slug(term_name(stem, is_class=False) or 'draft')}")
 
 
 def checked_name(iri: str) -> NamedNode:

@@ -30,8 +30,13 @@ _KINDS = {
     f"{OWL}AnnotationProperty": "annotation property",
     f"{RDFS}Datatype": "datatype",
 }
-_NAMES_CLASS = (SUBCLASS_OF.value, f"{OWL}disjointWith", f"{OWL}equivalentClass", f"{RDFS}domain")
-_NAMES_PROPERTY = (f"{RDFS}subPropertyOf", f"{OWL}inverseOf", f"{OWL}onProperty", f"{OWL}equivalentProperty")
+_NAMES_CLASS = (SUBCLASS_OF.value, f"{RDFS}domain",
+                *(f"{OWL}{name}" for name in ("disjointWith", "equivalentClass", "someValuesFrom", "allValuesFrom",
+                                              "onClass", "complementOf")))  # fmt: skip
+_NAMES_PROPERTY = (f"{RDFS}subPropertyOf", f"{OWL}inverseOf", f"{OWL}onProperty", f"{OWL}equivalentProperty",
+                   f"{OWL}propertyDisjointWith")  # fmt: skip
+_LISTS = {**dict.fromkeys((f"{OWL}unionOf", f"{OWL}intersectionOf", f"{OWL}disjointUnionOf"), "class"),
+          **dict.fromkeys((f"{OWL}hasKey", f"{OWL}propertyChainAxiom"), "property")}  # fmt: skip
 _OUTSIDE = (OWL, RDF, RDFS, XSD, SKOS, "urn:kgplatform:node:")
 
 
@@ -44,9 +49,11 @@ def structural(
         *check.words(),
         *check.ends(),
         *check.clashes(),
+        *check.namesakes(),
         *check.puns(),
         *check.undeclared(),
         *check.cycles(),
+        *check.contradictions(),
         *check.patterns(),
         *(check.unused(used) if used is not None else ()),
     ]
@@ -184,25 +191,52 @@ class _Structure:
 
     def undeclared(self) -> Iterator[OntologyIssue]:
         """Terms that axioms name and nothing declares; in the ontology's own namespace they are slips."""
-        for triple in self._triples:
-            named = triple.object
-            if not isinstance(named, NamedNode) or named.value.startswith(_OUTSIDE):
+        for subject, named, kind in (*self._named(), *self._listed()):
+            if named.value.startswith(_OUTSIDE) or named in self._datatypes or self._vocabulary.knows(named, kind):
                 continue
-            kind = "class" if triple.predicate.value in _NAMES_CLASS else "property"
-            if triple.predicate.value not in (*_NAMES_CLASS, *_NAMES_PROPERTY):
-                continue
-            if not self._vocabulary.knows(named, kind):
-                near = self._vocabulary.nearest(named, kind)
-                grade = Grade.ERROR if self._vocabulary.is_own(named) else Grade.WARNING
-                text = f"is used as a {kind} (by {_name(triple.subject)}) and not declared{near}"
-                yield _issue("undeclared", grade, named, text)
+            near = self._vocabulary.nearest(named, kind)
+            grade = Grade.ERROR if self._vocabulary.is_own(named) else Grade.WARNING
+            text = f"is used as a {kind} (by {_name(subject)}) and not declared{near}"
+            yield _issue("undeclared", grade, named, text)
         yield from self._undeclared_ranges()
+
+    def _named(self) -> Iterator[tuple[object, NamedNode, str]]:
+        """The terms that axioms name, each with the subject of the axiom and the kind that it is used as."""
+        for triple in self._triples:
+            named, name = triple.object, triple.predicate.value
+            if isinstance(named, NamedNode):
+                if name in _NAMES_CLASS:
+                    yield triple.subject, named, "class"
+                elif name in _NAMES_PROPERTY:
+                    yield triple.subject, named, "property"
+
+    def _listed(self) -> Iterator[tuple[object, NamedNode, str]]:
+        """The terms in the lists of unions, intersections, keys and chains."""
+        firsts = {t.subject: t.object for t in self._triples if t.predicate.value == f"{RDF}first"}
+        rests = {t.subject: t.object for t in self._triples if t.predicate.value == f"{RDF}rest"}
+        for triple in self._triples:
+            kind = _LISTS.get(triple.predicate.value)
+            node: object = triple.object
+            seen: set[object] = set()
+            while kind and node in firsts and node not in seen:
+                seen.add(node)
+                item = firsts[node]  # type: ignore[index]
+                if isinstance(item, NamedNode):
+                    yield triple.subject, item, kind
+                node = rests.get(node)  # type: ignore[call-overload]
+
+    @cached_property
+    def _datatypes(self) -> frozenset[object]:
+        return frozenset(
+            t.subject for t in self._triples if t.predicate == TYPE and t.object == NamedNode(f"{RDFS}Datatype")
+        )
 
     def _undeclared_ranges(self) -> Iterator[OntologyIssue]:
         for term in self._ontology.properties.values():
             for range_ in term.ranges:
                 if (
                     term.is_object
+                    and range_ not in self._datatypes
                     and not range_.value.startswith(_OUTSIDE)
                     and not self._vocabulary.knows(range_, "class")
                 ):
@@ -225,7 +259,31 @@ class _Structure:
             if ring:
                 seen |= ring
                 chain = ", ".join(sorted(other.value for other in ring)[:4])
-                yield _issue("cycle", Grade.ERROR, iri, f"is below itself, through {chain}")
+                text = f"is below itself, through {chain}: they are one class under several names"
+                yield _issue("cycle", Grade.ERROR, iri, text)
+
+    def contradictions(self) -> Iterator[OntologyIssue]:
+        """Classes below two that are disjoint: what a reasoner finds too, where there is one."""
+        pairs = self._ontology.disjoint_pairs
+        for iri in sorted(self._ontology.classes, key=lambda item: item.value):
+            above = self._ontology.superclasses(iri)
+            met = sorted(sorted(item.value for item in pair) for pair in pairs if len(pair) == 2 and pair <= above)
+            if met:
+                text = f"can have no member: it is below {' and '.join(met[0])}, which share none"
+                yield _issue("unsatisfiable", Grade.ERROR, iri, text)
+
+    def namesakes(self) -> Iterator[OntologyIssue]:
+        """Labels that a class and a property share: a question or a column may mean either."""
+        classes: dict[tuple[str, str], NamedNode] = {}
+        for class_ in self._ontology.domain_classes:
+            for word in class_.words:
+                classes.setdefault((normalise(word.text), word.language), class_.iri)
+        for term in self._ontology.domain_properties:
+            for word in term.words[:1]:
+                same = classes.get((normalise(word.text), word.language))
+                if same is not None and word.text and same not in term.ranges:
+                    text = f"is called {word.text!r} as the class {same.value} is"
+                    yield _issue("word-clash", Grade.INFO, term.iri, text)
 
     def patterns(self) -> Iterator[OntologyIssue]:
         """Patterns that are no regular expressions."""

@@ -15,7 +15,7 @@ from kgplatform.protocols import ChatModel, Message
 from kgplatform.questions.drafting import query_by_model
 from kgplatform.questions.knowing import Knowledge, knowledge
 from kgplatform.questions.mentions import Reading
-from kgplatform.questions.support import FindEvidence, supporting
+from kgplatform.questions.support import Explain, FindEvidence, supporting
 from kgplatform.questions.synthesis import phrases, said, unsupported, values_of
 from kgplatform.questions.translate_builtin import Translation, is_empty, is_zero
 from kgplatform.questions.translate_model import Solved, shipped_examples, similar
@@ -56,13 +56,18 @@ class QuestionSettings:
 
 @dataclass(frozen=True, slots=True)
 class QuestionParts:
-    """What `ask` works with; ``find`` gives the passage of a statement in a graph, ``retrieve`` passages for a text."""
+    """What `ask` works with.
+
+    ``find`` gives the passage of a statement in a graph, ``why`` what a conclusion rests on, ``retrieve`` passages
+    for a text.
+    """
 
     dataset: EvidenceDataset
     ontology: Ontology
     knowledge: Knowledge
     run: Callable[[str], Solutions]
     find: FindEvidence
+    why: Explain | None = None
     model: ChatModel | None = None
     retrieve: Callable[[str, int], list[Evidence]] | None = None
     examples: Sequence[Solved] | None = None
@@ -253,6 +258,7 @@ class _Asking:
             self._parts.dataset,
             run=self._parts.run,
             find=self._parts.find,
+            why=self._parts.why,
             answers=answers,
             prefixes=self._parts.dataset.store.prefixes,
         )

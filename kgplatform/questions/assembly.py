@@ -8,12 +8,23 @@ from dataclasses import dataclass, replace
 
 from pyoxigraph import Literal, NamedNode
 
+from kgplatform.questions.directions import Directions, heading
 from kgplatform.questions.graphs import Link, Node
+from kgplatform.questions.inside import inside_out, righted
 from kgplatform.questions.joining import Mention, Option
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.paths import PathFinder, Step
 from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.wordorder import (
+    adjacent,
+    another,
+    as_noun,
+    direction_cost,
+    inside,
+    order_cost,
+    word_at,
+)
 from kgplatform.vocab import LABEL
 
 MOST_MENTIONS = 12
@@ -24,6 +35,21 @@ _UNSAID = 1.0
 _PLACING = 0.45
 _APART = 0.14
 _AGAINST_THE_VERB = 1.6
+PART = 0.65
+"""A mention with no better option than this is one word out of a longer name."""
+_PASSED_PART = 0.2
+_AGAIN = 0.12
+_AGAIN_OR_VERB = 0.6
+_INSIDE = 0.7
+_BESIDE = 0.8
+_KIND = 0.05
+_FELLOW = -0.6
+_BELONGING = 0.3
+_TWICE = 0.9
+_THROUGH = 0.2
+_APPOSED = 0.1
+_FRAME = 3
+"""Chinese verbs may stand on both sides of what they rule, so many mentions apart: 归哪个市管辖."""
 _PASSIVE = re.compile(r"\b(?:by|of|from|in|at)$", re.IGNORECASE)
 
 
@@ -56,23 +82,32 @@ class Assembler:
         self._names = names
         self._finder = finder
         self._schema: SchemaView = names.schema
+        self._directions = Directions(names.schema)
 
     def drafts(self, reading: Reading) -> list[Draft]:
         """The best ways to join all mentions."""
         beam = [Draft()]
-        for place, mention in enumerate(reading.mentions[:MOST_MENTIONS]):
+        columns = () if reading.columns.extra else reading.columns.shown
+        headings = [heading(reading, place) for place in range(len(reading.mentions))]
+        for place in _in_order(reading, columns):
+            mention = reading.mentions[place]
             grown: dict[tuple[object, ...], Draft] = {}
             for draft in beam:
                 for option in mention.options:
-                    for new in self._attached(draft, option, place, mention, reading):
+                    for attached in self._attached(draft, option, place, mention, reading):
+                        new = _apart_from(draft, attached, columns) if place in columns else attached
+                        new = self._headed(draft, new, headings, place)
                         key = (new.nodes, new.links)
                         if key not in grown or grown[key].score < new.score:
                             grown[key] = new
-                cost = draft.cost + 0.9 * _weight(mention, reading)
+                cost = draft.cost + _passed_over(mention) * _weight(mention, reading)
                 skipped = replace(draft, cost=cost, skipped=draft.skipped | {place})
                 grown.setdefault((skipped.nodes, skipped.links), skipped)
             beam = sorted(grown.values(), key=lambda d: -d.score)[:_BEAM]
-        return beam
+        inward = self._finder.inward
+        beam = [replace(d, links=righted(d.nodes, d.links, reading, inward)) for d in beam]
+        held = (replace(d, cost=d.cost + inside_out(d.nodes, d.links, reading, inward)) for d in beam)
+        return sorted(held, key=lambda d: -d.score)
 
     def _attached(
         self, draft: Draft, option: Option, place: int, mention: Mention, reading: Reading
@@ -80,7 +115,7 @@ class Assembler:
         gain = _weight(mention, reading) * option.score + 0.15 * option.score
         base = replace(draft, gain=draft.gain + gain)
         if option.kind == "class":
-            yield from self._class(base, option, place, reading)
+            yield from self._class(base, option, place, mention, reading)
         elif option.kind == "entity":
             yield from self._entity(base, option, place, reading)
         elif option.kind == "value":
@@ -88,9 +123,19 @@ class Assembler:
         else:
             yield from self._property(base, option, place, mention, reading)
 
+    def _headed(self, before: Draft, after: Draft, headings: list[str], place: int) -> Draft:
+        """The draft that a mention was added to, dearer where "from" or "to" says that the way there is another one."""
+        new = after.links[len(before.links) :]
+        held = {end for link in new for end in (link.subject, link.object) if end < len(before.nodes)}
+        there = (link for link in before.links if link.object in held)  # how what it hangs on was come to
+        cost = sum(self._directions.cost(link.predicate, headings[place]) for link in (*new, *there))
+        for link in new:
+            cost += self._directions.cost(link.predicate, _heading_of(before, link.object, headings))
+        return replace(after, cost=after.cost + cost) if cost else after
+
     # classes and things
 
-    def _class(self, draft: Draft, option: Option, place: int, reading: Reading) -> Iterator[Draft]:
+    def _class(self, draft: Draft, option: Option, place: int, mention: Mention, reading: Reading) -> Iterator[Draft]:
         iri = option.names[0].term
         assert isinstance(iri, NamedNode)
         types = frozenset((iri,))
@@ -100,9 +145,14 @@ class Assembler:
             near = self._gap(node.place, place)
             if node.open:
                 yield _with_node(draft, index, replace(node, types=types, named=iri, open=False, place=place), near)
-            elif node.terms and near == 0.0 and _adjacent(reading, node.place, place):
+            elif node.named is None and not node.terms and place > node.place and len(draft.links) > 1:
+                yield _with_node(draft, index, replace(node, types=types, named=iri, place=place), near + _AGAIN)
+            elif node.named == iri and not another(reading, mention.first):
+                verb = any(o.kind == "property" and o.score >= option.score for o in mention.options)
+                yield replace(draft, cost=draft.cost + (_AGAIN_OR_VERB if verb else _AGAIN))
+            elif node.terms and near == 0.0 and adjacent(reading, node.place, place):
                 yield replace(draft, cost=draft.cost + 0.05)
-            elif node.named is not None and node.named != iri and _adjacent(reading, node.place, place):
+            elif node.named is not None and node.named != iri and adjacent(reading, node.place, place):
                 narrower = iri if iri in self._schema.subclasses(node.named) else node.named
                 yield _with_node(draft, index, replace(node, types=frozenset((narrower,)), named=narrower), 0.1)
         yield from self._joined(draft, Node(place, types, named=iri))
@@ -110,21 +160,43 @@ class Assembler:
     def _entity(self, draft: Draft, option: Option, place: int, reading: Reading) -> Iterator[Draft]:
         terms = tuple(name.term for name in option.names)
         types = frozenset(t for term in terms[:1] for t in self._names.types(term))
+        if reading.cues.fellow:
+            yield from self._fellow(draft, Node(place, types, terms=terms))
+            draft = replace(draft, cost=draft.cost - _FELLOW)
         for index, node in enumerate(draft.nodes):
             if node.literal or node.terms or not self._finder.compatible(node.types, types):
                 continue
             near = self._gap(node.place, place)
             if node.open:
+                near += _INSIDE if place > node.place and inside(reading, place) else 0.0
                 apart = tuple(tuple(name.term for name in names) for names in option.apart)
                 bound = replace(node, types=types or node.types, terms=terms, open=False, place=place)
                 bound = replace(bound, joint=option.joint, apart=apart)
                 yield _with_node(draft, index, bound, near)
-            elif node.named is not None and near == 0.0 and _adjacent(reading, node.place, place):
+            elif node.named is not None and near == 0.0 and adjacent(reading, node.place, place):
                 bound = replace(node, types=types, terms=terms, named=None, place=place)
                 yield _with_node(draft, index, bound, 0.05)
         yield from self._called(draft, terms, types, place)
+        if as_noun(reading, place):
+            yield from self._of_kind(draft, terms, types, place)
         apart = tuple(tuple(name.term for name in names) for names in option.apart)
         yield from self._joined(draft, Node(place, types, terms=terms, joint=option.joint, apart=apart))
+
+    def _of_kind(
+        self, draft: Draft, terms: tuple[NamedNode | Literal, ...], types: frozenset[NamedNode], place: int
+    ) -> Iterator[Draft]:
+        """“The cheapest encoder”, where Encoder is a category: a thing of that kind is meant, not the category."""
+        for predicate in self._finder.kinds(types):
+            domains = frozenset(self._schema.domains(predicate))
+            kind = Node(place, types, terms=terms)
+            for index, node in enumerate(draft.nodes):
+                if not node.literal and not node.terms and self._finder.compatible(node.types, domains):
+                    link = Link(index, predicate, len(draft.nodes), place=place)
+                    cost = draft.cost + _KIND + self._gap(node.place, place)
+                    yield replace(draft, nodes=(*draft.nodes, kind), links=(*draft.links, link), cost=cost)
+            for new in self._joined(draft, Node(place, domains)):
+                link = Link(len(new.nodes) - 1, predicate, len(new.nodes), place=place)
+                yield replace(new, nodes=(*new.nodes, kind), links=(*new.links, link), cost=new.cost + _KIND)
 
     def _called(
         self, draft: Draft, terms: tuple[NamedNode | Literal, ...], types: frozenset[NamedNode], place: int
@@ -141,6 +213,15 @@ class Assembler:
                 links = (*draft.links[:number], replace(link, predicate=LABEL), *draft.links[number + 1 :])
                 bound = _with_node(replace(draft, nodes=nodes), link.object, replace(leaf, terms=labels), 0.3)
                 yield replace(bound, links=links)
+
+    def _fellow(self, draft: Draft, node: Node) -> Iterator[Draft]:
+        """“Co-authors of X”: whoever has to something what X has to it; rather to a work than to where both belong."""
+        for index, other in enumerate(draft.nodes):
+            if other.literal or other.terms or not self._finder.compatible(other.types, node.types):
+                continue
+            for step in self._finder.steps(other.types):
+                path = (step, Step(step.predicate, not step.back, other.types, step.share))
+                yield self._along(draft, index, path, node, _FELLOW + (0.0 if step.back else _BELONGING))
 
     def _joined(self, draft: Draft, node: Node) -> Iterator[Draft]:
         """The node on its own if it is the first, else at the end of a path from each node there is."""
@@ -193,29 +274,45 @@ class Assembler:
         predicate = option.names[0].predicate
         assert predicate is not None
         terms = tuple(name.term for name in option.names)
+        for node in draft.nodes:
+            if len(node.terms) == 1 and self._names.known_by(node.terms[0], predicate) & set(terms):
+                yield replace(draft, cost=draft.cost + _AGAIN)
         apart = tuple(tuple(name.term for name in names) for names in option.apart)
         leaf = Node(place, frozenset(), terms=terms, literal=True, joint=option.joint, apart=apart)
         yield from self._literal(draft, predicate, leaf, place, cost=0.1)
 
     def _literal(self, draft: Draft, predicate: NamedNode, leaf: Node, place: int, cost: float) -> Iterator[Draft]:
         """The leaf at a node that has the property, or at a new one; an unsaid leaf of the same property is taken."""
-        domains = frozenset(self._schema.domains(predicate))
-        if leaf.terms:
-            for link in draft.links:
-                node = draft.nodes[link.object]
-                if link.predicate == predicate and node.literal and not node.terms:
-                    yield _with_node(draft, link.object, replace(leaf, place=place), self._gap(node.place, place))
+        domains = self._names.holders(predicate, leaf.terms)
+        for link in draft.links:
+            node = draft.nodes[link.object]
+            unsaid = link.predicate == predicate and node.literal and not node.terms
+            if unsaid and (leaf.terms or place - node.place == 1):
+                yield _with_node(draft, link.object, replace(leaf, place=place), self._gap(node.place, place))
         for index, node in enumerate(draft.nodes):
             if node.literal or (node.terms and leaf.terms):
                 continue
             if self._finder.compatible(node.types, domains) and (node.types or not draft.links):
-                yield self._leaf(draft, index, predicate, leaf, cost + self._gap(node.place, place))
+                beside = _APPOSED if leaf.terms and node.named and abs(node.place - place) == 1 else 0.0
+                twice = _TWICE if leaf.terms and self._has_one(draft, index, predicate) else 0.0
+                yield self._leaf(draft, index, predicate, leaf, cost + twice - beside + self._gap(node.place, place))
         if not draft.nodes:
             start = replace(draft, nodes=(Node(place, domains, open=True),))
             yield self._leaf(start, 0, predicate, leaf, cost + 0.2)
             return
         for new in self._joined(draft, Node(place, domains, open=True)):
             yield self._leaf(new, len(new.nodes) - 1, predicate, leaf, cost + 0.2)
+
+    def _has_one(self, draft: Draft, index: int, predicate: NamedNode) -> bool:
+        """Whether a node has a value already of a property that things have one of at most."""
+        there = any(
+            x.subject == index and x.predicate == predicate and draft.nodes[x.object].terms for x in draft.links
+        )
+        term = self._schema.properties.get(predicate)
+        things = sum(
+            self._schema.classes[i].count for i in self._schema.domains(predicate) if i in self._schema.classes
+        )
+        return there and term is not None and term.count <= things
 
     @staticmethod
     def _leaf(draft: Draft, index: int, predicate: NamedNode, leaf: Node, cost: float) -> Draft:
@@ -244,14 +341,27 @@ class Assembler:
                     continue
                 far = Node(place, ends[0 if back else 1], open=True)
                 subject, object_ = (len(draft.nodes), index) if back else (index, len(draft.nodes))
-                cost = self._gap(node.place, place) + _direction(reading, mention, node.place, place, back=back)
+                cost = self._gap(node.place, place) + direction_cost(reading, mention, node.place, place, back=back)
                 if back and node.place < place and self._active(reading, node.place, predicate):
                     cost += _AGAINST_THE_VERB
                 link = Link(subject, predicate, object_, place=place, path=path)
                 yield replace(draft, nodes=(*draft.nodes, far), links=(*draft.links, link), cost=draft.cost + cost)
+        yield from self._property_apart(draft, Link(0, predicate, 1, place=place, path=path), ends)
+
+    def _property_apart(
+        self, draft: Draft, link: Link, ends: tuple[frozenset[NamedNode], frozenset[NamedNode]]
+    ) -> Iterator[Draft]:
+        """A property of nothing that was named so far: the first of all, or some way from what was."""
+        subject, far = Node(link.place, ends[0], open=True), Node(link.place, ends[1], open=True)
         if not draft.nodes:
-            nodes = (Node(place, ends[0], open=True), Node(place, ends[1], open=True))
-            yield replace(draft, nodes=nodes, links=(Link(0, predicate, 1, place=place, path=path),))
+            yield replace(draft, nodes=(subject, far), links=(link,))
+            return
+        things = (node for node in draft.nodes if not node.literal)
+        if any(self._finder.compatible(node.types, ends[0] | ends[1]) for node in things):
+            return
+        for new in self._joined(draft, subject):
+            moved = replace(link, subject=len(new.nodes) - 1, object=len(new.nodes))
+            yield replace(new, nodes=(*new.nodes, far), links=(*new.links, moved), cost=new.cost + _THROUGH)
 
     def _absorbed(
         self, draft: Draft, predicate: NamedNode, place: int, mention: Mention, reading: Reading
@@ -259,10 +369,12 @@ class Assembler:
         """A property that an earlier guess already brought in: the guess was right."""
         for number, link in enumerate(draft.links):
             beside = link.place >= 0 and abs(link.place - place) == 1 and draft.nodes[link.object].terms
+            if link.predicate == predicate and reading.language == "zh" and 0 < place - link.place <= _FRAME:
+                yield draft
             if link.predicate != predicate or (link.place >= 0 and not beside):
                 continue
             back = 0.0 if beside else _refund(link, self._finder)
-            wrong = _order_cost(reading, mention, draft.nodes[link.subject], draft.nodes[link.object])
+            wrong = order_cost(reading, mention, draft.nodes[link.subject], draft.nodes[link.object])
             path = "+" if link.path or (reading.cues.chain and self._loops(predicate)) else ""
             links = (*draft.links[:number], replace(link, place=place, path=path), *draft.links[number + 1 :])
             yield replace(draft, links=links, cost=draft.cost - back + wrong)
@@ -270,9 +382,9 @@ class Assembler:
     def _active(self, reading: Reading, known: int, predicate: NamedNode) -> bool:
         """“What does X cite”: X certainly is what cites, unless the property is called the other way round."""
         mention = reading.mentions[known]
-        before = _word(reading, mention.first - 1)
+        before = word_at(reading, mention.first - 1)
         if before in ("the", "a", "an"):
-            before = _word(reading, mention.first - 2)
+            before = word_at(reading, mention.first - 2)
         term = self._schema.properties.get(predicate)
         passive = any(_PASSIVE.search(word.text) for word in term.words) if term else True
         return before in ("do", "does", "did") and not passive
@@ -281,6 +393,34 @@ class Assembler:
         """Whether the property leads from a class to itself, so that following it on and on makes sense."""
         domains, ranges = self._schema.domains(predicate), self._schema.ranges(predicate)
         return self._finder.compatible(frozenset(domains), frozenset(ranges)) and bool(domains)
+
+
+def _in_order(reading: Reading, columns: tuple[int, ...]) -> list[int]:
+    """The mentions in the order in which they are joined: what is listed to be shown hangs on what it is of."""
+    places = range(min(len(reading.mentions), MOST_MENTIONS))
+    return [*(p for p in places if p not in columns), *(p for p in places if p in columns)]
+
+
+def _apart_from(before: Draft, after: Draft, columns: tuple[int, ...]) -> Draft:
+    """The draft a column was added to, dearer where the column hangs on another one."""
+    held = {end for x in after.links[len(before.links) :] for end in (x.subject, x.object) if end < len(before.nodes)}
+    if any(before.nodes[end].place in columns and before.nodes[end].place >= 0 for end in held):
+        return replace(after, cost=after.cost + _BESIDE)
+    return after
+
+
+def _heading_of(draft: Draft, index: int, headings: list[str]) -> str:
+    """Which way the words before a known thing, or before its code, head; empty for what is not in the draft."""
+    if index >= len(draft.nodes):
+        return ""
+    codes = (draft.nodes[x.object] for x in draft.links if x.subject == index and draft.nodes[x.object].literal)
+    known = (node for node in (draft.nodes[index], *codes) if node.terms and 0 <= node.place < len(headings))
+    return next((headings[node.place] for node in known if headings[node.place]), "")
+
+
+def _passed_over(mention: Mention) -> float:
+    """What it costs to take a mention for no name: less where it is only a part of one."""
+    return 0.9 if mention.options[0].score >= PART else _PASSED_PART
 
 
 def _weight(mention: Mention, reading: Reading) -> float:
@@ -292,66 +432,8 @@ def _with_node(draft: Draft, index: int, node: Node, cost: float) -> Draft:
     return replace(draft, nodes=nodes, cost=draft.cost + cost)
 
 
-def _adjacent(reading: Reading, first: int, second: int) -> bool:
-    """Whether only "of", "the", 的 and the like stand between two mentions."""
-    one, two = sorted((first, second))
-    if two - one != 1:
-        return False
-    between = reading.tokens[reading.mentions[one].last : reading.mentions[two].first]
-    return len(between) <= 2 and all(
-        t.text.casefold() in ("of", "the", "is", "are", "named", "called", "a", "名", "为", "叫", "是") for t in between
-    )
-
-
 def _refund(link: Link, finder: PathFinder) -> float:
     return (_PLACING if link.predicate in finder.placing else _UNSAID) - 0.1
-
-
-def _direction(reading: Reading, mention: Mention, node: int, place: int, *, back: bool) -> float:
-    """What it costs to read the property from the node forwards, or back, at these places in the text."""
-    if place == node:
-        return 0.0
-    cue = _word_order(reading, mention, after=node > place)
-    if cue == 0:
-        return 0.1 if back else 0.0
-    wants_back = cue < 0
-    return 0.0 if back == wants_back else 0.4
-
-
-def _order_cost(reading: Reading, mention: Mention, subject: Node, object_: Node) -> float:
-    place = reading.mentions.index(mention)
-    if object_.place == place or subject.place == place or not (object_.terms or subject.terms):
-        return 0.0
-    known, other = (object_, subject) if object_.terms else (subject, object_)
-    cue = _word_order(reading, mention, after=known.place > place)
-    if cue == 0 or other is known:
-        return 0.0
-    wants_object = cue < 0
-    return 0.0 if (known is object_) == wants_object else 0.4
-
-
-def _word_order(reading: Reading, mention: Mention, *, after: bool) -> int:
-    """1 if the known thing is what has the property, -1 if it is its value, 0 if the words do not say."""
-    following = _word(reading, mention.last)
-    before = _word(reading, mention.first - 1)
-    phrase = reading.text[reading.tokens[mention.first].start : reading.tokens[mention.last - 1].end].casefold()
-    if reading.language == "zh":
-        if after:
-            return -1
-        return 1
-    if after:
-        if following == "of" or (before in ("the", "what", "which") and following in ("of", "for", "in")):
-            return 1
-        if following == "by" and not phrase.endswith("by"):
-            return 1
-        return -1
-    if reading.text[reading.tokens[mention.first - 1].start :].lower().startswith("s "):
-        return 1
-    return 1
-
-
-def _word(reading: Reading, place: int) -> str:
-    return reading.tokens[place].text.casefold() if 0 <= place < len(reading.tokens) else ""
 
 
 def constants(nodes: Iterable[Node]) -> int:

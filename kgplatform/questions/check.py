@@ -16,9 +16,11 @@ from kgplatform.lexing import read_only_issues
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.patterns import Item, Pattern, Patterns, patterns_of
 from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.soundness import casts, unbound, unrelated, values_as_things
 from kgplatform.store import Store
+from kgplatform.text import normalise
 from kgplatform.types import Issue, IssueKind
-from kgplatform.vocab import OWL, PREFIXES, RDF, RDFS, SKOS, XSD, local_name
+from kgplatform.vocab import LABEL, OWL, PREFIXES, RDF, RDFS, SKOS, XSD, local_name
 
 _TYPE = f"{RDF}type"
 _ALWAYS = (RDF, RDFS, OWL, SKOS, XSD)
@@ -29,16 +31,19 @@ def check(text: str, names: NameIndex, *, prefixes: Mapping[str, str] = PREFIXES
     refused = read_only_issues(text)
     if refused:
         return tuple(Issue(IssueKind.REFUSED, reason) for reason in refused)
-    syntax = _syntax(text, prefixes)
-    if syntax:
-        return syntax
     patterns = patterns_of(text, prefixes)
+    wrong = tuple(casts(patterns)) or _syntax(text, prefixes)
+    if wrong:
+        return wrong
     schema = names.schema
     found = [
         *_unknown_terms(patterns, names),
         *_unused_pairs(patterns, schema),
         *_literal_forms(patterns, schema),
-        *_unbound(patterns),
+        *_labels(patterns, names),
+        *values_as_things(patterns, schema),
+        *unbound(patterns),
+        *unrelated(patterns),
     ]
     return tuple(dict.fromkeys(found))
 
@@ -61,21 +66,24 @@ def _unknown_terms(patterns: Patterns, names: NameIndex) -> Iterable[Issue]:
         for item in pattern.predicates:
             if item.kind == "iri" and item.value not in seen:
                 seen.add(item.value)
-                yield from _unknown(item, IssueKind.UNKNOWN_PROPERTY, schema.properties, "property")
+                yield from _unknown(item, IssueKind.UNKNOWN_PROPERTY, schema.properties, names)
         object_ = pattern.object
         typed = any(item.value == _TYPE for item in pattern.predicates)
-        if typed and object_.kind == "iri" and object_.value not in seen:
-            seen.add(object_.value)
-            yield from _unknown(object_, IssueKind.UNKNOWN_CLASS, schema.classes, "class")
+        for class_ in _classes_of(pattern, patterns) if typed else ():
+            if class_.value not in seen:
+                seen.add(class_.value)
+                yield from _unknown(class_, IssueKind.UNKNOWN_CLASS, schema.classes, names)
         for item in (pattern.subject, object_):
             if item.kind == "iri" and item.value not in seen:
                 seen.add(item.value)
                 yield from _unknown_thing(item, names)
 
 
-def _unknown(item: Item, kind: IssueKind, known: Mapping[NamedNode, object], what: str) -> Iterable[Issue]:
-    if item.value.startswith(_ALWAYS) or _node(item.value) in known:
+def _unknown(item: Item, kind: IssueKind, known: Mapping[NamedNode, object], names: NameIndex) -> Iterable[Issue]:
+    node = _node(item.value)
+    if item.value.startswith(_ALWAYS) or node in known or node in names.facts.concluded:
         return
+    what = "class" if kind is IssueKind.UNKNOWN_CLASS else "property"
     near = _nearest(item.value, known)
     yield Issue(kind, f"the graph has no {what} <{item.value}>{_offer(near)}", item.value, near, item.line)
 
@@ -101,8 +109,9 @@ def _unused_pairs(patterns: Patterns, schema: SchemaView) -> Iterable[Issue]:
     """Properties that no thing of the subject's (or, inverted, the object's) classes has."""
     types: dict[str, set[NamedNode]] = {}
     for pattern in patterns.triples:
-        if pattern.object.kind == "iri" and any(i.value == _TYPE for i in pattern.predicates):
-            types.setdefault(pattern.subject.value, set()).add(_node(pattern.object.value))
+        if any(i.value == _TYPE for i in pattern.predicates):
+            found = {_node(item.value) for item in _classes_of(pattern, patterns)}
+            types.setdefault(pattern.subject.value, set()).update(found)
     for pattern in patterns.triples:
         if len(pattern.predicates) != 1 or not (pattern.plain or pattern.inverse):
             continue
@@ -113,6 +122,13 @@ def _unused_pairs(patterns: Patterns, schema: SchemaView) -> Iterable[Issue]:
         yield from _unused(types.get(item.value, set()), predicate, pattern, schema, inward=False)
         other = pattern.subject if pattern.inverse else pattern.object
         yield from _unused(types.get(other.value, set()), predicate, pattern, schema, inward=True)
+
+
+def _classes_of(pattern: Pattern, patterns: Patterns) -> tuple[Item, ...]:
+    """The classes that a type pattern names, itself or by the VALUES of its variable."""
+    if pattern.object.kind == "iri":
+        return (pattern.object,)
+    return patterns.values.get(pattern.object.value, ()) if pattern.object.kind == "variable" else ()
 
 
 def _unused(
@@ -160,13 +176,18 @@ def _form_problem(item: Item, datatypes: tuple[NamedNode, ...], languages: tuple
     return ""
 
 
-def _unbound(patterns: Patterns) -> Iterable[Issue]:
-    for item in patterns.projected:
-        if item.value not in patterns.bound:
-            near = tuple(sorted(patterns.bound))
-            yield Issue(
-                IssueKind.UNBOUND, f"?{item.value} is selected but nothing binds it", item.value, near, item.line
-            )
+def _labels(patterns: Patterns, names: NameIndex) -> Iterable[Issue]:
+    """Labels that nothing has as they are written, but something has in another language or in none."""
+    for pattern in patterns.triples:
+        item = pattern.object
+        if not pattern.plain or item.kind != "literal" or pattern.predicates[0].value != LABEL.value:
+            continue
+        called = (n.term for n in names.exact.get(normalise(item.value), ()) if n.kind == "entity")
+        labels = [x for term in called for x in names.facts.labels.get(term, ()) if x.value == item.value]
+        if labels and not any((x.language or "") == item.language for x in labels):
+            right = tuple(dict.fromkeys(str(x) for x in labels))
+            message = f"no label is written like this; write {right[0]}"
+            yield Issue(IssueKind.LITERAL_FORM, message, item.value, right, item.line)
 
 
 def _nearest(value: str, known: Iterable[NamedNode]) -> tuple[str, ...]:

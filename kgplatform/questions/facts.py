@@ -1,15 +1,21 @@
-"""One pass over the default graph: who is of which class, who is called what, and every statement about things."""
+"""One pass over what is stated: who is of which class, who is called what, and every statement about things.
+
+Conclusions (what only ``graph/inferred`` holds) are left out: how often a property is used, which direction of an
+inverse pair the data prefers and how many things a class has are to be the same whether conclusions are drawn or not.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import Literal, NamedNode, Triple
 
+from kgplatform.dataset import EvidenceDataset
 from kgplatform.ontology import Ontology
-from kgplatform.store import DEFAULT_GRAPH, Store
+from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.text import normalise
 from kgplatform.vocab import (
     ALT_LABEL,
@@ -25,6 +31,9 @@ from kgplatform.vocab import (
     local_name,
     words_of_iri,
 )
+
+Statement: TypeAlias = tuple[Any, NamedNode, Any]
+"""Subject, predicate and object: a tuple, since half a million `Triple` objects take twice the time to make."""
 
 _BOOKKEEPING_TYPES = frozenset(
     NamedNode(iri)
@@ -54,9 +63,10 @@ _NAME_WORDS = frozenset(("name", "title", "label", "名称", "名字", "标题",
 
 @dataclass(frozen=True, slots=True)
 class GraphFacts:
-    """One pass over the default graph: who has which types and names, and every other statement.
+    """One pass over what is stated: who has which types and names, and every other statement.
 
     ``values`` counts the objects of every property; ``keyed`` are the things whose label is only a key or code.
+    ``concluded`` are the properties and classes that occur in conclusions only.
     """
 
     types: Mapping[object, tuple[NamedNode, ...]]
@@ -66,15 +76,18 @@ class GraphFacts:
     name_properties: frozenset[NamedNode] = frozenset()
     values: Mapping[NamedNode, Counter[object]] = field(default_factory=dict)
     keyed: frozenset[object] = frozenset()
+    concluded: frozenset[NamedNode] = frozenset()
 
 
-def read_facts(store: Store, ontology: Ontology) -> GraphFacts:
-    """The statements of the default graph that are about things, not about the ontology's own terms."""
+def read_facts(dataset: EvidenceDataset, ontology: Ontology) -> GraphFacts:
+    """The stated part of the default graph that is about things, not about the ontology's own terms."""
     types: dict[object, list[NamedNode]] = defaultdict(list)
     rest: list[tuple[object, NamedNode, object]] = []
-    for subject, predicate, object_, _ in store.quads(graph=DEFAULT_GRAPH):
+    conclusions = _conclusions(dataset)
+    for item in _stated(dataset, conclusions):
+        subject, predicate, object_ = item
         if predicate != TYPE:
-            rest.append((subject, predicate, object_))
+            rest.append(item)
         elif isinstance(object_, NamedNode):
             types[subject].append(object_)
     terms = _bookkeeping(types, ontology)
@@ -86,7 +99,44 @@ def read_facts(store: Store, ontology: Ontology) -> GraphFacts:
     for _, predicate, object_ in statements:
         values[predicate][object_] += 1
     keyed = _keyed(things, labels, statements, values, ontology)
-    return GraphFacts(things, {**labels, **keyed}, aliases, tuple(statements), names, dict(values), frozenset(keyed))
+    used = {predicate for _, predicate, _ in statements} | {iri for found in things.values() for iri in found}
+    return GraphFacts(
+        types=things,
+        labels={**labels, **keyed},
+        aliases=aliases,
+        statements=tuple(statements),
+        name_properties=names,
+        values=dict(values),
+        keyed=frozenset(keyed),
+        concluded=frozenset(_terms_of(conclusions)) - used,
+    )
+
+
+def _conclusions(dataset: EvidenceDataset) -> frozenset[Statement]:
+    """What is in ``graph/inferred`` only.
+
+    The inference stage keeps what is stated out of that graph, so only what came since it last ran is looked at twice.
+    """
+    held = frozenset((s, p, o) for s, p, o, _ in dataset.store.quads(graph=dataset.inferred))
+    touched = dataset.touched()
+    fresh = held if touched is None else held & {(t.subject, t.predicate, t.object) for t in touched}
+    return held - {item for item in fresh if dataset.is_stated(Triple(*item))}
+
+
+def _stated(dataset: EvidenceDataset, conclusions: frozenset[Statement]) -> Iterator[Statement]:
+    """The statements of the default graph less the conclusions."""
+    for subject, predicate, object_, _ in dataset.store.quads(graph=DEFAULT_GRAPH):
+        item = (subject, predicate, object_)
+        if not conclusions or item not in conclusions:
+            yield item
+
+
+def _terms_of(conclusions: Iterable[Statement]) -> Iterator[NamedNode]:
+    """The properties of statements, and the classes that they say things are of."""
+    for _, predicate, object_ in conclusions:
+        yield predicate
+        if predicate == TYPE and isinstance(object_, NamedNode):
+            yield object_
 
 
 def _keyed(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyoxigraph import Literal, NamedNode
 
@@ -41,35 +41,53 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Than:
+    """A value that has to be looked up: the ``function`` (AVG, MAX, MIN) of a node of another graph."""
+
+    graph: QueryGraph
+    node: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
-    """A literal node compared with numbers or times; ``form`` says how its values are read."""
+    """A literal node compared with numbers or times, or with a value to look up; ``form``: how its values are read."""
 
     node: int
     operator: str
     low: str
     high: str | None = None
     form: str = "number"
+    than: Than | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The node restricted to those with most (1) or least (-1) of a measure: a literal node, or how many of a node."""
+    """The node restricted to those with most (1) or least (-1) of a measure: a literal node, or how many of a node.
+
+    ``within``: the extreme is that of each of these nodes' values; ``rank`` 2: the second most; ``function``: how a
+    ``counted`` measure is summed up for the node.
+    """
 
     node: int
     measure: int
     direction: int
     counted: bool = False
     top: int = 1
+    within: tuple[int, ...] = ()
+    rank: int = 1
+    function: str = "COUNT"
 
 
 @dataclass(frozen=True, slots=True)
 class Having:
-    """The node restricted to those with a number of others."""
+    """The node restricted to those with a number of others, or with a sum or average of a literal node."""
 
     node: int
     counted: int
     operator: str
     number: str
+    function: str = "COUNT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +101,10 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class QueryGraph:
-    """What a question asks for: the connected nodes, what to show of them, and how to restrict and sum them up."""
+    """What a question asks for: the connected nodes, what to show of them, and how to restrict and sum them up.
+
+    ``also`` are functions beside that of ``form``: "the least and the most".
+    """
 
     nodes: tuple[Node, ...] = ()
     links: tuple[Link, ...] = ()
@@ -95,6 +116,7 @@ class QueryGraph:
     group: tuple[int, ...] = ()
     unlike: tuple[tuple[int, int], ...] = ()
     searches: tuple[Search, ...] = ()
+    also: tuple[str, ...] = ()
 
     def around(self, node: int) -> list[Link]:
         """The links of a node."""
@@ -102,7 +124,7 @@ class QueryGraph:
 
     def side_of(self, node: int, away_from: int) -> frozenset[int]:
         """The nodes that stay connected to ``node`` when the way towards ``away_from`` is cut."""
-        way = self._way(node, away_from)
+        way = self.way(node, away_from)
         cut = way[1] if len(way) > 1 else None
         seen, waiting = {node}, [node]
         while waiting:
@@ -116,7 +138,8 @@ class QueryGraph:
                     waiting.append(other)
         return frozenset(seen)
 
-    def _way(self, start: int, end: int) -> list[int]:
+    def way(self, start: int, end: int) -> list[int]:
+        """The nodes from one to another, both included; only the first where nothing joins them."""
         ways = [[start]]
         seen = {start}
         while ways:
@@ -131,7 +154,9 @@ class QueryGraph:
         return [start]
 
 
+_FUNCTIONS = ("AVG", "SUM", "MAX", "MIN")
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
+_RESERVED = ("?count", "?best", "?best2", "?best3", "?n", "?m", "?limit", *(f"?{name.lower()}" for name in _FUNCTIONS))
 _CALLED = f"({LABEL}|<{SKOS}prefLabel>|{ALT_LABEL})"
 _TIME_FORMS = {
     "year": "YEAR({})",
@@ -155,10 +180,23 @@ class Writer:
         if graph.form == "ask":
             return "ASK {\n" + self._indented(self._body()) + "}"
         head = self._head()
+        if {graph.form, *graph.also} & {"AVG", "SUM"}:
+            return self._added_up(head)
         tail = ""
         if graph.group:
             tail = "\nGROUP BY " + " ".join(self._names[n] for n in graph.group)
         return f"SELECT {head} WHERE {{\n{self._indented(self._body())}}}{tail}"
+
+    def _added_up(self, head: str) -> str:
+        """An average or sum over each thing once: it may be of several classes, or be reached in several ways."""
+        graph = self._graph
+        owners = [link.subject for link in graph.links if link.object == graph.targets[0]]
+        shown = " ".join(
+            name for n in dict.fromkeys((*graph.group, *owners, *graph.targets)) if (name := self._names[n])[0] == "?"
+        )
+        inner = self._indented(self._body()).replace("\n  ", "\n    ")
+        tail = "\nGROUP BY " + " ".join(self._names[n] for n in graph.group) if graph.group else ""
+        return f"SELECT {head} WHERE {{\n  SELECT DISTINCT {shown} WHERE {{\n  {inner.rstrip()}\n  }}\n}}{tail}"
 
     def _head(self) -> str:
         graph = self._graph
@@ -167,8 +205,9 @@ class Writer:
         target = self._names[graph.targets[0]] if graph.targets else "*"
         if graph.form == "count":
             return f"{groups} (COUNT(DISTINCT {target}) AS ?count)".strip()
-        if graph.form in ("AVG", "SUM", "MAX", "MIN"):
-            return f"{groups} ({graph.form}({target}) AS ?{graph.form.lower()})".strip()
+        if graph.form in _FUNCTIONS:
+            sums = " ".join(f"({name}({target}) AS ?{name.lower()})" for name in (graph.form, *graph.also))
+            return f"{groups} {sums}".strip()
         return f"DISTINCT {shown or '*'}"
 
     def _variables(self) -> tuple[str, ...]:
@@ -181,7 +220,7 @@ class Writer:
             stem = _NOT_NAME.sub("", local_name(source)) or "x"
             stem = (stem[0].lower() + stem[1:]) if not stem[0].isdigit() else f"x{stem}"
             name, number = f"?{stem}", 2
-            while name in names or name in ("?count", "?best", "?n"):
+            while name in names or name in _RESERVED:
                 name, number = f"?{stem}{number}", number + 1
             names.append(name)
         return tuple(names)
@@ -215,7 +254,10 @@ class Writer:
         for link in graph.links:
             if link.negated and {link.subject, link.object} <= kept:
                 lines += self._negated(link, suffix)
-        lines += [self._filter(c, suffix) for c in graph.comparisons if c.node in kept - hidden]
+        for compared in graph.comparisons:
+            if compared.node in kept - hidden:
+                lines += self._limit(compared.than) if compared.than else []
+                lines.append(self._filter(compared, suffix))
         lines += [self._search(s, suffix) for s in graph.searches if s.node in kept - hidden]
         for one, other in graph.unlike:
             if {one, other} <= kept:
@@ -262,32 +304,64 @@ class Writer:
     def _link_line(self, link: Link, suffix: str) -> str:
         return f"{self._name(link.subject, suffix)} {link.predicate}{link.path} {self._name(link.object, suffix)} ."
 
+    def _limit(self, than: Than) -> list[str]:
+        """The value that others are compared with, in a query of its own, whose variables nothing else sees."""
+        graph = replace(than.graph, form=than.function, targets=(than.node,), group=(), also=())
+        text = Writer(graph, wide=self._wide).text().replace(f"AS ?{than.function.lower()})", "AS ?limit)", 1)
+        return ["{", *(f"  {line}" for line in text.splitlines()), "}"]
+
     def _filter(self, comparison: Comparison, suffix: str) -> str:
         name = self._name(comparison.node, suffix)
+        if comparison.than is not None:
+            return f"FILTER({name} {comparison.operator} ?limit)"
         value = _TIME_FORMS.get(comparison.form, "{}").format(name)
         quote = str if comparison.form != "datestr" else lambda text: str(Literal(text))
         if comparison.high is not None:
             return f"FILTER({value} >= {quote(comparison.low)} && {value} <= {quote(comparison.high)})"
         return f"FILTER({value} {comparison.operator} {quote(comparison.low)})"
 
-    def _best(self, best: Best, target: int) -> list[str]:
-        function = "MAX" if best.direction > 0 else "MIN"
+    def _best(self, best: Best, target: int, suffix: str = "") -> list[str]:
         if best.top > 1:
             return self._top(best)
-        side = self._graph.side_of(best.node, target)
-        if best.measure not in side:
-            side |= {best.measure}
         if best.counted:
-            return self._best_count(best, function)
-        measure = self._names[best.measure]
-        inner = self._patterns(side, "_")
+            return self._best_count(best, "MAX" if best.direction > 0 else "MIN")
+        everything = frozenset(range(len(self._graph.nodes)))
+        side = everything if best.within else self._graph.side_of(best.node, target) | {best.measure}
+        deeper = f"{suffix}_"
+        inner = self._patterns(side, deeper)
+        for other in self._graph.best:
+            if self._depends(best, other, target, side):
+                inner += self._best(other, target, deeper)
+        groups = [self._names[n] for n in best.within]
+        for group in groups:  # what the groups are by is the same inside and outside
+            inner = [re.sub(rf"{re.escape(group)}_\b", group, line) for line in inner]
+        return self._extreme(best, inner, groups, suffix)
+
+    def _depends(self, best: Best, other: Best, target: int, side: frozenset[int]) -> bool:
+        """Whether an extreme is among what another extreme picks: the longest river of the smallest state."""
+        if other is best or other.counted or other.top > 1 or other.node == best.node or other.node not in side:
+            return False
+        return best.node not in self._graph.side_of(other.node, target)
+
+    def _extreme(self, best: Best, inner: list[str], groups: list[str], suffix: str) -> list[str]:
+        """The subquery for the extreme of what the patterns match, and the filter by it; each has a name of its own."""
+        measure = self._name(best.measure, suffix)
+        place = self._graph.best.index(best)
+        name = f"?best{place + 1 if place else ''}{suffix}"
+        function = "MAX" if best.direction > 0 else "MIN"
+        shown, tail = (f"{' '.join(groups)} ", f" GROUP BY {' '.join(groups)}") if groups else ("", "")
+        value = f"({function}({measure}_) AS {name})"
+        if best.rank > 1 and not groups:
+            order = "DESC" if best.direction > 0 else "ASC"
+            shown, value = "DISTINCT ", f"({measure}_ AS {name})"
+            tail = f" ORDER BY {order}({name}) LIMIT 1 OFFSET {best.rank - 1}"
         return [
             "{",
-            f"  SELECT ({function}({measure}_) AS ?best) WHERE {{",
+            f"  SELECT {shown}{value} WHERE {{",
             *(f"    {line}" for line in inner),
-            "  }",
+            f"  }}{tail}",
             "}",
-            f"FILTER({measure} = ?best)",
+            f"FILTER({measure} = {name})",
         ]
 
     def _search(self, search: Search, suffix: str) -> str:
@@ -314,8 +388,10 @@ class Writer:
             node, counted = self._name(best.node, suffix), self._name(best.measure, suffix)
             everything = frozenset(range(len(self._graph.nodes)))
             inner = self._patterns(everything, suffix)
+            if best.function != "COUNT":
+                inner = self._once(best.node, best.measure, inner, suffix)
             return [
-                f"SELECT {node} (COUNT(DISTINCT {counted}) AS {name}) WHERE {{",
+                f"SELECT {node} ({self._summed(best.function, counted)} AS {name}) WHERE {{",
                 *(f"  {line}" for line in inner),
                 f"}} GROUP BY {node}",
             ]
@@ -335,13 +411,27 @@ class Writer:
     def _having(self, having: Having) -> list[str]:
         node, counted = self._name(having.node, ""), self._name(having.counted, "")
         inner = self._patterns(frozenset(range(len(self._graph.nodes))), "")
+        if having.function != "COUNT":
+            inner = self._once(having.node, having.counted, inner, "")
+        value = self._summed(having.function, counted)
         return [
             "{",
             f"  SELECT {node} WHERE {{",
             *(f"    {line}" for line in inner),
-            f"  }} GROUP BY {node} HAVING(COUNT(DISTINCT {counted}) {having.operator} {having.number})",
+            f"  }} GROUP BY {node} HAVING({value} {having.operator} {having.number})",
             "}",
         ]
+
+    @staticmethod
+    def _summed(function: str, name: str) -> str:
+        return f"COUNT(DISTINCT {name})" if function == "COUNT" else f"{function}({name})"
+
+    def _once(self, node: int, leaf: int, inner: list[str], suffix: str) -> list[str]:
+        """The patterns as rows of a thing, what has the value, and the value, each once."""
+        owner = next(link.subject for link in self._graph.links if link.object == leaf)
+        shown = dict.fromkeys(self._name(i, suffix) for i in (node, owner, leaf))
+        names = " ".join(name for name in shown if name.startswith("?"))
+        return ["{", f"  SELECT DISTINCT {names} WHERE {{", *(f"    {line}" for line in inner), "  }", "}"]
 
     @staticmethod
     def _indented(lines: list[str]) -> str:

@@ -12,6 +12,7 @@ from kgplatform.ontology import Word
 from kgplatform.questions.facts import GraphFacts
 from kgplatform.questions.names import BRACKETS, Name, NameIndex, keep, ranked, unlike
 from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.variants import acronym, comment_names
 from kgplatform.questions.wording import FUNCTION_STEMS, keys, parts
 from kgplatform.text import has_han, normalise
 from kgplatform.vocab import words_of_iri
@@ -20,6 +21,7 @@ _PLAIN = re.compile(r"[a-z0-9\u4e00-\u9fff]+(?: [a-z0-9\u4e00-\u9fff]+)*")
 _ARTICLES = ("the ", "a ", "an ")
 _HAN_SUFFIX = re.compile(r"(?:特别行政区|自治区|自治州|自治县|风景区|景区|省|市|县|区|州|镇|乡)$")
 _VALUE_LENGTH = 80
+_NOTED = 0.8
 
 
 class _Builder:
@@ -72,13 +74,25 @@ class _Builder:
     def schema_words(self) -> None:
         for iri, term in self.schema.classes.items():
             self._term(iri, term.words, "class")
+            self._noted(iri, term.comments, "class")
         for iri, prop in self.schema.properties.items():
             self._term(iri, (*prop.words, Word(words_of_iri(iri.value), "")), "property")
+            self._noted(iri, prop.comments, "property")
+
+    def _noted(self, iri: NamedNode, comments: Iterable[Word], kind: str) -> None:
+        """The names that a comment mentions beside what it says."""
+        for comment in comments:
+            for text in comment_names(comment.text):
+                for key, by_sense in keys(text):
+                    if not by_sense:
+                        keep(self.terms[key], Name(iri, _NOTED, kind))
 
     def _term(self, iri: NamedNode, forms: Iterable[Word], kind: str) -> None:
         for place, form in enumerate(dict.fromkeys(forms)):
             weight = 1.0 if place < 2 else 0.95
             bare = BRACKETS.sub(" ", form.text).strip() or form.text
+            if short := acronym(form.text):
+                keep(self.terms[tuple(parts(short))], Name(iri, 0.95 * weight, kind))
             whole = parts(bare)
             self.forms.add(tuple(whole))
             for key, by_sense in keys(bare):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from kgplatform.questions.graphs import Node, QueryGraph
+from kgplatform.questions.graphs import Link, Node, QueryGraph
 from kgplatform.questions.names import Name, Token
+from kgplatform.vocab import LABEL
 
 _BETWEEN = re.compile(
-    r"['\"”’]?\s*(?:,|，|、|,?\s*\b(?:and|or)\b|和|与|及|以及|或者?|还是)\s*(?:the\s+|in\s+|by\s+|from\s+)?['\"“‘]?",
+    r"['\"”’]?\s*(?:,|，|、|,?\s*\b(?:and|or)\b|和|与|及|以及|又有?|也有?|或者?|还是)\s*(?:the\s+|in\s+|by\s+|from\s+)?['\"“‘]?",
     re.IGNORECASE,
 )
 _OR = re.compile(r"\bor\b|或|还是", re.IGNORECASE)
@@ -118,3 +119,51 @@ def _cloned(graph: QueryGraph, index: int, part: frozenset[int]) -> QueryGraph:
             if {link.subject, link.object} & part
         ]
     return replace(graph, nodes=tuple(nodes), links=tuple(links))
+
+
+def by_name(graph: QueryGraph) -> QueryGraph | None:
+    """The graph that asks for a name instead of a thing, each of "A and B" being had by something of that name.
+
+    None where nothing was asked for of both, or more is said of it.
+    """
+    target = graph.targets[0]
+    beside = graph.around(target)
+    plain = len({(x.subject == target, x.predicate) for x in beside}) == 1 and len(beside) == len(graph.links) > 1
+    if not plain or graph.comparisons or graph.best or graph.having or graph.nodes[target].literal:
+        return None
+    if any(not graph.nodes[x.object if x.subject == target else x.subject].terms for x in beside):
+        return None
+    nodes, links = list(graph.nodes), [beside[0]]
+    leaf = len(nodes)
+    nodes.append(Node(graph.nodes[target].place, frozenset(), literal=True))
+    place = graph.nodes[target].place
+    links.append(Link(target, LABEL, leaf, place=place))
+    for link in beside[1:]:
+        nodes.append(graph.nodes[target])
+        copy = len(nodes) - 1
+        turned = replace(link, subject=copy) if link.subject == target else replace(link, object=copy)
+        links += [turned, Link(copy, LABEL, leaf, place=place)]
+    return replace(graph, nodes=tuple(nodes), links=tuple(links), targets=(leaf,))
+
+
+def without_another(graph: QueryGraph, place: int) -> QueryGraph | None:
+    """“With a play in spring but not in autumn”: no other play in autumn, not: a play that is not in autumn.
+
+    None where what is ruled out hangs on what is asked for itself, or nothing known is ruled out.
+    """
+    target = graph.targets[0]
+    for link in graph.links:
+        out, held = graph.nodes[link.object], link.subject
+        way = graph.way(target, held)
+        if not out.terms or out.place < place or held == target or len(way) < 2:
+            continue
+        copies = {old: len(graph.nodes) + n for n, old in enumerate(way[1:])}
+        moved = {**copies, target: target}
+        nodes = (*graph.nodes, *(replace(graph.nodes[old], named=graph.nodes[old].named) for old in way[1:]))
+        steps = [x for x in graph.links if x.subject in moved and x.object in moved]
+        new = [replace(x, subject=moved[x.subject], object=moved[x.object]) for x in steps]
+        first = next(n for n, x in enumerate(new) if target in (x.subject, x.object))
+        new[first] = replace(new[first], negated=True)
+        kept = [x for x in graph.links if x is not link]
+        return replace(graph, nodes=nodes, links=(*kept, *new, replace(link, subject=copies[held])))
+    return None

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from kgplatform.dataset import EvidenceDataset
 from kgplatform.ontology import Ontology
 from kgplatform.questions.facts import read_facts
 from kgplatform.questions.indexing import name_index
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.schema import SchemaView, schema_view
 from kgplatform.questions.translate_builtin import BuiltinTranslator
-from kgplatform.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,10 @@ class Knowledge:
     translator: BuiltinTranslator
 
 
-def knowledge(store: Store, ontology: Ontology) -> Knowledge:
-    """The schema view, name index and translator of the default graph, from one pass over it."""
+def knowledge(dataset: EvidenceDataset, ontology: Ontology) -> Knowledge:
+    """The schema view, name index and translator of what is stated, from one pass over it."""
     with _no_collection():
-        facts = read_facts(store, ontology)
+        facts = read_facts(dataset, ontology)
         schema = schema_view(facts, ontology)
         names = name_index(facts, schema)
         return Knowledge(schema, names, BuiltinTranslator(names))

@@ -8,11 +8,16 @@ from dataclasses import dataclass
 
 from pyoxigraph import NamedNode
 
-from kgplatform.questions.cues import Amount, read_cues
+from kgplatform.questions.cues import read_cues
 from kgplatform.questions.names import NameIndex, tokens_of
+from kgplatform.questions.quantities import Amount
 from kgplatform.questions.schema import SchemaProperty
 from kgplatform.questions.wording import SUPERLATIVES, sense_keys, stem
 
+_MEANS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*(?:means|stands for|=|表示|意为|指|即|为)\s*(\S.*)", re.IGNORECASE)
+_UNLESS = re.compile(r"\b(?:unless|except|but not|rather than|not by)\b|除非|而不是", re.IGNORECASE)
+_REMEMBERED = 20_000
+_WORDS = re.compile(r"[^\W\d_]+")
 _CLAUSE = re.compile(r"[;.。；](?=\s|$|[^\d])")
 
 
@@ -30,6 +35,8 @@ class Measures:
     def __init__(self, names: NameIndex) -> None:
         self._names = names
         self._schema = names.schema
+        self._conventions: dict[tuple[tuple[NamedNode, ...], str], Convention | None] = {}
+        self._by_senses: dict[tuple[object, ...], NamedNode | None] = {}
 
     def literal_properties(self, types: Iterable[NamedNode]) -> list[SchemaProperty]:
         """The properties with literal values that things of these classes have, the most frequent first."""
@@ -45,7 +52,15 @@ class Measures:
         self, types: Iterable[NamedNode], senses: Iterable[str], *, adjective: str = "", ordered: bool = True
     ) -> NamedNode | None:
         """The property of these classes that measures one of the senses, the first sense first."""
-        listed = tuple(types)
+        listed, wanted = tuple(types), tuple(senses)
+        key = (listed, wanted, adjective, ordered)
+        if key not in self._by_senses:
+            self._by_senses[key] = self._of_senses(listed, wanted, adjective, ordered=ordered)
+        return self._by_senses[key]
+
+    def _of_senses(
+        self, listed: tuple[NamedNode, ...], senses: tuple[str, ...], adjective: str, *, ordered: bool
+    ) -> NamedNode | None:
         candidates = [p for p in self.literal_properties(listed) if not ordered or p.numeric or p.temporal]
         known = {p.iri for p in candidates}
         told = self._told(listed, adjective, known) if adjective else None
@@ -57,8 +72,20 @@ class Measures:
                 best = max(scored, key=lambda n: (n.score, -len(str(n.term))))
                 assert isinstance(best.term, NamedNode)
                 return best.term
-        if "date" in tuple(senses) or "time" in tuple(senses):
+        if "date" in senses or "time" in senses:
             return next((p.iri for p in candidates if p.temporal), None)
+        return None
+
+    def through(self, types: Iterable[NamedNode], senses: Iterable[str]) -> tuple[NamedNode, NamedNode] | None:
+        """A relation that names one of the senses, to things that hold the number: a price and its amount."""
+        listed = {edge.predicate for iri in types for edge in self._schema.outgoing.get(iri, ()) if not edge.literal}
+        for key in sense_keys(senses):
+            for name in self._names.terms.get(key, ()):
+                if name.term not in listed or not isinstance(name.term, NamedNode):
+                    continue
+                numbers = [p.iri for p in self.literal_properties(self._schema.ranges(name.term)) if p.numeric]
+                if len(numbers) == 1:
+                    return name.term, numbers[0]
         return None
 
     def by_unit(self, types: Iterable[NamedNode], unit: str) -> NamedNode | None:
@@ -89,6 +116,7 @@ class Measures:
 
     def _property_in(self, clause: str, known: set[NamedNode]) -> NamedNode | None:
         best: tuple[float, int, NamedNode] | None = None
+        clause = _UNLESS.split(clause)[0]
         for span in self._names.schema_terms(tokens_of(clause), clause):
             for name in span.names:
                 if name.kind == "property" and isinstance(name.term, NamedNode) and name.term in known:
@@ -99,10 +127,21 @@ class Measures:
 
     def convention(self, types: Iterable[NamedNode], word: str) -> Convention | None:
         """What the comments of the classes say that the word means, if they put it as a number."""
-        listed = tuple(types)
+        listed, wanted = tuple(types), stem(word)
+        if (listed, wanted) not in self._conventions:
+            if len(self._conventions) >= _REMEMBERED:
+                self._conventions.clear()
+            self._conventions[listed, wanted] = self._convention(listed, wanted)
+        return self._conventions[listed, wanted]
+
+    def _convention(self, listed: tuple[NamedNode, ...], wanted: str) -> Convention | None:
         known = {p.iri for p in self.literal_properties(listed) if p.numeric}
-        wanted = stem(word)
         for clause, said in self._defining(listed):
+            if wanted not in clause.casefold():
+                continue
+            amount = _told_as_number(clause, wanted) if said in known else None
+            if amount is not None and said is not None:
+                return Convention(said, amount)
             tokens = tokens_of(clause)
             if wanted not in {stem(token.text) for token in tokens}:
                 continue
@@ -122,3 +161,11 @@ class Measures:
             for comment in term.comments if term.numeric else ():
                 for part in _CLAUSE.split(comment.text):
                     yield part.strip(), term.iri
+
+
+def _told_as_number(clause: str, word: str) -> Amount | None:
+    """The number that a comment says the word stands for: "0 means free"."""
+    match = _MEANS.search(clause)
+    if match is None or word not in {stem(part) for part in _WORDS.findall(match[2])}:
+        return None
+    return Amount(0, 0, "=", match[1], None, (), compared=True)

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from pyoxigraph import NamedNode
+
+from kgplatform.questions.columns import Columns, read_columns
 from kgplatform.questions.cues import Cues, read_cues
 from kgplatform.questions.graphs import Search
 from kgplatform.questions.joining import Mention, Option, joined
 from kgplatform.questions.names import Name, NameIndex, Span, Token, tokens_of
-from kgplatform.questions.searching import ranked_first, searched
-from kgplatform.questions.wording import ADJECTIVES, FUNCTION_STEMS, FUNCTION_WORDS, HAN_FUNCTION, SUPERLATIVES, stem
+from kgplatform.questions.searching import ranked_first, searched, sorted_by
+from kgplatform.questions.wording import (
+    ADJECTIVES,
+    FUNCTION_STEMS,
+    FUNCTION_WORDS,
+    HAN_FUNCTION,
+    SUPERLATIVES,
+    parts,
+    stem,
+)
 from kgplatform.text import has_han, language_of
 
+_CO = re.compile(r"\b(co-?)([a-z]{4,})\b", re.IGNORECASE)
+_HOW_MUCH = "how much"
 _OPTIONS = 6
 _SURE = 0.95
 _NEARLY = 0.235
@@ -42,6 +56,7 @@ class Reading:
     weights: tuple[float, ...]
     search: Said | None = None
     top: int = 1
+    columns: Columns = field(default_factory=Columns)
 
     def covered(self) -> frozenset[int]:
         """The tokens that belong to a mention or a cue."""
@@ -73,32 +88,82 @@ class Reading:
 
 def read(text: str, names: NameIndex) -> Reading:
     """The question as mentions and cues."""
+    plain = _without_co(text, names)
+    fellow = any(tuple(parts(match[2])) in names.terms for match in _CO.finditer(text))
+    text = plain
     tokens = tokens_of(text)
     weights = tuple(_weight(token.text) for token in tokens)
     said = _said(text, tokens)
     masked = frozenset(i for part in said for i in range(part.first, part.last))
-    things = [span for span in names.things(tokens, text) if not masked & set(range(span.first, span.last))]
+    things = [
+        span
+        for span in names.things(tokens, text)
+        if not masked & set(range(span.first, span.last)) and not _amount(span, tokens)
+    ]
     terms = [span for span in names.schema_terms(tokens, text) if not masked & set(range(span.first, span.last))]
     chosen = _best_cover([*things, *terms], tokens, weights)
-    mentions = [_mention(span, names) for span in chosen]
+    mentions = _with_one_measure([_mention(span, names) for span in chosen], tokens, text, names)
     unread = _misspelt(text, tokens, weights, mentions, names, masked)
     mentions = joined(sorted((*mentions, *unread), key=lambda m: m.first), tokens, text)
     taken = masked | frozenset(i for m in mentions for i in range(m.first, m.last))
-    cues = _without_swallowed(read_cues(text, tokens, taken), mentions)
-    cues = replace(cues, used=cues.used | masked)
+    cues = _without_swallowed(read_cues(_without_order(text), tokens, taken), mentions)
+    cues = replace(cues, used=cues.used | masked, fellow=cues.fellow or fellow)
     search = next((part for part in said if part.search), None)
-    top = next((part.top for part in said if not part.search and cues.superlatives), 1)
-    return Reading(text, language_of(text), tuple(tokens), tuple(mentions), cues, weights, search, top)
+    top = next((part.top for part in said if part.top > 1 and cues.superlatives), 1)
+    columns = read_columns(_without_order(text), tokens, mentions, cues.each)
+    cues = replace(cues, used=cues.used | columns.used)
+    return Reading(text, language_of(text), tuple(tokens), tuple(mentions), cues, weights, search, top, columns)
 
 
 def _said(text: str, tokens: list[Token]) -> list[Said]:
     """Where the question searches in names or wants the first few; no name is looked for in these words."""
     found = []
-    for wanted in filter(None, (searched(text), ranked_first(text))):
+    for wanted in filter(None, (searched(text), ranked_first(text), sorted_by(text))):
         places = [i for i, t in enumerate(tokens) if t.start < wanted.end and t.end > wanted.start]
         if places:
             found.append(Said(places[0], places[-1] + 1, wanted.search, wanted.top))
     return found
+
+
+def _amount(span: Span, tokens: list[Token]) -> bool:
+    """Whether a number is an amount that something is compared with, and so no name."""
+    before = tokens[span.first - 1].text.casefold() if span.first else ""
+    return span.last - span.first == 1 and tokens[span.first].text.isdigit() and before in ("than", "least", "most")
+
+
+def _with_one_measure(mentions: list[Mention], tokens: list[Token], text: str, names: NameIndex) -> list[Mention]:
+    """The mentions without "how much", where another names what is measured: "how much does X earn"."""
+
+    def said(mention: Mention) -> str:
+        return text[tokens[mention.first].start : tokens[mention.last - 1].end].casefold()
+
+    def measures(mention: Mention) -> bool:
+        iri = mention.options[0].names[0].term
+        term = names.schema.properties.get(iri) if isinstance(iri, NamedNode) else None
+        return term is not None and term.numeric
+
+    if not any(measures(m) for m in mentions if said(m) != _HOW_MUCH):
+        return mentions
+    return [m for m in mentions if said(m) != _HOW_MUCH]
+
+
+def _without_co(text: str, names: NameIndex) -> str:
+    """The text with blanks for the "co" of "co-author", where the graph has a word for the rest only."""
+
+    def blank(match: re.Match[str]) -> str:
+        whole, rest = tuple(parts(match[0])), tuple(parts(match[2]))
+        known = rest in names.terms and whole not in names.terms and match[0].casefold() not in names.exact
+        return " " * len(match[1]) + match[2] if known else match[0]
+
+    return _CO.sub(blank, text)
+
+
+def _without_order(text: str) -> str:
+    """The text with blanks where it says in what order it wants the rows."""
+    wanted = sorted_by(text)
+    if wanted is None:
+        return text
+    return text[: wanted.start] + " " * (wanted.end - wanted.start) + text[wanted.end :]
 
 
 def _without_swallowed(cues: Cues, mentions: list[Mention]) -> Cues:

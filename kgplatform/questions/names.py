@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pyoxigraph import Literal, NamedNode
@@ -17,6 +17,17 @@ from pyoxigraph import Literal, NamedNode
 from kgplatform.ontology import Word, label_of
 from kgplatform.questions.facts import GraphFacts
 from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.variants import (
+    DEMONYMS,
+    NOT_VERBATIM,
+    SAME_COUNTRY,
+    SMALL_LETTERS,
+    abbreviated,
+    abbreviations,
+    as_written,
+    in_singular,
+    small_letter_code,
+)
 from kgplatform.questions.wording import FUNCTION_STEMS, FUNCTION_WORDS, HAN_FUNCTION, keys, parts, senses, stem
 from kgplatform.text import has_han, normalise, words
 from kgplatform.types import Linked
@@ -25,8 +36,9 @@ from kgplatform.vocab import words_of_iri
 MAX_TOKENS = 300
 _LONGEST_NAME = 16
 _HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_TOKEN = re.compile(rf"[{_HAN}]|\d+(?:\.\d+)?|[^\W\d_{_HAN}]+", re.UNICODE)
+_TOKEN = re.compile(rf"[{_HAN}]|[^\W\d_{_HAN}]+n['’]t\b|\d+(?:\.\d+)?|[^\W\d_{_HAN}]+", re.UNICODE)
 _CODE = re.compile(r"[^\W_]{1,12}", re.UNICODE)
+_CONTRACTED = re.compile(r"\w['’](?:s|t|d|m|re|ve|ll)", re.IGNORECASE)
 _LETTER = re.compile(r"[A-Za-z]")
 _DIGIT = re.compile(r"\d")
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
@@ -36,6 +48,7 @@ _CODE_LENGTH = 24
 _ASKING = frozenset(
     ("most", "least", "fewest", "more", "less", "than", "many", "much", "each", "every", "per", "not", "no", "average")
 )
+_ASKING_HAN = frozenset("哪什怎几多谁何")
 _VERBS = frozenset(("has", "have", "had"))
 """Words that part a thing from what is said of it: "which X has the Y" is no "X Y"."""
 
@@ -158,6 +171,34 @@ class NameIndex:
         found = {part for word in (term.words if term else ()) for key, _ in keys(word.text) for part in key}
         return bool(found & {"~code", "~name", "~title"})
 
+    def known_by(self, thing: object, predicate: NamedNode) -> frozenset[object]:
+        """The values of a naming property that a thing has."""
+        return self._codes_of.get((thing, predicate), frozenset()) if self.naming(predicate) else frozenset()
+
+    @cached_property
+    def _codes_of(self) -> Mapping[tuple[object, NamedNode], frozenset[object]]:
+        naming = {predicate for predicate in self.schema.properties if self.naming(predicate)}
+        found: dict[tuple[object, NamedNode], set[object]] = defaultdict(set)
+        for subject, predicate, object_ in self.facts.statements:
+            if predicate in naming and isinstance(object_, Literal):
+                found[subject, predicate].add(object_)
+        return {key: frozenset(values) for key, values in found.items()}
+
+    def holders(self, predicate: NamedNode, values: Iterable[object]) -> frozenset[NamedNode]:
+        """The classes of the things that have one of the values; of all that have the property if no value is known."""
+        found = {iri for value in values for iri in self._held_by.get((predicate, value), ())}
+        return frozenset(found or self.schema.domains(predicate))
+
+    @cached_property
+    def _held_by(self) -> Mapping[tuple[NamedNode, object], frozenset[NamedNode]]:
+        """The classes of what has a value, of properties that things of several classes have."""
+        several = {iri for iri in self.schema.properties if len(self.schema.domains(iri)) > 1}
+        found: dict[tuple[NamedNode, object], set[NamedNode]] = defaultdict(set)
+        for subject, predicate, object_ in self.facts.statements:
+            if predicate in several and isinstance(object_, Literal):
+                found[predicate, object_].update(self.facts.types.get(subject, ()))
+        return {key: frozenset(classes) for key, classes in found.items()}
+
     def knows(self, node: object) -> bool:
         """Whether a node occurs in any statement of the graph."""
         return node in self._nodes
@@ -173,24 +214,74 @@ class NameIndex:
     def things(self, tokens: list[Token], text: str) -> list[Span]:
         """The stretches of the question that name entities or values."""
         found: list[Span] = []
+        cased = any(character.isupper() for character in text[1:])
         for first, token in enumerate(tokens):
-            if _start(token.text) not in self.starts:
+            if _start(token.text) not in self.starts or _CONTRACTED.fullmatch(text, token.start - 2, token.end):
                 continue
             for last in range(min(len(tokens), first + _LONGEST_NAME), first, -1):
                 phrase = text[token.start : tokens[last - 1].end]
-                names = self._looked_up(phrase, last - first)
+                names = self._looked_up(phrase, last - first, cased=cased)
                 if names:
                     found.append(Span(first, last, names))
         return found
 
-    def _looked_up(self, phrase: str, length: int) -> tuple[Name, ...]:
+    def _looked_up(self, phrase: str, length: int, *, cased: bool) -> tuple[Name, ...]:
         key = normalise(phrase)
         if not key or (length == 1 and (key in FUNCTION_WORDS or key in HAN_FUNCTION)):
             return ()
         names = self.exact.get(key, ())
         if _DIGIT.search(key) and _CODE.fullmatch(key.replace(" ", "")):
             names = ranked(unlike([*names, *self.codes.get(_code(key), ())]))
-        return names
+        if names:
+            return self._as_written(phrase, key, names, cased=cased)
+        return self._otherwise(phrase, key, length)
+
+    def _as_written(self, phrase: str, key: str, names: tuple[Name, ...], *, cased: bool = False) -> tuple[Name, ...]:
+        """The names, those that are written otherwise than the phrase after those that are written like it.
+
+        ``cased``: the question has capitals where they belong, so that a word without them is no code.
+        """
+        if len(names) == 1 and len(key) > 4:
+            return names
+        exactly = [any(as_written(phrase, text) for text in self._texts(name)) for name in names]
+        found = []
+        for name, exact in zip(names, exactly, strict=True):
+            less = 0.0 if exact or not any(exactly) else NOT_VERBATIM
+            if len(key) <= 4 and any(small_letter_code(phrase, text) for text in self._texts(name)):
+                less = max(less, 1.0 if cased or tuple(parts(key)) in senses() else SMALL_LETTERS)
+            found.append(replace(name, score=name.score - less) if less else name)
+        return ranked(name for name in found if name.score > 0)
+
+    def _texts(self, name: Name) -> tuple[str, ...]:
+        """How a thing or value is written."""
+        if isinstance(name.term, Literal):
+            return (name.term.value,)
+        named = (*self.facts.labels.get(name.term, ()), *self.facts.aliases.get(name.term, ()))
+        return tuple(item.value for item in named)
+
+    def _otherwise(self, phrase: str, key: str, length: int) -> tuple[Name, ...]:
+        """What a phrase that is no name may name: a plural, the adjective of a country, words that a name shortens."""
+        country = DEMONYMS.get(key, "")
+        keys_ = ["" if self._class_called(key) else in_singular(key), country, f"the {country}" if country else ""]
+        if length > 1 and self._abbreviations:
+            keys_ += abbreviated(phrase, self._abbreviations)
+        found = [
+            replace(n, score=n.score - 0.05)
+            for k in keys_
+            if k and k not in FUNCTION_WORDS
+            for n in self._as_written(k, k, self.exact.get(k, ()))
+        ]
+        found += [replace(n, score=n.score - 0.05) for k in SAME_COUNTRY.get(key, ()) for n in self.exact.get(k, ())]
+        return ranked(unlike(found)) if found else ()
+
+    def _class_called(self, key: str) -> bool:
+        """Whether the last of several words is the plural of a class: "thai restaurants" are many, not one of them."""
+        head, _, last = key.rpartition(" ")
+        return bool(head) and any(n.kind == "class" and n.score > 0.9 for n in self.terms.get((stem(last),), ()))
+
+    @cached_property
+    def _abbreviations(self) -> Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]:
+        return abbreviations(self.facts)
 
     def near(self, phrase: str, limit: int = 5) -> list[Name]:
         """Names that resemble the phrase: they share its rarest words, or are spelt nearly so."""
@@ -241,8 +332,8 @@ class NameIndex:
 
     def _padded(self, tokens: list[Token], text: str, first: int, last: int) -> bool:
         """Whether a stretch begins or ends with a function word that is no part of a form or sense."""
-        if last - first == 1:
-            return False
+        if last - first == 1 or (has_han(tokens[first].text) and tokens[first].text not in _ASKING_HAN):
+            return False  # written without blanks, a name is a form as it is
         inside = [token.text.casefold() for token in tokens[first:last]]
         ends = (inside[0], inside[-1])
         padded = any(end in HAN_FUNCTION or stem(end) in FUNCTION_STEMS for end in ends)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from pyoxigraph import NamedNode
 
+from kgplatform.ontology import Word
 from kgplatform.questions.schema import SchemaView
 from kgplatform.questions.wording import keys
+
+_INSIDE = re.compile(r"(?:^| )in$|^(?:位于|在|坐落于|坐落在)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,20 @@ class PathFinder:
             iri
             for iri, term in schema.properties.items()
             if term.is_object and (term.transitive or _places(term.words))
+        )
+        self.inward = frozenset(iri for iri in self.placing if _leads_inside(schema.properties[iri].words))
+
+    def kinds(self, types: Iterable[NamedNode]) -> tuple[NamedNode, ...]:
+        """The properties by which things are sorted into kinds that are themselves things of these classes."""
+        wanted = self.covers(types)
+        return tuple(iri for iri in self._kinds if wanted & set(self.schema.ranges(iri)))
+
+    @cached_property
+    def _kinds(self) -> tuple[NamedNode, ...]:
+        return tuple(
+            sorted(
+                (i for i, t in self.schema.properties.items() if t.is_object and _sorts(t.words)), key=lambda i: i.value
+            )
         )
 
     def covers(self, types: Iterable[NamedNode]) -> frozenset[NamedNode]:
@@ -60,7 +79,20 @@ class PathFinder:
                     targets[edge.predicate][edge.subject if back else edge.object] += edge.count
             for predicate, found in sorted(targets.items(), key=lambda item: item[0].value):
                 total = sum(found.values())
-                yield Step(predicate, back, frozenset(found), total)
+                yield Step(predicate, back, self._onwards(predicate, frozenset(found), back=back), total)
+
+    def _onwards(self, predicate: NamedNode, types: frozenset[NamedNode], *, back: bool) -> frozenset[NamedNode]:
+        """The classes, and those that a transitive property leads to from things of these."""
+        term = self.schema.properties.get(predicate)
+        table = self.schema.incoming if back else self.schema.outgoing
+        found, waiting = set(types), list(types) if term is not None and term.transitive else []
+        while waiting:
+            for edge in table.get(waiting.pop(), ()):
+                there = edge.subject if back else edge.object
+                if edge.predicate == predicate and not edge.literal and there not in found:
+                    found.add(there)
+                    waiting.append(there)
+        return frozenset(found)
 
     def paths(
         self, start: frozenset[NamedNode], end: frozenset[NamedNode], longest: int = 2
@@ -88,6 +120,15 @@ class PathFinder:
                     grown.append((*way, step))
             ways = grown[:400]
         return found
+
+
+def _sorts(words: Iterable[Word]) -> bool:
+    return any("~kind" in key for word in words for key, _ in keys(word.text))
+
+
+def _leads_inside(words: Iterable[object]) -> bool:
+    """Whether a property is called "in", "located in", 位于 and the like: it leads to what its subject lies in."""
+    return any(_INSIDE.search(getattr(word, "text", "").casefold()) for word in words)
 
 
 def _places(words: Iterable[object]) -> bool:

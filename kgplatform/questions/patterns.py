@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\n]*)
@@ -56,12 +57,20 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """What a query says: its triple patterns, all IRIs, what it projects and what it binds."""
+    """What a query says: its triple patterns, all IRIs, what it projects and what it binds.
+
+    ``mentioned`` are the variables outside of patterns, ``together`` those of one expression, ``calls`` the IRIs that
+    are called as functions, ``values`` the IRIs that VALUES gives a single variable.
+    """
 
     triples: tuple[Pattern, ...]
     terms: tuple[Item, ...]
     projected: tuple[Item, ...]
     bound: frozenset[str]
+    mentioned: tuple[Item, ...] = ()
+    together: tuple[frozenset[str], ...] = ()
+    calls: tuple[Item, ...] = ()
+    values: Mapping[str, tuple[Item, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -84,7 +93,58 @@ def patterns_of(text: str, prefixes: Mapping[str, str]) -> Patterns:
         | _assigned(items)
         | {i.value for p in walk.triples for i in p.predicates if i.kind == "variable"}
     )
-    return Patterns(tuple(walk.triples), tuple(i for i in items if i.kind == "iri"), projected, frozenset(bound))
+    calls = [(item, after.value) for item, after in pairwise(items)]
+    return Patterns(
+        triples=tuple(walk.triples),
+        terms=tuple(i for i in items if i.kind == "iri"),
+        projected=projected,
+        bound=frozenset(bound),
+        mentioned=tuple(i for i in items if i.kind == "variable"),
+        together=tuple(_together(items)),
+        calls=tuple(item for item, after in calls if item.kind == "iri" and after == "(" and item.value != _RDF_TYPE),
+        values=_values(items),
+    )
+
+
+def _together(items: list[Item]) -> Iterator[frozenset[str]]:
+    """The variables of each FILTER, BIND and row of VALUES: what is joined by more than patterns."""
+    for start, item in enumerate(items):
+        if item.kind == "word" and item.value == "AS":
+            yield _named(items, start)
+        if item.kind != "word" or item.value not in ("FILTER", "BIND", "VALUES"):
+            continue
+        found: set[str] = set()
+        depth = 0
+        for later in items[start + 1 :]:
+            if later.kind == "variable":
+                found.add(later.value)
+            depth += (later.value in ("(", "{")) - (later.value in (")", "}")) if later.kind == "mark" else 0
+            if depth <= 0 and later.kind == "mark" and later.value in (")", "}"):
+                break
+        yield frozenset(found)
+
+
+def _named(items: list[Item], at: int) -> frozenset[str]:
+    """The variables of ``(expression AS ?variable)``, found from its AS."""
+    found = {items[at + 1].value} if at + 1 < len(items) and items[at + 1].kind == "variable" else set()
+    depth = 0
+    for item in reversed(items[:at]):
+        depth += (item.value == ")") - (item.value == "(") if item.kind == "mark" else 0
+        if depth < 0:
+            break
+        if item.kind == "variable":
+            found.add(item.value)
+    return frozenset(found)
+
+
+def _values(items: list[Item]) -> dict[str, tuple[Item, ...]]:
+    """The IRIs of ``VALUES ?x { … }``."""
+    found: dict[str, tuple[Item, ...]] = {}
+    for start, item in enumerate(items[:-2]):
+        if item.kind == "word" and item.value == "VALUES" and items[start + 1].kind == "variable":
+            end = next((i for i in range(start + 3, len(items)) if items[i].value == "}"), len(items))
+            found[items[start + 1].value] = tuple(i for i in items[start + 3 : end] if i.kind == "iri")
+    return found
 
 
 def _items(text: str, prefixes: dict[str, str]) -> Iterator[Item]:

@@ -26,7 +26,7 @@ def placed(draft: Draft, reading: Reading, names: NameIndex) -> Iterator[Draft]:
     if not cues.place or cues.boolean or cues.counting is not None or len(draft.nodes) > _MOST_NODES:
         yield draft
         return
-    thing = _one_thing(draft, names)
+    thing = _one_thing(draft, names, picked=bool(cues.superlatives))
     if thing is None:
         links = tuple(replace(link, path="") if _direct(link, draft, names) else link for link in draft.links)
         yield replace(draft, links=links)
@@ -35,11 +35,15 @@ def placed(draft: Draft, reading: Reading, names: NameIndex) -> Iterator[Draft]:
         yield _with_place(draft, thing, predicate, rank, schema)
 
 
-def _one_thing(draft: Draft, names: NameIndex) -> int | None:
-    """The node of the only thing there is, if it is known by its name or by a code; None if more is said."""
+def _one_thing(draft: Draft, names: NameIndex, *, picked: bool) -> int | None:
+    """The node of the only thing there is, if it is known by its name or by a code; None if more is said.
+
+    ``picked``: it need not be known, since the question asks for the highest or the like.
+    """
     things = [index for index, node in enumerate(draft.nodes) if not node.literal]
     said = len(draft.links) == len(draft.nodes) - 1 <= 1
-    return things[0] if said and len(things) == 1 and _known(draft, things[0], names) else None
+    one = said and len(things) == 1
+    return things[0] if one and (_known(draft, things[0], names) or picked) else None
 
 
 def _known(draft: Draft, index: int, names: NameIndex) -> bool:

@@ -16,7 +16,7 @@ from kgplatform.questions.patterns import patterns_of
 from kgplatform.questions.schema import render
 from kgplatform.questions.translate_model import repaired
 from kgplatform.types import Attempt, Issue, IssueKind, Usage
-from kgplatform.vocab import PREFIXES
+from kgplatform.vocab import PREFIXES, XSD
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,8 @@ def rewritten_by_rule(attempt: Attempt, names: NameIndex, *, prefixes: Mapping[s
             text = _with_term(text, issue.subject, issue.allowed[0], prefixes)
         elif issue.kind is IssueKind.IMPOSSIBLE:
             text = _flipped(text, issue, names, prefixes)
+        elif issue.kind is IssueKind.LITERAL_FORM and issue.subject.startswith(XSD) and issue.allowed:
+            text = _with_term(text, issue.subject, issue.allowed[0], prefixes)
         elif issue.kind is IssueKind.LITERAL_FORM:
             text = _with_form(text, issue)
     return text if text != attempt.query else None

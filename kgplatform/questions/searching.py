@@ -74,3 +74,19 @@ def ranked_first(text: str) -> Wanted | None:
             start = match.start() if _RANKING.search(text[: match.start()] + text[match.end() :]) else match.start(1)
             return Wanted(start, match.end(1), top=int(number) if number.isdigit() else _NUMBERS[number])
     return None
+
+
+_SORTED = re.compile(
+    r"(?:,\s*|\band\s+|\bin\s+)?(?:"
+    r"\b(?:sort(?:ed)?|order(?:ed)?|arranged?|ranked)\b(?: them| it| the (?:results?|list))?"
+    r"\s+(?:by|in|using|according to|from|alphabetically|on)\b|\bin (?:the )?(?:alphabetic(?:al)?|ascending|descending|"
+    r"lexicographic(?:al)?|increasing|decreasing|reverse|chronological) order\b|\balphabetically\b"
+    r"|按[^，。？?]{1,12}(?:排序|排列))[^.?!。？！]*",
+    re.IGNORECASE,
+)
+
+
+def sorted_by(text: str) -> Wanted | None:
+    """Where a question says in what order it wants the rows; what is asked for does not depend on it."""
+    match = _SORTED.search(text)
+    return Wanted(match.start(), match.end()) if match and match.start() > 0 else None

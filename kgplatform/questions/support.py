@@ -10,17 +10,22 @@ from itertools import islice
 from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform.dataset import EvidenceDataset
-from kgplatform.errors import QueryError
+from kgplatform.errors import NotFoundError, QueryError
+from kgplatform.inference import Explanation
 from kgplatform.questions.patterns import patterns_of
 from kgplatform.types import Evidence, Solutions, Term
 from kgplatform.vocab import PREFIXES, SUBCLASS_OF, TYPE
 
 FindEvidence = Callable[[Triple, NamedNode], Evidence | None]
+Explain = Callable[[Triple, FindEvidence], Explanation]
 
 _ROWS = 200
 _STATEMENTS = 400
 _PASSAGES = 8
 _HOPS = 4
+_EXPLAINED = 24
+"""So many conclusions at most are traced back for one answer: each takes a search."""
+
 _REPEATED = re.compile(r"[>\w)][+*](?=[\s/|)])")
 _TAIL = re.compile(r"\}\s*(?:(?:GROUP|ORDER|HAVING|LIMIT|OFFSET|VALUES)\b[^{}]*)?\Z", re.IGNORECASE)
 _HEAD = re.compile(r"\b(?:SELECT\b[^{]*|ASK\s*(?:WHERE\s*)?)\{", re.IGNORECASE)
@@ -32,10 +37,14 @@ def supporting(
     *,
     run: Callable[[str], Solutions],
     find: FindEvidence,
+    why: Explain | None = None,
     answers: Iterable[Term] = (),
     prefixes: Mapping[str, str] = PREFIXES,
 ) -> tuple[Evidence, ...]:
-    """At most eight passages for the rows of a query, best first, those for different rows before more for one row."""
+    """At most eight passages for the rows of a query, best first, those for different rows before more for one row.
+
+    For what is not stated they are those of the statements that it follows from, as ``why`` tells.
+    """
     patterns = patterns_of(query, prefixes)
     predicates = {
         NamedNode(item.value)
@@ -50,15 +59,15 @@ def supporting(
     texts = frozenset(pattern.object.value for pattern in patterns.triples if pattern.object.kind == "literal")
     hops = _HOPS if _REPEATED.search(query) else 1
     found: list[list[Evidence]] = []
-    seen: set[tuple[str, int, int]] = set()
     budget = _STATEMENTS
+    collected = _Passages(dataset, find, why)
     for row in _rows(query, run, tuple(answers)) or [()]:
         passages: list[Evidence] = []
         for triple in _statements((*row, *things), predicates, texts, dataset, hops=hops):
             if budget <= 0:
                 break
             budget -= 1
-            passages += _passages(triple, dataset, find, seen)
+            passages += collected.of(triple)
         found.append(sorted(passages, key=lambda e: -e.score))
         if sum(map(len, found)) >= 4 * _PASSAGES or budget <= 0:
             break
@@ -138,17 +147,45 @@ def _forwards(node: NamedNode, predicate: NamedNode, dataset: EvidenceDataset) -
     return list(dict.fromkeys(islice(found, 50)))
 
 
-def _passages(
-    triple: Triple, dataset: EvidenceDataset, find: FindEvidence, seen: set[tuple[str, int, int]]
-) -> Iterator[Evidence]:
-    for graph in dataset.evidence_graphs(triple):
-        passage = find(triple, graph)
-        if passage is None or not passage.quote.strip():
-            continue
-        key = (passage.document.value, passage.start, passage.end)
-        if key not in seen:
-            seen.add(key)
-            yield replace(passage, score=round(passage.score, 4))
+class _Passages:
+    """The passages of statements, each passage once."""
+
+    def __init__(self, dataset: EvidenceDataset, find: FindEvidence, why: Explain | None) -> None:
+        self._dataset = dataset
+        self._find = find
+        self._why = why
+        self._seen: set[tuple[str, int, int]] = set()
+        self._explained = 0
+
+    def of(self, triple: Triple) -> Iterator[Evidence]:
+        """The passages that state the triple, or what it follows from, and were not given before."""
+        for passage in self._found(triple):
+            key = (passage.document.value, passage.start, passage.end)
+            if passage.quote.strip() and key not in self._seen:
+                self._seen.add(key)
+                yield replace(passage, score=round(passage.score, 4))
+
+    def _found(self, triple: Triple) -> Iterator[Evidence]:
+        graphs = self._dataset.evidence_graphs(triple)
+        if graphs == [self._dataset.inferred]:
+            yield from self._behind(triple)
+            return
+        for graph in graphs:
+            passage = self._find(triple, graph) if graph != self._dataset.inferred else None
+            if passage is not None:
+                yield passage
+
+    def _behind(self, conclusion: Triple) -> Iterator[Evidence]:
+        """The passages of what a conclusion rests on; none where the search would be one too many."""
+        if self._why is None or self._explained >= _EXPLAINED:
+            return
+        self._explained += 1
+        try:
+            explanation = self._why(conclusion, self._find)
+        except NotFoundError:  # its premises changed and inference has not run since
+            return
+        for leaf in explanation.leaves:
+            yield from leaf.evidence
 
 
 def _dealt(found: list[list[Evidence]]) -> tuple[Evidence, ...]:

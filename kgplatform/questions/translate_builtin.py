@@ -14,6 +14,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.errors import QueryError
 from kgplatform.questions.assembly import Assembler
+from kgplatform.questions.comparing import Comparer
 from kgplatform.questions.confidence import confidence, unsaid_links
 from kgplatform.questions.finishing import Candidate, Finisher
 from kgplatform.questions.graphs import Link, QueryGraph, Writer, with_limit
@@ -31,6 +32,8 @@ from kgplatform.types import Solutions
 _TRIED = 6
 _MANY_ROWS = 20_000
 _ADDED = 1.2
+_LINK = 0.05
+"""By how much a reading with one relation less is preferred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,9 @@ class BuiltinTranslator:
         self._names = names
         self._finder = finder
         self._assembler = Assembler(names, finder)
-        self._finisher = Finisher(names, finder, Measures(names))
+        measures = Measures(names)
+        self._finisher = Finisher(names, finder, measures)
+        self._comparer = Comparer(names, measures, read=self.read, candidates=self._plain)
 
     def read(self, question: str) -> Reading:
         """The question as mentions and cues."""
@@ -92,6 +97,10 @@ class BuiltinTranslator:
 
     def candidates(self, reading: Reading) -> list[Candidate]:
         """The query graphs a question may mean, best first, without running any."""
+        return self._comparer.compared(reading) or self._plain(reading)
+
+    def _plain(self, reading: Reading) -> list[Candidate]:
+        """The query graphs that need nothing to be looked up first."""
         found: dict[QueryGraph, Candidate] = {}
         schema = self._names.schema
         drafts = [simplified(draft, reading, schema) for draft in self._assembler.drafts(reading)[:10]]
@@ -100,7 +109,7 @@ class BuiltinTranslator:
                 known = found.get(candidate.graph)
                 if known is None or known.score < candidate.score:
                     found[candidate.graph] = candidate
-        return sorted(found.values(), key=lambda c: -c.score)
+        return sorted(found.values(), key=lambda c: _LINK * len(c.graph.links) - c.score)
 
     def _tried(
         self, candidate: Candidate, reading: Reading, run: Callable[[str], Solutions], *, margin: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kgplatform.questions.graphs import Comparison, Link, QueryGraph
 from kgplatform.questions.names import NameIndex
@@ -176,6 +177,11 @@ class Verbaliser:
                 else (f"with {noun} {comparison.low}–{comparison.high}")
             )
         sign = _OPERATORS[self._language].get(comparison.operator, comparison.operator)
+        if comparison.than is not None:
+            than = comparison.than
+            other = replace(than.graph, targets=(than.node,), form=than.function if than.function == "AVG" else "list")
+            limit = Verbaliser(other, self._names, self._language).reading()
+            return f"{noun} {sign} {limit}" if self._chinese else f"with {noun} {sign} {limit}"
         said = " ".join(filter(None, (noun, sign, comparison.low)))
         return said if self._chinese else f"with {said}"
 

@@ -24,7 +24,7 @@ weight: weight, heavy, 重量, 多重
 price: price, cost, fee, fare, charge, price per night, how much, expensive, cheap, rate per night, 价格, 价钱, 费用, 票价, 门票, 房价, 消费, 人均, 多少钱, 均价
 rating: rating, score, rated, review score, stars, rate, 评分, 得分, 打分, 口碑, 评价
 location: locate, location, lie, situate, in, where, place, 位于, 坐落, 所在, 在哪, 位置, 地处, 属于
-address: address, street address, 地址, 在哪条街
+address: address, street address, 地址, 在哪条街, 位置, 具体位置
 phone: phone, telephone, phone number, tel, 电话, 联系方式, 联系电话
 border: border, neighbor, neighbour, adjacent, adjoin, surround, next to, share border, surrounding, 接壤, 相邻, 毗邻, 邻接, 环绕, 邻州, 周围的, 临近, 周边的, 围绕
 traverse: traverse, run through, flow through, cross, go through, pass through, flow, run, wash, course through, runs, 流经, 穿过, 贯穿, 流过, 经过, 横穿, 流淌
@@ -50,6 +50,7 @@ salary: salary, earn, wage, pay, income, 工资, 薪水, 收入
 manage: manage, manager, head, lead, run by, direct report, boss, report to, 管理, 经理, 负责人, 主管
 expertise: expertise, expert, speciality, specialise, area of expertise, skilled, 专长, 擅长
 code: code, identifier, id, abbreviation, 代码, 编号, 编码, 代号
+kind: category, kind, type, genre, sort, 类型, 种类, 类别, 分类
 size: size, big, large, 大小, 规模, 多大
 capacity: capacity, seat, hold, 容量, 座位, 容纳
 operate: operate, operated by, fly, run by, operator, 运营, 执飞, 经营
@@ -134,6 +135,23 @@ ADJECTIVES = {
 }  # fmt: skip
 """Adjectives: the senses they measure, most likely first, and whether their superlative is the most (1) or least."""
 
+SAID_IN_ENGLISH = {
+    "主要": "major",
+    "重要": "major",
+    "不错": "good",
+    "优质": "good",
+    "豪华": "luxurious",
+    "大型": "large",
+    "小型": "small",
+    "便宜": "cheap",
+    "热门": "popular",
+    "著名": "famous",
+    "免费": "free",
+    "高档": "expensive",
+    "现役": "active",
+}
+"""Adjectives by which a Chinese question asks for what an English comment defines."""
+
 SUPERLATIVES = {
     "best": "good", "worst": "bad", "cheapest": "cheap", "largest": "large", "biggest": "big", "smallest": "small",
     "longest": "long", "shortest": "short", "highest": "high", "tallest": "tall", "lowest": "low", "deepest": "deep",
@@ -182,7 +200,7 @@ PLACE_WORDS = frozenset(
 
 _IRREGULAR = {
     "taught": "teach", "wrote": "write", "written": "write", "held": "hold", "ran": "run", "flew": "fly", "flown": "fly",
-    "flies": "fly", "made": "make", "built": "build", "sold": "sell", "ate": "eat", "led": "lead", "known": "know", "men": "man",
+    "flies": "fly", "made": "make", "ids": "id", "earning": "earn", "built": "build", "sold": "sell", "ate": "eat", "led": "lead", "known": "know", "men": "man",
     "women": "woman", "children": "child", "began": "begin", "begun": "begin", "left": "leave", "lay": "lie", "lies": "lie",
     "given": "give", "gave": "give", "took": "take", "taken": "take", "cities": "city", "countries": "country",
     "lying": "lie", "located": "locate", "priced": "price", "pricing": "price", "species": "species", "series": "series",

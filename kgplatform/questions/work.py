@@ -61,7 +61,10 @@ def by_distance(graph: QueryGraph, place: int) -> list[int]:
 
 def superlative_order(graph: QueryGraph, place: int, before: int, target: int, language: str) -> list[int]:
     """The nodes a superlative may be about, likeliest first."""
-    at = [i for i, node in enumerate(graph.nodes) if node.place == place]
+    at = sorted(
+        (i for i, node in enumerate(graph.nodes) if node.place == place),
+        key=lambda i: not (graph.nodes[i].named or graph.nodes[i].open or graph.nodes[i].literal),
+    )
     if language == "zh":
         at += [i for i, node in enumerate(graph.nodes) if node.place == before]
     return [*at, target, *(i for i in by_distance(graph, place) if i not in at and i != target)]
@@ -75,10 +78,16 @@ def predicate_of(graph: QueryGraph, leaf: int) -> NamedNode:
 def dangling(graph: QueryGraph, target: int) -> float:
     """What it costs that things came in which nothing names and nobody asks for."""
     measured = {h.counted for h in graph.having} | {b.measure for b in graph.best}
+    measured |= {end for link in graph.links if link.negated for end in (link.subject, link.object)}
+    asked_of = {link.subject for link in graph.links if link.object == target and graph.nodes[target].literal}
     loose = [
         i
         for i, node in enumerate(graph.nodes)
-        if node.open and i != target and i not in measured and node.named is None and len(graph.around(i)) < 2
+        if node.open
+        and i != target
+        and i not in measured | asked_of
+        and node.named is None
+        and len(graph.around(i)) < 2
     ]
     return 0.5 * len(loose)
 
@@ -92,3 +101,33 @@ def reach(reading: Reading, asked: int, first: int) -> int:
     """How far a question word reaches: over function words and adjectives."""
     between = reading.weights[asked:first]
     return 4 if sum(between) <= 1.0 else 0
+
+
+def most_numerous(graph: QueryGraph, counted: int, target: int, token: int, reading: Reading) -> int:
+    """What has the most of something: what is asked for, or the thing that the words before "most" are about."""
+    before = [
+        i
+        for i, node in enumerate(graph.nodes)
+        if i not in (counted, target) and not node.terms and not node.literal and node.named is not None
+        if 0 <= node.place < len(reading.mentions) and reading.mentions[node.place].last <= token
+    ]
+    asked = graph.nodes[target]
+    later = [i for i in before if graph.nodes[i].place > asked.place]
+    return max(later, key=lambda i: graph.nodes[i].place) if later else target
+
+
+def noun_place(reading: Reading, place: int) -> int:
+    """The mention that a mention before it only describes ("departing flights"), else the mention itself."""
+    mentions = reading.mentions
+    if place + 1 < len(mentions) and mentions[place].last == mentions[place + 1].first:
+        first, second = mentions[place].options[0], mentions[place + 1].options[0]
+        if first.kind != "class" and second.kind == "class":
+            return place + 1
+    return place
+
+
+def summed_for(graph: QueryGraph, leaf: int) -> int | None:
+    """The thing that a value is summed up for: one that the question names, other than what has the value."""
+    owner = next((link.subject for link in graph.links if link.object == leaf), None)
+    named = [i for i, n in enumerate(graph.nodes) if n.named is not None and not n.terms and i != owner]
+    return min(named, key=lambda i: graph.nodes[i].place, default=None)

@@ -10,17 +10,30 @@ from werkzeug.exceptions import HTTPException
 
 from kgplatform import resources
 from kgplatform.errors import KgPlatformError, NotFoundError
-from kgplatform.web import asking, endpoint, querying, reading, terms, things
-from kgplatform.web.endpoint import problem
+from kgplatform.web import (
+    asking,
+    endpoint,
+    graph_store,
+    querying,
+    reading,
+    self_description,
+    terms,
+    things,
+    watching,
+)
+from kgplatform.web.compressing import compress
 from kgplatform.web.frame import page, prepare
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
-from kgplatform.web.protocol import MAX_BODY_BYTES
+from kgplatform.web.problems import problem
+from kgplatform.web.protocol import MAX_BODY_BYTES, ProtocolError
+from kgplatform.web.rates import Rates
+from kgplatform.web.rights import Rights, Role, Token, client, identify, require
 from kgplatform.web.security import Access, guard
 from kgplatform.web.words import WORDS
 
 _log = logging.getLogger("kgplatform.web")
-_DATA_PATHS = ("/sparql", "/api/")
+_DATA_PATHS = ("/sparql", "/graphs", "/api/", "/.well-known/")
 
 
 def create_app(kg: Graph, *, access: Access | None = None) -> Flask:
@@ -38,10 +51,17 @@ def create_app(kg: Graph, *, access: Access | None = None) -> Flask:
     app.json.ensure_ascii = False  # type: ignore[attr-defined]
     app.url_map.merge_slashes = False
     prepare(app)
-    guard(app, access or Access(), lambda detail: problem(421, "Misdirected request", detail))
+    access = access or Access()
+    guard(app, access, lambda detail: problem(421, "Misdirected request", detail))
+    _admit(app, kg, access)
+    app.after_request(compress)
     lately = Lately(kg)
+    describes = self_description.SelfDescription(kg)
     for made in (
-        endpoint.blueprint(kg),
+        endpoint.blueprint(kg, lambda: describes.of_endpoint(request.host_url)),
+        graph_store.blueprint(kg),
+        self_description.blueprint(describes),
+        watching.blueprint(kg),
         asking.blueprint(kg, lately),
         querying.blueprint(kg),
         things.blueprint(kg, lately),
@@ -53,7 +73,27 @@ def create_app(kg: Graph, *, access: Access | None = None) -> Flask:
     return app
 
 
+def _admit(app: Flask, kg: Graph, access: Access) -> None:
+    """Has every request come from somebody who may read, and not too often."""
+    settings = kg.settings.server
+    tokens = tuple(Token.read(line) for line in settings.tokens)
+    rights = Rights(tokens, public_reads=settings.public_reads, local=bool(access.hosts))
+    rates = Rates(settings.requests_per_minute)
+
+    @app.before_request
+    def admit() -> None:
+        identify(rights)
+        if request.path.startswith("/static/") or request.method == "OPTIONS":
+            return
+        require(Role.READ)
+        rates.take(client().name)
+
+
 def _add_error_pages(app: Flask, kg: Graph) -> None:
+    @app.errorhandler(ProtocolError)
+    def refused_by_protocol(error: ProtocolError) -> Any:
+        return problem(error.status, error.title, error.detail, headers=dict(error.headers))
+
     @app.errorhandler(HTTPException)
     def refused(error: HTTPException) -> Any:
         return _error(kg, error.code or 500, error.description or error.name, dict(error.get_headers()))

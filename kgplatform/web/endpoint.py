@@ -1,63 +1,75 @@
-"""``/sparql``: the SPARQL 1.1 Protocol over HTTP, queries only, run by workers that can be killed.
+"""``/sparql``: the SPARQL 1.1 Protocol over HTTP, run by workers that can be killed.
 
 A small result is sent whole with its length. A large one is streamed as it is computed; one that has to be cut ends
-with the connection, never as if it were whole.
+with the connection, never as if it were whole. An update is tried on a copy of the store by a worker before it is
+carried out here, so that none can hold the writer up.
 """
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import IO, Any
 
 from flask import Blueprint, Response, redirect, request, url_for
+from pyoxigraph import NamedNode
 
-from kgplatform.errors import (
-    KgPlatformError,
-    QueryError,
-    QueryRejectedError,
-    QuerySyntaxError,
-    QueryTimeoutError,
-)
+from kgplatform.errors import KgPlatformError, QueryRejectedError
+from kgplatform.lexing import scan
+from kgplatform.rewriting import using
+from kgplatform.web.caching import is_known, weak_tag
 from kgplatform.web.needs import Graph
-from kgplatform.web.negotiation import Format, choose
-from kgplatform.web.protocol import HttpRequest, ProtocolError, QueryRequest, parse_request
-from kgplatform.workers import WorkersBusyError
+from kgplatform.web.problems import problem as problem
+from kgplatform.web.problems import query_problem as query_problem
+from kgplatform.web.problems import query_status as query_status
+from kgplatform.web.protocol import (
+    FORM,
+    QUERY_TYPE,
+    UPDATE_TYPE,
+    HttpRequest,
+    ProtocolError,
+    QueryRequest,
+    UpdateRequest,
+    parse_request,
+)
+from kgplatform.web.rights import Role, client, require
+from kgplatform.workers import Reply, Whole
 
 _PIECE = 1 << 16
-_PROBLEMS = (
-    Format("problem", "application/problem+json", (), ("application/json", "application/sparql-results+json")),
-    Format("text", "text/plain", (), ("text/html", "text/csv"), charset=True),
-)
 _METHODS = "GET, HEAD, POST, OPTIONS"
+_CHANGING = frozenset({"NOW", "RAND", "UUID", "STRUUID", "BNODE"})
+"""Functions whose value is another one each time; what they are in has no tag."""
 
 
 class _CutShortError(ConnectionAbortedError):
     """Tells the server to end the connection: what was sent is not the whole result."""
 
 
-def blueprint(kg: Graph) -> Blueprint:
-    """The routes of the endpoint."""
+def blueprint(kg: Graph, describe: Callable[[], Response]) -> Blueprint:
+    """The routes of the endpoint; ``describe`` answers those who ask for nothing."""
     routes = Blueprint("endpoint", __name__)
 
     @routes.route("/sparql", methods=["GET", "POST", "OPTIONS"], provide_automatic_options=False)
+    @routes.route("/sparql/", methods=["GET", "POST", "OPTIONS"], provide_automatic_options=False)
     def sparql() -> Any:
+        started = time.monotonic()
         if request.method == "OPTIONS":
-            return Response(status=204, headers={"Allow": _METHODS, "Accept-Post": "application/sparql-query"})
-        if request.method == "GET" and not request.query_string and _wants_page():
-            return redirect(url_for("querying.query"), 303)
+            accepted = f"{FORM}, {QUERY_TYPE}, {UPDATE_TYPE}"
+            return Response(status=204, headers={"Allow": _METHODS, "Accept-Post": accepted})
         try:
             asked = parse_request(_http_request())
+            if isinstance(asked, UpdateRequest):
+                return _update(kg, asked)
+            require(Role.READ)
+            if asked is None:
+                return redirect(url_for("querying.query"), 303) if _wants_page() else describe()
             if asked.format.name == "html":
                 return redirect(url_for("querying.query", query=asked.text), 303)
-            return _answer(kg, asked)
-        except ProtocolError as error:
-            return problem(error.status, error.title, error.detail, headers=dict(error.headers))
+            return _answer(kg, asked, started)
         except KgPlatformError as error:
-            return query_problem(error)
+            return query_problem(error, elapsed_seconds=time.monotonic() - started)
 
     return routes
 
@@ -76,27 +88,67 @@ def _http_request() -> HttpRequest:
     )
 
 
-def _answer(kg: Graph, asked: QueryRequest) -> Response:
-    started = time.monotonic()
+def allowed_seconds(kg: Graph, wanted: float | None) -> float:
+    """How long a request may take: as long as it wants, but not longer than the settings say."""
     limit = kg.settings.server.timeout_seconds
+    return min(limit, wanted or limit)
+
+
+def _update(kg: Graph, asked: UpdateRequest) -> Response:
+    require(Role.WRITE)
+    started = time.monotonic()
+    default, named = ([NamedNode(iri) for iri in group] for group in (asked.default_graphs, asked.named_graphs))
+    text = using(asked.text, default, named)
+    if (form := scan(text).form) not in ("UPDATE", ""):
+        raise QueryRejectedError((f"this is a query ({form}), not an update; send it as `query`",), query=text)
+    kg.workers.try_update(
+        text, base_iri=kg.base, timeout_seconds=allowed_seconds(kg, asked.timeout_seconds), client=client().name
+    )
+    with kg.store.write_lock():
+        kg.update(text)
+        kg.workers.refresh()
+    kg.store.flush()
+    return Response(status=204, headers={"Server-Timing": f"update;dur={1000 * (time.monotonic() - started):.1f}"})
+
+
+def _answer(kg: Graph, asked: QueryRequest, started: float) -> Response:
+    parts = (asked.text, asked.format.name, *asked.default_graphs, "", *asked.named_graphs)
+    is_steady = not _CHANGING & scan(asked.text).keywords
+    tag = weak_tag(kg.store.version, *parts)
+    if is_steady and request.method in ("GET", "HEAD") and is_known(tag):
+        return Response(status=304, headers={"ETag": tag, "Vary": "Accept, Accept-Encoding"})
     reply = kg.workers.stream(
         asked.text,
         media_type=asked.format.media_type,
-        timeout_seconds=min(limit, asked.timeout_seconds or limit),
+        timeout_seconds=allowed_seconds(kg, asked.timeout_seconds),
         default_graphs=asked.default_graphs,
         named_graphs=asked.named_graphs,
+        base_iri=kg.base,
+        client=client().name,
     )
+    headers = {
+        "Content-Type": asked.format.content_type,
+        "Vary": "Accept",
+        "Cache-Control": "no-cache" if is_steady else "no-store",
+        "Server-Timing": f"query;dur={1000 * (time.monotonic() - started):.1f}",
+    }
+    if is_steady:
+        headers["ETag"] = weak_tag(reply.version, *parts)
+    return streamed(reply, headers)
+
+
+def streamed(reply: Reply | Whole, headers: dict[str, str]) -> Response:
+    """The response with what a worker sends: whole if it is small, else as it comes.
+
+    Raises:
+        KgPlatformError: the worker could not do it, and nothing has been sent yet.
+    """
     try:
         pieces = iter(reply)
         first, second = next(pieces, b""), next(pieces, None)
     except KgPlatformError:
         reply.close()
         raise
-    headers = {
-        "Content-Type": asked.format.content_type,
-        "Vary": "Accept",
-        "Server-Timing": f"query;dur={1000 * (time.monotonic() - started):.1f}",
-    }
     if second is None:
         return Response(first, headers=headers)
     rest = chain((first, second), pieces)
@@ -123,45 +175,4 @@ def _spooled(pieces: Iterator[bytes], headers: dict[str, str]) -> Response:
     return response
 
 
-def query_status(error: KgPlatformError) -> tuple[int, str]:
-    """The HTTP status and title for a query that was not carried out."""
-    if isinstance(error, QuerySyntaxError):
-        return 400, "Syntax error"
-    if isinstance(error, QueryTimeoutError):
-        return 504, "Query stopped"
-    if isinstance(error, WorkersBusyError):
-        return 503, "Busy"
-    if isinstance(error, QueryRejectedError):
-        return 400, "Query refused"
-    return 500, "Query failed"
-
-
-def query_problem(error: KgPlatformError) -> Response:
-    """The answer for a query that was not carried out."""
-    status, title = query_status(error)
-    extra: dict[str, object] = {}
-    if isinstance(error, QuerySyntaxError) and error.line:
-        lines = error.query.splitlines()
-        extra = {"line": error.line, "column": error.column}
-        if error.line <= len(lines):
-            extra["text"] = lines[error.line - 1][:200]
-    elif isinstance(error, QueryTimeoutError):
-        extra = {"seconds": error.seconds}
-    detail = str(error) if isinstance(error, QueryError) else "the query could not be run"
-    headers = {"Retry-After": "2"} if status == 503 else {}
-    return problem(status, title, detail, headers=headers, **extra)
-
-
-def problem(
-    status: int, title: str, detail: str, *, headers: dict[str, str] | None = None, **extra: object
-) -> Response:
-    """A refusal as the client likes it: problem+json (RFC 9457), or a line of text."""
-    format_ = choose(request.headers.get("Accept"), _PROBLEMS) or _PROBLEMS[0]
-    if format_.name == "text":
-        body = f"{title}: {detail}\n"
-    else:
-        record = {"type": "about:blank", "title": title, "status": status, "detail": detail, **extra}
-        body = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
-    return Response(
-        body, status=status, headers={"Content-Type": format_.content_type, "Vary": "Accept", **(headers or {})}
-    )
+__all__ = ["ProtocolError", "allowed_seconds", "blueprint", "problem", "query_problem", "query_status", "streamed"]

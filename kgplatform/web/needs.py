@@ -7,8 +7,9 @@ from typing import Protocol
 
 from pyoxigraph import NamedNode, Triple
 
+from kgplatform.building.inferring import Inferred
 from kgplatform.config import Settings
-from kgplatform.dataset import EvidenceDataset
+from kgplatform.dataset import Committed, EvidenceDataset
 from kgplatform.documents.registry import Registry
 from kgplatform.ontology import Ontology
 from kgplatform.store import Store
@@ -21,6 +22,14 @@ class FindsEvidence(Protocol):
 
     def find(self, triple: Triple, graph: NamedNode) -> Evidence | None:
         """The passage in the graph that says it; None where the graph has no text."""
+        ...
+
+
+class DrawsConclusions(Protocol):
+    """Keeps the conclusions in line with what holds."""
+
+    def run(self) -> Inferred | None:
+        """Draws them again; what came and went."""
         ...
 
 
@@ -65,6 +74,15 @@ class Graph(Protocol):
     @property
     def evidence_finder(self) -> FindsEvidence:
         """Finds passages for statements."""
+        ...
+
+    @property
+    def inference(self) -> DrawsConclusions:
+        """What follows from what holds."""
+        ...
+
+    def update(self, text: str, /) -> Committed:
+        """Carries out a SPARQL Update; what it adds to the default graph counts as stated by hand."""
         ...
 
     def ask(self, question: str, /) -> Answer:

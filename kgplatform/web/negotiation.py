@@ -34,7 +34,9 @@ GRAPHS = (
     Format("turtle", "text/turtle", ("ttl",), ("application/x-turtle",), charset=True),
     Format("ntriples", "application/n-triples", ("nt",), ("text/plain",), charset=True),
     Format("rdfxml", "application/rdf+xml", ("rdf", "xml"), ("application/xml", "text/xml")),
-    Format("jsonld", "application/ld+json", ("json",), ("application/json",)),
+    Format("jsonld", "application/ld+json", ("json", "json-ld"), ("application/json",)),
+    Format("trig", "application/trig", (), ("application/x-trig",), charset=True),
+    Format("nquads", "application/n-quads", ("nq",), ("text/x-nquads",), charset=True),
 )
 """How graphs can be written."""
 

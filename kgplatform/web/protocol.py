@@ -1,13 +1,16 @@
 """The SPARQL 1.1 Protocol without I/O: from the parts of a request to what is to be run, or to the refusal.
 
-Specification: https://www.w3.org/TR/sparql11-protocol/ §2.1 (query), §2.2 (update, which is refused here).
+Specification: https://www.w3.org/TR/sparql11-protocol/ §2.1 (query), §2.2 (update).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 from urllib.parse import parse_qsl
+
+from pyoxigraph import NamedNode
 
 from kgplatform.lexing import scan
 from kgplatform.web.negotiation import GRAPHS, HTML, ROWS, Format, choose, listing, named
@@ -52,11 +55,26 @@ class QueryRequest:
     timeout_seconds: float | None = None
 
 
-def parse_request(request: HttpRequest) -> QueryRequest:
-    """What the request asks for.
+@dataclass(frozen=True, slots=True)
+class UpdateRequest:
+    """An update to carry out, its patterns matched in the graphs named here where there are any."""
+
+    text: str
+    default_graphs: tuple[str, ...] = ()
+    named_graphs: tuple[str, ...] = ()
+    timeout_seconds: float | None = None
+
+
+_Arguments: TypeAlias = list[tuple[str, str]]
+_QUERY_ONLY = ("default-graph-uri", "named-graph-uri")
+_UPDATE_ONLY = ("using-graph-uri", "using-named-graph-uri")
+
+
+def parse_request(request: HttpRequest) -> QueryRequest | UpdateRequest | None:
+    """What the request asks for; None: nothing, so that the description of the service is due (§2.1, last note).
 
     Raises:
-        ProtocolError: it is no query by the protocol, it is an update, or no format fits.
+        ProtocolError: it is neither query nor update by the protocol, or no format fits.
     """
     arguments = _pairs(request.arguments)
     if request.method == "POST":
@@ -65,18 +83,65 @@ def parse_request(request: HttpRequest) -> QueryRequest:
         raise ProtocolError(
             405, "Method not allowed", "ask with GET or POST", headers=(("Allow", "GET, HEAD, POST, OPTIONS"),)
         )
-    text = _only_query(arguments)
+    elif not _has(arguments, "query", "update"):
+        return None
+    if _has(arguments, "update"):
+        return _update(request.method, arguments)
+    return _query(request, arguments)
+
+
+def _query(request: HttpRequest, arguments: _Arguments) -> QueryRequest:
+    text = _only(arguments, "query")
+    if not text.strip():
+        raise ProtocolError(400, "Bad request", "the query is empty: ?query=SELECT * { ?s ?p ?o } LIMIT 10")
+    _refuse(arguments, _UPDATE_ONLY, "an update")
     form = scan(text).form
     if form == "UPDATE":
-        raise _no_updates()
+        raise ProtocolError(
+            400, "Bad request", f"this is an update, not a query; POST it as `update`, or as {UPDATE_TYPE}"
+        )
     return QueryRequest(
         text=text,
         form=form,
         format=_format(form, arguments, request),
-        default_graphs=_values(arguments, "default-graph-uri"),
-        named_graphs=_values(arguments, "named-graph-uri"),
+        default_graphs=_iris(arguments, "default-graph-uri"),
+        named_graphs=_iris(arguments, "named-graph-uri"),
         timeout_seconds=_timeout(arguments),
     )
+
+
+def _update(method: str, arguments: _Arguments) -> UpdateRequest:
+    if method != "POST":
+        raise ProtocolError(400, "Bad request", "an update is sent with POST", headers=(("Accept-Post", UPDATE_TYPE),))
+    if _has(arguments, "query"):
+        raise ProtocolError(400, "Bad request", "the request has a query and an update; send one of them")
+    _refuse(arguments, _QUERY_ONLY, "a query")
+    return UpdateRequest(
+        text=_only(arguments, "update"),
+        default_graphs=_iris(arguments, "using-graph-uri"),
+        named_graphs=_iris(arguments, "using-named-graph-uri"),
+        timeout_seconds=_timeout(arguments),
+    )
+
+
+def _has(arguments: _Arguments, *names: str) -> bool:
+    return any(key in names for key, _ in arguments)
+
+
+def _refuse(arguments: _Arguments, names: tuple[str, ...], what: str) -> None:
+    for key, _ in arguments:
+        if key in names:
+            raise ProtocolError(400, "Bad request", f"`{key}` belongs to {what}")
+
+
+def _iris(arguments: _Arguments, name: str) -> tuple[str, ...]:
+    found = _values(arguments, name)
+    for iri in found:
+        try:
+            NamedNode(iri)
+        except ValueError as error:
+            raise ProtocolError(400, "Bad request", f"`{name}` is no absolute IRI: {iri[:200]!r}") from error
+    return found
 
 
 def _pairs(data: bytes) -> list[tuple[str, str]]:
@@ -86,40 +151,39 @@ def _pairs(data: bytes) -> list[tuple[str, str]]:
         raise ProtocolError(400, "Bad request", f"the parameters cannot be read: {error}") from error
 
 
-def _posted(request: HttpRequest, arguments: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _posted(request: HttpRequest, arguments: _Arguments) -> _Arguments:
     media_type, _, parameters = request.content_type.partition(";")
     media_type = media_type.strip().lower()
-    if media_type == FORM:
-        return [*arguments, *_pairs(request.body)]
-    if media_type == UPDATE_TYPE:
-        raise _no_updates()
-    if media_type != QUERY_TYPE:
+    if media_type not in (FORM, QUERY_TYPE, UPDATE_TYPE):
         raise ProtocolError(
-            415, "Unsupported media type", f"post a form ({FORM}) with `query`, or the query itself as {QUERY_TYPE}"
+            415,
+            "Unsupported media type",
+            f"post a form ({FORM}) with `query` or `update`, a query as {QUERY_TYPE}, or an update as {UPDATE_TYPE}",
+            headers=(("Accept-Post", f"{FORM}, {QUERY_TYPE}, {UPDATE_TYPE}"),),
         )
-    charset = parameters.lower().partition("charset=")[2].strip(' "') or "utf-8"
+    charset = parameters.lower().partition("charset=")[2].partition(";")[0].strip(' "') or "utf-8"
     if charset not in ("utf-8", "utf8"):
         raise ProtocolError(415, "Unsupported charset", f"SPARQL is UTF-8 here, not {charset[:40]}")
+    if media_type == FORM:
+        found = [*arguments, *_pairs(request.body)]
+        if not _has(found, "query", "update"):
+            raise ProtocolError(400, "Bad request", "the form has neither `query` nor `update`")
+        return found
+    name = "query" if media_type == QUERY_TYPE else "update"
     try:
         text = request.body.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ProtocolError(400, "Bad request", f"the query is not UTF-8 (byte {error.start})") from error
-    if _values(arguments, "query"):
-        raise ProtocolError(400, "Bad request", "the query is in the body and in the address; send it once")
-    return [*arguments, ("query", text)]
+        raise ProtocolError(400, "Bad request", f"the {name} is not UTF-8 (byte {error.start})") from error
+    if _has(arguments, "query", "update"):
+        raise ProtocolError(400, "Bad request", f"the {name} is in the body and in the address; send it once")
+    return [*arguments, (name, text)]
 
 
-def _only_query(arguments: Sequence[tuple[str, str]]) -> str:
-    queries = _values(arguments, "query")
-    if _values(arguments, "update"):
-        raise _no_updates()
-    if len(queries) > 1:
-        raise ProtocolError(400, "Bad request", f"there are {len(queries)} parameters `query`; send one")
-    if not queries or not queries[0].strip():
-        raise ProtocolError(
-            400, "Bad request", "the parameter `query` is missing: ?query=SELECT * { ?s ?p ?o } LIMIT 10"
-        )
-    return queries[0]
+def _only(arguments: _Arguments, name: str) -> str:
+    found = _values(arguments, name)
+    if len(found) != 1:
+        raise ProtocolError(400, "Bad request", f"there are {len(found)} parameters `{name}`; send one")
+    return found[0]
 
 
 def _values(arguments: Sequence[tuple[str, str]], name: str) -> tuple[str, ...]:
@@ -153,9 +217,3 @@ def _format(form: str, arguments: Sequence[tuple[str, str]], request: HttpReques
             406, "Not acceptable", f"the result cannot be written as {asked}; there is {listing(offers)}"
         )
     return chosen
-
-
-def _no_updates() -> ProtocolError:
-    return ProtocolError(
-        403, "Read only", "this endpoint answers queries only; change the graph with `kgplatform update` or `load`"
-    )

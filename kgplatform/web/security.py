@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, request
@@ -18,7 +19,7 @@ POLICY = (
     "style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
-_OPEN_PATHS = ("/sparql", "/id/", "/resource", "/api/")
+_OPEN_PATHS = ("/sparql", "/graphs", "/id/", "/resource", "/api/", "/.well-known/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +78,19 @@ def _open(headers: object, access: Access) -> None:
     allowed = access.allowed_origin(request.headers.get("Origin"))
     fields: dict[str, str] = headers  # type: ignore[assignment]
     if access.origins is not None:
-        _vary(fields, "Origin")
+        vary(fields, "Origin")
     if allowed is None:
         return
     fields["Access-Control-Allow-Origin"] = allowed
-    fields["Access-Control-Expose-Headers"] = "Link, Server-Timing"
+    fields["Access-Control-Expose-Headers"] = "ETag, Link, Location, Retry-After, Server-Timing"
     if request.method == "OPTIONS":
-        fields["Access-Control-Allow-Methods"] = "GET, HEAD, POST, OPTIONS"
-        fields["Access-Control-Allow-Headers"] = "Accept, Content-Type"
+        fields["Access-Control-Allow-Methods"] = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+        fields["Access-Control-Allow-Headers"] = "Accept, Authorization, Content-Type, If-Match, If-None-Match"
         fields["Access-Control-Max-Age"] = "86400"
 
 
-def _vary(fields: dict[str, str], name: str) -> None:
+def vary(fields: Any, name: str) -> None:
+    """Adds a name to the Vary header."""
     known = fields.get("Vary", "")
     if name.lower() not in known.lower():
         fields["Vary"] = f"{known}, {name}" if known else name

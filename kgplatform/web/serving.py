@@ -53,13 +53,14 @@ def serve(
     server = create_server(
         app,
         sockets=[listener],
-        threads=_THREADS,
+        threads=workers.most_callers + _THREADS,  # some are left for pages while all workers are busy
         ident="kgplatform",
-        max_request_body_size=MAX_BODY_BYTES + 1024,
+        max_request_body_size=max(MAX_BODY_BYTES, kg.settings.server.max_upload_mb * 1_000_000) + 1024,
         max_request_header_size=1 << 16,
         channel_timeout=60,
+        outbuf_high_watermark=1 << 20,  # so far a result may run ahead of its reader
         log_socket_errors=False,
-        clear_untrusted_proxy_headers=True,
+        clear_untrusted_proxy_headers=False,  # that they are there says that a proxy was, and nothing else is read
     )
     shown = f"[{host}]" if ":" in host else "localhost" if host in ("0.0.0.0", "") else host
     announce(f"Serving at http://{shown}:{listener.getsockname()[1]}/ (SPARQL at /sparql); stop with Ctrl-C")

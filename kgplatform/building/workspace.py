@@ -1,0 +1,268 @@
+"""A workspace opened: its files, and the parts that work on them, each made when first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kgplatform import config, packs
+from kgplatform.building import renewing, searching
+from kgplatform.building.communities import CommunityParts
+from kgplatform.building.estimating import Estimate, EstimateParts, estimate
+from kgplatform.building.founding import STORE
+from kgplatform.building.inferring import Inference
+from kgplatform.building.ingest import Ingest
+from kgplatform.building.intake import Intake, location_of
+from kgplatform.building.known import known_names
+from kgplatform.building.linking import LinkingParts
+from kgplatform.building.mappings import Keeping, mappings
+from kgplatform.building.places import FILE as PLACES
+from kgplatform.building.policing import Policing
+from kgplatform.building.tabular import TableParts
+from kgplatform.dataset import EvidenceDataset
+from kgplatform.documents.chunking import chunker
+from kgplatform.documents.registry import Registry, State
+from kgplatform.extraction.builtin import BuiltinExtractor
+from kgplatform.extraction.demonstrations import Demonstrations
+from kgplatform.extraction.learning.examples import read_examples
+from kgplatform.extraction.model import Asking, ModelExtractor
+from kgplatform.extraction.quiet import quietly
+from kgplatform.linking.evidence import EvidenceFinder
+from kgplatform.linking.projection import Projection
+from kgplatform.models.cache import CachedModel
+from kgplatform.models.chat import OpenAIModel
+from kgplatform.models.embedding import SentenceTransformersEmbedder
+from kgplatform.protocols import Embedder, Extractor
+from kgplatform.questions import answer
+from kgplatform.questions.schema import SchemaView
+from kgplatform.retrieval.index import ChunkIndex
+from kgplatform.retrieval.sources import Sources
+from kgplatform.store import Store
+from kgplatform.types import Document, Solutions
+from kgplatform.vocab import PREFIXES
+from kgplatform.workers import QueryWorkers
+
+MODELS = "models.sqlite"
+UPDATE = "update.pending"
+"""There while an update has not been reconciled with the evidence."""
+
+_REGISTRY, _CHUNKS, _WORKERS, _INFERENCE = "documents.sqlite", "chunks", "workers", "inference.json"
+
+
+class Workspace:
+    """The folder of a workspace with its store, registry and settings, and what is made from them."""
+
+    def __init__(self, folder: Path) -> None:
+        """Opens the workspace in the folder; `open` says the same in words.
+
+        Raises:
+            WorkspaceError: there is none, it is of another version, or another process has it open.
+            ConfigError: its settings are wrong.
+            OntologyError: its ontology cannot be read.
+        """
+        self.folder = folder
+        renewing.settle_files(folder)
+        self.settings = config.load(folder)
+        self.base = self.settings.base
+        self.loaded = packs.load(self.settings.ontology, folder=folder)
+        self.store = Store.open(folder / STORE, prefixes={**PREFIXES, "kg": self.base})
+        self.registry = Registry(folder / _REGISTRY)
+        self.dataset = EvidenceDataset(self.store, self.base)
+        self._use(self.loaded)
+        self._recover()
+
+    def _use(self, loaded: packs.LoadedOntology) -> None:
+        """Takes up the ontology of the settings, and what hangs on it."""
+        self.loaded, self.ontology = loaded, loaded.ontology
+        self._known: tuple[int, answer.Knowledge] | None = None
+        self.inference = Inference(
+            self.dataset,
+            ontology=self.ontology,
+            triples=loaded.triples,
+            settings=self.settings.inference,
+            file=self.folder / _INFERENCE,
+        )
+
+    def _recover(self) -> None:
+        """Settles what a crash interrupted: a document between registry and dataset, an update not yet reconciled."""
+        if (self.folder / UPDATE).exists():
+            self.dataset.reconcile()
+            (self.folder / UPDATE).unlink()
+        self._ingest().recover()
+        renewing.settle_data(self.folder, self.loaded, self._linking_parts)
+
+    def close(self) -> None:
+        """Stops the query workers and lets go of the files."""
+        if "workers" in self.__dict__:
+            self.workers.close()
+        self.store.flush()
+        self.store.close()
+        self.registry.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model, loaded when first used."""
+        settings = self.settings.embedding
+        return SentenceTransformersEmbedder(settings.name, allow_download=settings.allow_download)
+
+    @cached_property
+    def model(self) -> CachedModel | None:
+        """The language model of the settings, its replies cached; None: the built-in methods."""
+        settings = self.settings.model
+        if not settings.name:
+            return None
+        model = OpenAIModel(
+            settings.name,
+            url=settings.url,
+            key=config.model_key(settings),
+            timeout_seconds=settings.timeout_seconds,
+            retries=settings.retries,
+            temperature=settings.temperature,
+        )
+        return CachedModel(model, self.folder / MODELS)
+
+    @cached_property
+    def chunks(self) -> ChunkIndex:
+        """The passage index."""
+        return ChunkIndex(self.folder / _CHUNKS, self.embedder)
+
+    @cached_property
+    def sources(self) -> Sources:
+        """What retrievers draw on."""
+        return searching.sources(self.registry, self.chunks, folder=self.folder / _CHUNKS / "graphs", model=self.model)
+
+    @cached_property
+    def workers(self) -> QueryWorkers:
+        """The processes that answer queries from outside."""
+        settings = self.settings.server
+        return QueryWorkers(
+            self.store,
+            folder=self.folder / _WORKERS,
+            count=settings.workers,
+            memory_bytes=settings.memory_mb * 1_000_000,
+            prefixes=self.store.prefixes,
+        )
+
+    @property
+    def projection(self) -> Projection:
+        """The map from what was read to statements, as it is now."""
+        return Projection(self.base, self.registry.linking())
+
+    @property
+    def evidence_finder(self) -> EvidenceFinder:
+        """Finds the passage of a statement."""
+        return EvidenceFinder(self.registry, self.projection)
+
+    @property
+    def schema(self) -> SchemaView:
+        """The ontology together with how the data uses it, for the store as it is now."""
+        return self._knowledge().schema
+
+    def label(self, term: object, language: str = "en") -> str:
+        """What a term is called in the language, for a reader."""
+        return self._knowledge().names.label(term, language)
+
+    def _knowledge(self) -> answer.Knowledge:
+        version = self.store.version
+        if self._known is None or self._known[0] != version:
+            self._known = (version, answer.knowledge(self.dataset, self.ontology))
+        return self._known[1]
+
+    def _run(self, text: str) -> Solutions:
+        """Runs a query that a translator wrote: one of a model's in a worker with a deadline, one of our own here."""
+        limits = self.settings.questions
+        if self.model is None:
+            return self.store.query(text, max_rows=limits.max_rows)
+        return self.workers.solutions(text, timeout_seconds=limits.timeout_seconds, max_rows=limits.max_rows)
+
+    def _ingest(self, policy: str | None = None, mapping: Keeping | None = None) -> Ingest:
+        documents = self.settings.documents
+        chosen = mappings(self.folder, self.ontology, self.base, mapping)
+        return Ingest(
+            tables=TableParts(self.base, self.registry, self.dataset, self.ontology, chosen),
+            chunker=chunker(documents.chunker),
+            extractor_for=quietly(self._extractor_for(), documents.noise),
+            intake=Intake(self.base, documents),
+            workers=self.settings.model.workers,
+            policing=Policing(self.dataset, self.loaded, policy or self.settings.checks.policy),
+        )
+
+    def _extractor_for(self) -> Callable[[Document], Extractor]:
+        """Who reads a document; a model's replies about it are kept under its name."""
+        model = self.model
+        if model is not None:
+            asking, shown = self._asking(), self._demonstrations()
+            return lambda document: ModelExtractor(
+                model.about(document.iri.value), self.ontology, asking=asking, demonstrations=shown
+            )
+        extractor = BuiltinExtractor(
+            self.ontology, known=cache(lambda: known_names(self.dataset, self.registry, self.ontology))
+        )
+        return lambda _document: extractor
+
+    def estimate(self, *paths: Path | str) -> Estimate:
+        """What adding the files and folders would cost; asks nothing of the model and changes nothing.
+
+        Raises:
+            ReadError: a path is missing, or there is nothing to read.
+            ConfigError: an address on the web is given.
+        """
+        model, documents = self.model, self.settings.documents
+        asking, shown = self._asking(), self._demonstrations()
+        extractor = ModelExtractor(model, self.ontology, asking=asking, demonstrations=shown) if model else None
+        chosen = mappings(self.folder, self.ontology, self.base, None)
+        parts = EstimateParts(
+            tables=TableParts(self.base, self.registry, self.dataset, self.ontology, chosen),
+            intake=Intake(self.base, documents),
+            chunker=chunker(documents.chunker),
+            extractor=extractor,
+            model=model.name if model else None,
+        )
+        return estimate(parts, [location_of(path) for path in paths])
+
+    def _asking(self) -> Asking:
+        chosen = self.settings.extraction
+        return Asking(chosen.schema_tokens, chosen.passage_tokens, chosen.gleaning, chosen.demonstrations)
+
+    def _demonstrations(self) -> Demonstrations:
+        """The annotated examples of the workspace, if there are any."""
+        chosen = self.settings.extraction
+        path = self.folder / chosen.examples
+        if not chosen.examples or not chosen.demonstrations or not path.is_file():
+            return Demonstrations(())
+        return Demonstrations(read_examples(path, self.ontology).examples, embedder=self.embedder)
+
+    def _linking_parts(self) -> LinkingParts:
+        return LinkingParts(
+            base=self.base,
+            registry=self.registry,
+            dataset=self.dataset,
+            ontology=self.ontology,
+            ingest=self._ingest(),
+            embedder=self.embedder,
+            similarity=self.settings.linking.similarity,
+            places=self.folder / PLACES,
+            world=self.settings.places.world,
+        )
+
+    def _index(self) -> int:
+        records = [record for record in self.registry.documents(State.PROCESSED) if record.graph is None]
+        passages = (
+            (chunk, record.document.title) for record in records for chunk in self.registry.chunks(record.document.iri)
+        )
+        self.chunks.sync(passages)
+        return len(self.chunks)
+
+    def _community_parts(self) -> CommunityParts:
+        return CommunityParts(self.dataset, self.ontology, self.settings.communities, self.label)

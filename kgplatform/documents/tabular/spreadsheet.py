@@ -1,0 +1,231 @@
+"""Sheets of Excel workbooks (ISO/IEC 29500) as tables, read row by row with openpyxl."""
+
+from __future__ import annotations
+
+import re
+import warnings
+import zipfile
+import zlib
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, time, timedelta
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from kgplatform.documents.tabular.cells import MAX_COLUMNS, OpenedTable, ProblemLog, row_of, value_text
+from kgplatform.documents.tabular.sheet_header import HEADER_SAMPLE, Header, Layout, Merge, header_of, layout_of
+from kgplatform.documents.tabular.source import RowProblem, SourceRow
+from kgplatform.errors import ReadError
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook
+    from openpyxl.cell.read_only import EmptyCell, ReadOnlyCell
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
+
+    _Cells: TypeAlias = Sequence[ReadOnlyCell | EmptyCell]
+
+XLSX_TYPE: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_ERROR = re.compile(r"#(?:REF!|DIV/0!|N/A|NAME\?|NULL!|NUM!|VALUE!|SPILL!|CALC!|FIELD!|BLOCKED!|GETTING_DATA)")
+_LARGEST = 4 << 30
+_OLE, _ENCRYPTED = b"\xd0\xcf\x11\xe0", "EncryptedPackage".encode("utf-16-le")
+_BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, SyntaxError, LookupError),
+    *(ValueError, TypeError, AttributeError, AssertionError, NotImplementedError),
+)
+
+
+def open_sheet(path: Path, *, name: str, sheet: str | None = None) -> OpenedTable:
+    """The table in a sheet, or in the first visible one that has a table.
+
+    Raises:
+        ReadError: the file is broken, protected by a password or of an old form; it has no such sheet, or no table.
+    """
+    with _opened(path) as workbook:
+        for found in _candidates(workbook, sheet, path):
+            layout = _layout(workbook, found)
+            header = _header(found, layout)
+            if header is not None:
+                break
+        else:
+            reason = f"the sheet {sheet!r} is empty" if sheet else "holds no table: its sheets are empty"
+            raise ReadError(reason, path=path)
+        title = found.title
+    if len(header.columns) > MAX_COLUMNS:
+        raise ReadError(f"has {len(header.columns)} columns; at most {MAX_COLUMNS} are read", path=path)
+    problems = header.problems
+    if layout.uncomputed:
+        reason = "have no computed value: open the file in a spreadsheet program and save it"
+        problems = (*problems, RowProblem(0, "", f"{layout.uncomputed} formulas {reason}"))
+    rows = partial(_rows, path, title, layout, header)
+    return OpenedTable(title if sheet else name, header.columns, XLSX_TYPE, rows, problems)
+
+
+def sheets_in(path: Path) -> tuple[str, ...]:
+    """The names of the sheets that hold a table.
+
+    Raises:
+        ReadError: the file is no workbook.
+    """
+    with _opened(path) as workbook:
+        return tuple(s.title for s in workbook.worksheets if _header(s, Layout((), 0)) is not None)
+
+
+def _candidates(workbook: Workbook, sheet: str | None, path: Path) -> Iterable[ReadOnlyWorksheet]:
+    sheets: list[ReadOnlyWorksheet] = list(workbook.worksheets)
+    if sheet is None:
+        return sorted(sheets, key=lambda one: one.sheet_state != "visible")
+    wanted = sheet.strip().casefold()
+    found = [one for one in sheets if one.title == sheet]
+    found = found or [one for one in sheets if one.title.strip().casefold() == wanted]
+    if not found:
+        listed = ", ".join(one.title for one in sheets[:20])
+        raise ReadError(f"has no sheet {sheet!r}; it has {listed or 'none'}", path=path)
+    return found[:1]
+
+
+def _layout(workbook: Workbook, sheet: ReadOnlyWorksheet) -> Layout:
+    # openpyxl tells merged cells only where it loads a sheet whole, so they are looked up in the XML
+    with workbook._archive.open(sheet._worksheet_path) as xml:
+        return layout_of(xml)
+
+
+def _header(sheet: ReadOnlyWorksheet, layout: Layout) -> Header | None:
+    rows = _texts(sheet, ProblemLog(), {})
+    sample = [texts for _, texts in islice(rows, HEADER_SAMPLE)]
+    start = next((place for place, texts in enumerate(sample) if any(texts)), None)
+    if start is None:  # a table may begin far below
+        first = next(((number, texts) for number, texts in rows if any(texts)), None)
+        if first is None:
+            return None
+        number, texts = first
+        sample = [[] for _ in range(number - 1)] + [texts] + [texts for _, texts in islice(rows, HEADER_SAMPLE)]
+    return header_of(sample, layout.merges)
+
+
+def _rows(path: Path, title: str, layout: Layout, header: Header, log: ProblemLog) -> Generator[SourceRow]:
+    names = dict(zip(header.places, header.columns, strict=True))
+    with _opened(path) as workbook:
+        sheet = next(one for one in workbook.worksheets if one.title == title)
+        for number, texts in _unfolded(_texts(sheet, log, names), layout.merges):
+            if number <= header.bottom:
+                continue
+            cells = [texts[place] if place < len(texts) else "" for place in header.places]
+            if any(text and place not in names for place, text in enumerate(texts)):
+                log.add(number, "", f"holds cells beyond its {len(header.places)} columns, left out")
+            row = row_of(number, cells, header.columns, log)
+            if row is not None:
+                yield row
+
+
+def _unfolded(rows: Iterable[tuple[int, list[str]]], merges: Sequence[Merge]) -> Iterator[tuple[int, list[str]]]:
+    """The rows with the value of a cell that is merged over several of them in each."""
+    beginning: dict[int, list[Merge]] = {}
+    for merge in merges:
+        if merge.bottom > merge.top:
+            beginning.setdefault(merge.top, []).append(merge)
+    active: list[tuple[Merge, str]] = []
+    for number, texts in rows:
+        active = [(merge, text) for merge, text in active if merge.bottom >= number]
+        if active and any(texts):
+            texts += [""] * (max(merge.left for merge, _ in active) + 1 - len(texts))
+            for merge, text in active:
+                texts[merge.left] = texts[merge.left] or text
+        for merge in beginning.get(number, ()):
+            active.append((merge, texts[merge.left] if merge.left < len(texts) else ""))
+        yield number, texts
+
+
+def _texts(sheet: ReadOnlyWorksheet, log: ProblemLog, names: Mapping[int, str]) -> Iterator[tuple[int, list[str]]]:
+    """The numbers and cells of the rows; errors in cells are logged by the names of their columns."""
+    sheet.reset_dimensions()
+    rows = iter(sheet.iter_rows())
+    number = 0
+    while (row := _next(rows)) is not None:
+        number += 1
+        texts = [_text(cell.value, cell) if cell.value is not None else "" for cell in row]
+        for place, text in enumerate(texts):
+            if text[:1] == "#" and _ERROR.fullmatch(text):
+                texts[place] = ""
+                log.add(number, names.get(place, ""), f"holds the error {text}, taken as empty")
+        yield number, texts
+
+
+def _next(rows: Iterator[_Cells]) -> _Cells | None:
+    with warnings.catch_warnings():  # of styles and extensions that do not touch the values
+        warnings.simplefilter("ignore")
+        return next(rows, None)
+
+
+def _text(value: object, cell: ReadOnlyCell) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        if value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+        return value_text(float(f"{value:.15g}"))  # as many digits as spreadsheets count with
+    if isinstance(value, datetime):
+        value = _rounded(value)
+        has_clock = bool(re.search("[hs]", re.sub(r'"[^"]*"|\[\$[^]]*]|\\.', "", cell.number_format.lower())))
+        is_day = value.time() == time() and not has_clock
+        return value.date().isoformat() if is_day else value.isoformat()
+    if isinstance(value, timedelta):
+        seconds = round(value.total_seconds())
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return value_text(value)
+
+
+def _rounded(moment: datetime) -> datetime:
+    """The moment without the part of a millisecond that comes from days counted as fractions."""
+    if 1000 < moment.microsecond < 999_000:
+        return moment
+    return (moment + timedelta(milliseconds=500)).replace(microsecond=0)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Workbook]:
+    _refuse_old(path)
+    from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    workbook = None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _refuse_huge(path)
+            with path.open("rb") as file:
+                workbook = load_workbook(file, read_only=True, data_only=True, keep_links=False)
+                yield workbook
+    except (*_BROKEN, InvalidFileException) as error:
+        raise ReadError(f"is no workbook that can be read: {_reason(error)}", path=path) from error
+    except OSError as error:
+        raise ReadError(f"cannot be read: {error.strerror or error}", path=path) from error
+    finally:
+        if workbook is not None:
+            workbook.close()
+
+
+def _reason(error: Exception) -> str:
+    reason = " ".join(str(error).strip("'\"").split())[:120]
+    return reason or "its parts do not fit together"
+
+
+def _refuse_old(path: Path) -> None:
+    with path.open("rb") as file:
+        if file.read(4) != _OLE:
+            return
+        if _ENCRYPTED in _OLE + file.read(1 << 20):
+            raise ReadError("is protected by a password; save it without one", path=path)
+    raise ReadError("is an old Excel file (.xls); save it as .xlsx", path=path)
+
+
+def _refuse_huge(path: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        if "xl/workbook.xml" not in names and not any(name.endswith("workbook.xml") for name in names):
+            kind = "an OpenDocument file" if "mimetype" in names else "a ZIP archive without a workbook"
+            raise ReadError(f"is {kind}; save the table as .xlsx or CSV", path=path)
+        size = sum(entry.file_size for entry in archive.infolist())
+        if size > _LARGEST:
+            raise ReadError(f"unpacks to {size >> 30} GB; save it as CSV", path=path)

@@ -1,0 +1,150 @@
+"""Amounts in a query graph: values compared with numbers and years, how many of something, what comments define."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from pyoxigraph import NamedNode
+
+from kgplatform.questions.graphs import Comparison, Having, Node, QueryGraph
+from kgplatform.questions.measures import Convention, Measures
+from kgplatform.questions.mentions import Reading
+from kgplatform.questions.quantities import Amount
+from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.wording import SAID_IN_ENGLISH
+from kgplatform.questions.work import Work, by_distance, mention_place, predicate_of, summed_for
+from kgplatform.text import has_han
+
+_YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
+
+
+class Amounts:
+    """Restricts drafts over one graph by the amounts of a question."""
+
+    def __init__(self, schema: SchemaView, measures: Measures) -> None:
+        self._schema = schema
+        self._measures = measures
+
+    def compared(self, work: Work, amount: Amount, reading: Reading) -> Work:
+        """The draft with an amount: of a value in it, of how many there are, or of a property that fits."""
+        place = mention_place(reading, amount.first)
+        leaf = self._leaf_near(work.graph, place, amount)
+        if leaf is not None:
+            return self._summed(work, leaf, amount, reading) or self._with_comparison(work, leaf, amount)
+        having = self._having(work, amount, reading)
+        if having is not None:
+            return having
+        for index in by_distance(work.graph, place):
+            node = work.graph.nodes[index]
+            if node.terms or node.literal:
+                continue
+            predicate = self._measured(node, amount)
+            if predicate is not None:
+                grown = work.with_leaf(index, predicate, place)
+                return self._with_comparison(grown, len(grown.graph.nodes) - 1, amount)
+        return work.without(amount.first, amount.last, 1.0)
+
+    @staticmethod
+    def _summed(work: Work, leaf: int, amount: Amount, reading: Reading) -> Work | None:
+        """“Companies whose average wage is above 30”: the number is of what is summed up for each, not of one value."""
+        function = reading.cues.aggregate
+        group = summed_for(work.graph, leaf) if function and amount.high is None else None
+        if group is None:
+            return None
+        having = Having(group, leaf, amount.operator, amount.low, function)
+        graph = replace(work.graph, having=(*work.graph.having, having))
+        return replace(work, graph=graph, score=work.score + 0.6)
+
+    def _leaf_near(self, graph: QueryGraph, place: int, amount: Amount) -> int | None:
+        taken = {c.node for c in graph.comparisons}
+        for index in by_distance(graph, place):
+            node = graph.nodes[index]
+            if not node.literal or node.terms or index in taken or abs(node.place - place) > 2:
+                continue
+            term = self._schema.properties.get(predicate_of(graph, index))
+            year = _YEAR.fullmatch(amount.low) is not None
+            if term is not None and (term.numeric or (term.temporal and year)):
+                return index
+        return None
+
+    def _measured(self, node: Node, amount: Amount) -> NamedNode | None:
+        types = sorted(node.types, key=str)
+        found = self._measures.by_unit(types, amount.unit) if amount.unit else None
+        if found is None and amount.senses:
+            found = self._measures.by_senses(types, amount.senses)
+        if found is None and _YEAR.fullmatch(amount.low) and not amount.unit:
+            found = self._measures.by_senses(types, ("year", "date", "start"))
+        return found
+
+    def _with_comparison(self, work: Work, leaf: int, amount: Amount) -> Work:
+        term = self._schema.properties.get(predicate_of(work.graph, leaf))
+        form = "number"
+        if term is not None and term.temporal:
+            kinds = {d.value.rsplit("#", 1)[-1] for d in term.datatypes}
+            form = "gyear" if "gYear" in kinds else "year"
+        operator = amount.operator if amount.operator != ".." else ">="
+        comparison = Comparison(leaf, operator, amount.low, amount.high, form)
+        graph = replace(work.graph, comparisons=(*work.graph.comparisons, comparison))
+        return replace(work, graph=graph, score=work.score + 0.6)
+
+    def _having(self, work: Work, amount: Amount, reading: Reading) -> Work | None:
+        """“More than one prerequisite”: the number is of things, not of a measure."""
+        if not amount.compared or amount.high is not None or not amount.low.isdigit():
+            return None
+        place = mention_place(reading, amount.first)
+        for index, node in enumerate(work.graph.nodes):
+            if node.place == place and not node.terms and not node.literal and work.graph.around(index):
+                link = work.graph.around(index)[0]
+                other = link.object if link.subject == index else link.subject
+                if (amount.operator, amount.low) == (">=", "1"):
+                    return replace(work, score=work.score + 0.6)  # that there is one is what the relation says
+                having = Having(other, index, amount.operator, amount.low)
+                graph = replace(work.graph, having=(*work.graph.having, having))
+                return replace(work, graph=graph, score=work.score + 0.6)
+        return None
+
+    def conventions(self, work: Work, reading: Reading) -> Work:
+        """Adjectives that the comments of a class define by a number: "a good restaurant is rated above 2.5"."""
+        covered = {i for m in reading.mentions for i in range(m.first, m.last)} | reading.cues.used
+        for first, last in _uncovered_words(reading, covered):
+            word = reading.text[reading.tokens[first].start : reading.tokens[last - 1].end]
+            for index, node in enumerate(work.graph.nodes):
+                if node.literal or node.terms:
+                    continue
+                types = sorted(node.types, key=str)
+                found = self._measures.convention(types, word)
+                if found is None and word in SAID_IN_ENGLISH:
+                    found = self._measures.convention(types, SAID_IN_ENGLISH[word])
+                if found is not None:
+                    work = self._as_told(work, index, found)
+                    work.used.update(range(first, last))
+                    break
+        return work
+
+    def _as_told(self, work: Work, index: int, found: Convention) -> Work:
+        """The node restricted as a comment says, by the value that is there already if nothing else is said of it."""
+        compared = {c.node for c in work.graph.comparisons}
+        for link in work.graph.links:
+            leaf = work.graph.nodes[link.object]
+            same = link.subject == index and link.predicate == found.predicate and link.object not in compared
+            if same and found.amount.operator == "=" and leaf.literal and not leaf.terms:
+                return self._with_comparison(work, link.object, found.amount)
+        grown = work.with_leaf(index, found.predicate, work.graph.nodes[index].place)
+        return self._with_comparison(grown, len(grown.graph.nodes) - 1, found.amount)
+
+
+def _uncovered_words(reading: Reading, covered: AbstractSet[int]) -> Iterator[tuple[int, int]]:
+    """The words that belong to nothing yet; of Han characters all runs of two to four."""
+    for first, token in enumerate(reading.tokens):
+        if first in covered:
+            continue
+        if not has_han(token.text):
+            if len(token.text) >= 3:
+                yield first, first + 1
+            continue
+        for last in range(first + 2, min(first + 4, len(reading.tokens)) + 1):
+            if covered.isdisjoint(range(first, last)):
+                yield first, last

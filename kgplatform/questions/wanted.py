@@ -1,0 +1,115 @@
+"""What is asked for: which unknown of a query graph a question wants to see, and whether it wants yes or no."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kgplatform.questions.agreement import AGREES, Agreement
+from kgplatform.questions.assembly import PART
+from kgplatform.questions.columns import node_of, shown_nodes
+from kgplatform.questions.cues import Cues
+from kgplatform.questions.graphs import Node, QueryGraph
+from kgplatform.questions.mentions import Reading
+from kgplatform.questions.paths import PathFinder
+from kgplatform.questions.work import Work, asks, first_from, reach
+
+
+class Wants:
+    """Judges the unknowns of drafts over one graph."""
+
+    def __init__(self, finder: PathFinder, agreement: Agreement) -> None:
+        self._finder = finder
+        self._agreement = agreement
+
+    def targets(self, work: Work, reading: Reading) -> Iterator[tuple[int, float]]:
+        """The unknowns that the question may ask for, likeliest first, each with how likely."""
+        graph, cues = work.graph, reading.cues
+        bound = {c.node for c in graph.comparisons}
+        free = [i for i, node in enumerate(graph.nodes) if not node.terms and i not in bound]
+        if not free or is_boolean(graph, cues):
+            yield (free[0] if free else 0), 0.0
+            return
+        listed = () if reading.columns.extra else shown_nodes(graph, reading.columns, reading.mentions)
+        if listed and listed[0] not in bound:
+            yield listed[0], 1.5
+            return
+        scored = [(index, self._asked(index, graph, reading)) for index in free]
+        scored.sort(key=lambda item: (-item[1], item[0]))
+        yield from scored[:3]
+
+    def _asked(self, index: int, graph: QueryGraph, reading: Reading) -> float:
+        node = graph.nodes[index]
+        cues, mentions = reading.cues, reading.mentions
+        if reading.columns.of is not None and node_of(graph, reading.columns.of, mentions) == index:
+            return 2.5
+        said = any(link.place == node.place for link in graph.around(index)) or node.named is not None or node.literal
+        score = 0.0 if said else -0.8
+        values = {link.object for link in graph.around(index) if link.subject == index and link.place == node.place}
+        if node.open and any(not graph.nodes[i].terms and graph.nodes[i].place == node.place for i in values):
+            score -= 0.3  # the words name the value, not what has it
+        if any(link.object == index and asks(link.place, reading) for link in graph.around(index)):
+            score += 1.0
+        first = mentions[node.place].first if 0 <= node.place < len(mentions) else 99
+        free_places = sorted({n.place for n in graph.nodes if not n.terms})
+        firsts = sorted({mentions[n.place].first for n in graph.nodes if not n.terms and 0 <= n.place < len(mentions)})
+        if any(
+            first == first_from(firsts, asked) and first - asked <= reach(reading, asked, first) for asked in cues.asked
+        ):
+            score += 1.0
+        if cues.counting is not None and first == first_from(firsts, cues.counting) and first - cues.counting <= 3:
+            score += 1.5
+        if reading.language == "zh":
+            score += self._asked_zh(node, reading, free_places)
+        elif free_places and node.place == free_places[0]:
+            score += 0.7
+        if node.literal and len(graph.around(index)) == 1 and node.place != (free_places[0] if free_places else -1):
+            score -= 0.1
+        return score + self._of_kind_asked(index, graph, cues)
+
+    def _of_kind_asked(self, index: int, graph: QueryGraph, cues: Cues) -> float:
+        """More for what can be the answer to "who" or "where"."""
+        node, score = graph.nodes[index], 0.0
+        if cues.person and not node.literal and self._agreement.agent(node.types) == AGREES:
+            score += 0.8
+        if cues.place and any(link.predicate in self._finder.placing for link in graph.around(index)):
+            score += 0.5
+        return score
+
+    @staticmethod
+    def _asked_zh(node: Node, reading: Reading, free_places: list[int]) -> float:
+        if not 0 <= node.place < len(reading.mentions):
+            return 0.0
+        mention = reading.mentions[node.place]
+        rest = reading.text[reading.tokens[mention.last - 1].end :]
+        score = 0.9 if re.match(r"\s*(?:都|分别)?(?:是|为|有|在)?(?:什么|哪|多少|谁|几|啥|吗|呢|[??]|$)", rest) else 0.0
+        before = reading.text[: reading.tokens[mention.first].start]
+        if re.search(
+            r"(?:哪些|什么|哪个|哪几[个家座条位]|哪[家座条个位]|几[个家座条位]|多少[个家座条位]?|啥|哪)\s*$", before
+        ):
+            score += 1.2
+        if free_places and node.place == free_places[-1]:
+            score += 0.5
+        if mention.options[0].score < PART:
+            score -= 0.8  # a part of a name is no way to ask for something
+        elif node.named is not None and _requested(mention.first, reading):
+            score += 0.9
+        return score
+
+
+def is_boolean(graph: QueryGraph, cues: Cues) -> bool:
+    """Whether yes or no is wanted; "有 … 吗" about things of a class wants the things."""
+    offered = cues.exists is not None and any(n.named is not None and not n.terms for n in graph.nodes)
+    return cues.boolean and not offered
+
+
+def _requested(first: int, reading: Reading) -> bool:
+    """Whether a mention stands after words such as 推荐 or 有没有."""
+    starts = [place for place in (reading.cues.exists, reading.cues.request) if place is not None]
+    return bool(starts) and first >= min(starts)
+
+
+def follows(index: int, graph: QueryGraph, reading: Reading) -> bool:
+    """Whether what is asked for comes after "how many": 多少 after the name of a value asks for the value."""
+    place, counting = graph.nodes[index].place, reading.cues.counting
+    return counting is not None and 0 <= place < len(reading.mentions) and reading.mentions[place].first >= counting

@@ -1,0 +1,91 @@
+"""What the order of words and the small words between names say about how names belong together."""
+
+from __future__ import annotations
+
+from kgplatform.questions.graphs import Node
+from kgplatform.questions.joining import Mention
+from kgplatform.questions.mentions import Reading
+from kgplatform.text import singular
+
+_ANOTHER = frozenset(("other", "another", "others", "different", "别", "其", "另"))
+
+
+def adjacent(reading: Reading, first: int, second: int) -> bool:
+    """Whether only "of", "the", 的 and the like stand between two mentions."""
+    one, two = sorted((first, second))
+    if two - one != 1:
+        return False
+    between = reading.tokens[reading.mentions[one].last : reading.mentions[two].first]
+    return len(between) <= 2 and all(
+        t.text.casefold() in ("of", "the", "is", "are", "named", "called", "a", "名", "为", "叫", "是") for t in between
+    )
+
+
+def inside(reading: Reading, place: int) -> bool:
+    """Whether a name belongs to a clause that describes another thing: 流经[与 X 接壤]的州."""
+    return word_at(reading, reading.mentions[place].first - 1) in ("与", "和", "跟", "同", "被")
+
+
+def as_noun(reading: Reading, place: int) -> bool:
+    """Whether a name stands where the word for a kind of thing does: in the plural, after "which" or "cheapest"."""
+    mention = reading.mentions[place]
+    last, before = word_at(reading, mention.last - 1), word_at(reading, mention.first - 1)
+    if place and reading.mentions[place - 1].last == mention.first:
+        return True
+    many = last.isascii() and singular(last) != last
+    cue = any(s.last == mention.first for s in reading.cues.superlatives) or mention.first in reading.cues.asked
+    return many or cue or before in ("which", "what", "many", "a", "an", "any", "all", "of", "per", "each")
+
+
+def another(reading: Reading, first: int) -> bool:
+    """Whether the words before a mention say that it is another one of its kind."""
+    return bool({word_at(reading, place) for place in range(first - 3, first)} & _ANOTHER)
+
+
+def direction_cost(reading: Reading, mention: Mention, node: int, place: int, *, back: bool) -> float:
+    """What it costs to read the property from the node forwards, or back, at these places in the text."""
+    if place == node:
+        return 0.0
+    cue = _word_order(reading, mention, after=node > place)
+    if cue == 0:
+        return 0.1 if back else 0.0
+    wants_back = cue < 0
+    return 0.0 if back == wants_back else 0.4
+
+
+def order_cost(reading: Reading, mention: Mention, subject: Node, object_: Node) -> float:
+    """What it costs that a relation between these runs against the order of the words."""
+    place = reading.mentions.index(mention)
+    if object_.place == place or subject.place == place or not (object_.terms or subject.terms):
+        return 0.0
+    known, other = (object_, subject) if object_.terms else (subject, object_)
+    cue = _word_order(reading, mention, after=known.place > place)
+    if cue == 0 or other is known:
+        return 0.0
+    wants_object = cue < 0
+    return 0.0 if (known is object_) == wants_object else 0.4
+
+
+def _word_order(reading: Reading, mention: Mention, *, after: bool) -> int:
+    """1 if the known thing is what has the property, -1 if it is its value, 0 if the words do not say."""
+    following = word_at(reading, mention.last)
+    before = word_at(reading, mention.first - 1)
+    phrase = reading.text[reading.tokens[mention.first].start : reading.tokens[mention.last - 1].end].casefold()
+    if reading.language == "zh":
+        if after:
+            return -1
+        return 1
+    if after:
+        if following == "of" or (before in ("the", "what", "which") and following in ("of", "for", "in")):
+            return 1
+        if following == "by" and not phrase.endswith("by"):
+            return 1
+        return -1
+    if reading.text[reading.tokens[mention.first - 1].start :].lower().startswith("s "):
+        return 1
+    return 1
+
+
+def word_at(reading: Reading, place: int) -> str:
+    """The token at a place in small letters; empty outside the question."""
+    return reading.tokens[place].text.casefold() if 0 <= place < len(reading.tokens) else ""

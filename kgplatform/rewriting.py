@@ -1,0 +1,176 @@
+"""SPARQL Update requests made to speak of other graphs, by the places of their words; no data becomes text here.
+
+The dataset parameters of the SPARQL 1.1 Protocol (§2.2.3) become ``USING`` clauses, and a PATCH of one graph gets
+that graph round its patterns. What is put in is an IRI in the store's own spelling, at a place where the grammar has
+one (SPARQL 1.1 Query §19.8, rules 38 to 50), so the text around it is never looked into.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyoxigraph import NamedNode
+
+from kgplatform.errors import QueryRejectedError
+from kgplatform.lexing import Landmark, landmarks
+
+_DATASET_WORDS = frozenset({"USING", "WITH"})
+_OTHER_GRAPHS = frozenset(
+    {"GRAPH", "USING", "WITH", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "NAMED", "SERVICE"}
+)
+
+
+@dataclass(slots=True)
+class _Operation:
+    """The words of one operation that stand outside braces, its braces, and where it ends in the text."""
+
+    words: list[Landmark] = field(default_factory=list)
+    blocks: list[tuple[Landmark, Landmark]] = field(default_factory=list)
+    end: int = 0
+
+    @property
+    def verbs(self) -> tuple[str, ...]:
+        """The words, without those of the prologue."""
+        return tuple(word.text for word in self.words if word.text not in ("PREFIX", "BASE", "VERSION"))
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it is INSERT DATA, DELETE DATA or DELETE WHERE: one block, and all words before it."""
+        return len(self.blocks) == 1 and bool(self.words) and self.words[-1].end <= self.blocks[0][0].start
+
+
+def _operations(text: str) -> Iterator[_Operation]:
+    found, opened = _Operation(), None
+    for mark in landmarks(text):
+        if mark.depth > 0:
+            continue
+        if mark.text == ";":
+            found.end = mark.start
+            yield found
+            found = _Operation()
+        elif mark.text == "{":
+            opened = mark
+        elif mark.text == "}":
+            if opened is not None:
+                found.blocks.append((opened, mark))
+            opened = None
+        else:
+            found.words.append(mark)
+    found.end = len(text)
+    yield found
+
+
+def using(text: str, default: Sequence[NamedNode], named: Sequence[NamedNode]) -> str:
+    """The update with its patterns matched in the graphs given, as if each operation had a USING clause for them.
+
+    Raises:
+        QueryRejectedError: it says USING or WITH itself, which the protocol forbids together with these.
+    """
+    if not default and not named:
+        return text
+    clauses = "".join([*(f" USING {iri}" for iri in default), *(f" USING NAMED {iri}" for iri in named)]) + " "
+    put: list[tuple[int, str]] = []
+    for operation in _operations(text):
+        if _DATASET_WORDS & set(operation.verbs):
+            raise QueryRejectedError(
+                ("the update says USING or WITH and the request using-graph-uri; leave one of them out",), query=text
+            )
+        if operation.is_short and operation.verbs == ("DELETE", "WHERE"):
+            opened, closed = operation.blocks[0]
+            where = operation.words[-1]
+            put += [(where.start, f"{text[opened.start : closed.end]}{clauses}")]
+        else:
+            put += [(word.start, clauses) for word in operation.words if word.text == "WHERE"]
+    return _with(text, put)
+
+
+def within(text: str, graph: NamedNode | None) -> str:
+    """The update with everything it says said of one graph (None: the default graph).
+
+    Raises:
+        QueryRejectedError: it speaks of graphs itself, or does more than insert and delete.
+    """
+    other = sorted({mark.text for mark in landmarks(text)} & _OTHER_GRAPHS)
+    if other:
+        raise QueryRejectedError(
+            (f"a patch is about one graph and may not say {', '.join(other)}; send it to /sparql instead",), query=text
+        )
+    if graph is None:
+        return text
+    put: list[tuple[int, str]] = []
+    for operation in _operations(text):
+        first = next((word for word in operation.words if word.text in ("INSERT", "DELETE")), None)
+        if first is None:
+            continue
+        if operation.is_short:
+            opened, closed = operation.blocks[0]
+            put += [(opened.end, f" GRAPH {graph} {{"), (closed.start, "\n} ")]
+        else:
+            put += [(first.start, f"WITH {graph} ")]
+    return _with(text, put)
+
+
+def data_blocks(text: str) -> list[tuple[bool, str]] | None:
+    """Each INSERT DATA (true) and DELETE DATA (false) as an INSERT DATA that stands by itself.
+
+    None: the update does something else too, or is not written as the grammar has it.
+    """
+    found: list[tuple[bool, str]] = []
+    prologue, start = "", 0
+    for operation in _operations(text):
+        verb = next((word for word in operation.words if word.text in ("INSERT", "DELETE")), None)
+        if verb is None:
+            if operation.verbs or operation.blocks:
+                return None
+            prologue += f"{text[start : operation.end]}\n"
+        elif not operation.is_short or operation.verbs[1:] != ("DATA",):
+            return None
+        else:
+            prologue += f"{text[start : verb.start]}\n"
+            found.append((verb.text == "INSERT", f"{prologue}INSERT{text[verb.end : operation.end]}"))
+        start = operation.end + 1
+    return found
+
+
+_PREFIX = re.compile(r"PREFIX\s+([^\s:<>]*:)\s*(<[^<>\s]*>)\s*", re.IGNORECASE)
+
+
+def hoisted(text: str, known: Mapping[str, str] | None = None) -> str:
+    """The update with the prefixes that are declared between its operations declared at its head.
+
+    SPARQL 1.1 Update §3 (rule 29) has a prologue before each operation, the store only one before all. Where moving
+    it would change what it means (a prefix that is something else before, in the text or among those ``known`` without
+    a declaration; BASE; a comment in between), the text stays as it is.
+    """
+    found: list[re.Match[str]] = []
+    declared = {f"{name}:": f"<{iri}>" for name, iri in (known or {}).items()}
+    start = 0
+    for operation in _operations(text):
+        first = next((word for word in operation.words if word.text not in ("PREFIX", "BASE", "VERSION")), None)
+        prologue = text[start : first.start if first else operation.end]
+        names = _PREFIX.findall(prologue)
+        differs = any(declared.get(name, iri) != iri for name, iri in names)
+        if start and (differs or _PREFIX.sub("", prologue).strip()):
+            return text
+        declared |= dict(names)
+        if start:
+            found += _PREFIX.finditer(text, start, start + len(prologue))
+        start = operation.end + 1
+    if not found:
+        return text
+    head = "".join(f"PREFIX {match[1]} {match[2]} " for match in found)
+    parts, last = [head], 0
+    for match in found:
+        parts += [text[last : match.start()], "\n" * match.group().count("\n") or " "]
+        last = match.end()
+    return "".join([*parts, text[last:]])
+
+
+def _with(text: str, put: Iterable[tuple[int, str]]) -> str:
+    parts, last = [], 0
+    for place, words in sorted(put):
+        parts += [text[last:place], words]
+        last = place
+    return "".join([*parts, text[last:]])

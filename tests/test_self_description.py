@@ -1,0 +1,151 @@
+"""What the server says of itself: the counts are compared with counts taken by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pyoxigraph as ox
+import pytest
+from flask.testing import FlaskClient
+from pyoxigraph import DefaultGraph, Literal, NamedNode, RdfFormat
+from small_graph import BASE, SmallGraph, small_graph
+
+from kgplatform.vocab import DCAT, DCTERMS, TYPE, VOID
+from kgplatform.web.app import create_app
+from kgplatform.web.negotiation import GRAPHS
+from kgplatform.web.security import Access
+
+SD = "http://www.w3.org/ns/sparql-service-description#"
+HERE = {"Host": "localhost:8000"}
+DATASET = NamedNode(f"{BASE}dataset")
+
+
+@pytest.fixture(scope="module")
+def kg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallGraph]:
+    made = small_graph(tmp_path_factory.mktemp("graph"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def client(kg: SmallGraph) -> FlaskClient:
+    return create_app(kg, access=Access.on("127.0.0.1")).test_client()
+
+
+def described(client: FlaskClient, path: str) -> ox.Store:
+    response = client.get(path, headers=HERE)
+    assert response.status_code == 200
+    assert response.content_type == "text/turtle; charset=utf-8"
+    store = ox.Store()
+    store.load(response.data, format=RdfFormat.TURTLE)
+    return store
+
+
+def values(store: ox.Store, subject: object, name: str) -> list[object]:
+    return [quad.object for quad in store.quads_for_pattern(subject, NamedNode(name), None)]  # type: ignore[arg-type]
+
+
+def number(store: ox.Store, subject: object, name: str) -> int:
+    (found,) = values(store, subject, f"{VOID}{name}")
+    assert isinstance(found, Literal)
+    return int(found.value)
+
+
+@pytest.mark.parametrize("path", ["/.well-known/void", "/sparql"])
+def test_the_counts_are_exact(client: FlaskClient, kg: SmallGraph, path: str) -> None:
+    void = described(client, path)
+    held = [quad.triple for quad in kg.store.quads(graph=DefaultGraph())]
+    assert number(void, DATASET, "triples") == len(held)
+    assert number(void, DATASET, "entities") == len({t.subject for t in held})
+    assert number(void, DATASET, "distinctObjects") == len({t.object for t in held})
+    assert number(void, DATASET, "properties") == len({t.predicate for t in held})
+    classes = Counter(t.object for t in set(held) if t.predicate == TYPE)
+    assert number(void, DATASET, "classes") == len(classes)
+    of_class = {
+        values(void, part, f"{VOID}class")[0]: number(void, part, "entities")
+        for part in values(void, DATASET, f"{VOID}classPartition")
+    }
+    assert of_class == classes
+    of_property = {
+        values(void, part, f"{VOID}property")[0]: (
+            number(void, part, "triples"),
+            number(void, part, "distinctSubjects"),
+            number(void, part, "distinctObjects"),
+        )
+        for part in values(void, DATASET, f"{VOID}propertyPartition")
+    }
+    assert of_property == {
+        p: (
+            sum(t.predicate == p for t in held),
+            len({t.subject for t in held if t.predicate == p}),
+            len({t.object for t in held if t.predicate == p}),
+        )
+        for p in {t.predicate for t in held}
+    }
+
+
+def test_the_properties_of_each_class_are_counted(client: FlaskClient, kg: SmallGraph) -> None:
+    void = described(client, "/.well-known/void")
+    hotel = NamedNode("https://w3id.org/kgplatform/travel#Hotel")
+    (part,) = (q.subject for q in void.quads_for_pattern(None, NamedNode(f"{VOID}class"), hotel))
+    counted = {
+        values(void, below, f"{VOID}property")[0]: number(void, below, "triples")
+        for below in values(void, part, f"{VOID}propertyPartition")
+    }
+    hotels = {q.subject for q in kg.store.quads(None, TYPE, hotel, DefaultGraph())}
+    assert counted == Counter(q.predicate for h in hotels for q in kg.store.quads(h, None, None, DefaultGraph()))
+
+
+def test_the_description_names_the_endpoint_by_which_it_was_asked(client: FlaskClient) -> None:
+    found = described(client, "/sparql")
+    endpoint = NamedNode("http://localhost:8000/sparql")
+    assert values(found, endpoint, f"{SD}endpoint") == [endpoint]
+    assert NamedNode(f"{SD}SPARQL11Update") in values(found, endpoint, f"{SD}supportedLanguage")
+    assert len(values(found, endpoint, f"{SD}resultFormat")) == 10
+    assert values(found, endpoint, f"{DCAT}servesDataset") == [DATASET]
+    titles = {title.language for title in values(found, DATASET, f"{DCTERMS}title")}  # type: ignore[attr-defined]
+    assert titles == {"en", "zh"}
+    for address in values(found, DATASET, f"{DCAT}distribution"):
+        path = address.value.removeprefix("http://localhost:8000")  # type: ignore[attr-defined]
+        with client.get(path, headers=HERE) as response:
+            assert response.status_code == 200
+            assert response.data
+
+
+def test_the_graphs_that_are_not_of_passages_are_listed(client: FlaskClient, kg: SmallGraph) -> None:
+    found = described(client, "/sparql")
+    names = {values(found, node, f"{SD}name")[0] for node in values(found, DATASET, f"{SD}namedGraph")}
+    held = {g for g in kg.store.graphs() if next(iter(kg.store.quads(graph=g)), None)}
+    assert names == {g for g in held if not g.value.startswith(f"{BASE}document/")}
+
+
+@pytest.mark.parametrize("offer", GRAPHS, ids=lambda offer: offer.name)
+def test_it_comes_in_the_format_that_is_wanted(client: FlaskClient, offer: object) -> None:
+    media_type = offer.media_type  # type: ignore[attr-defined]
+    response = client.get("/.well-known/void", headers={**HERE, "Accept": media_type})
+    assert response.content_type.startswith(media_type)
+    format_ = RdfFormat.from_media_type(media_type)
+    assert len(list(ox.parse(response.data, format=format_))) > 50
+    refused = client.get("/.well-known/void", headers={**HERE, "Accept": "image/png"})
+    assert refused.status_code == 406
+
+
+def test_it_is_counted_again_only_when_the_store_has_changed(
+    client: FlaskClient, kg: SmallGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = client.get("/.well-known/void", headers=HERE)
+    calls = []
+    real = kg.workers.solutions
+    monkeypatch.setattr(kg.workers, "solutions", lambda *a, **k: calls.append(a) or real(*a, **k))
+    again = client.get("/.well-known/void", headers=HERE)
+    assert again.data == first.data
+    assert calls == []
+    cached = client.get("/.well-known/void", headers={**HERE, "If-None-Match": first.headers["ETag"]})
+    assert cached.status_code == 304
+    kg.store.update("INSERT DATA { <urn:a> a <urn:新> }")
+    later = client.get("/.well-known/void", headers={**HERE, "If-None-Match": first.headers["ETag"]})
+    assert later.status_code == 200
+    assert "urn:新".encode() in later.data
+    assert calls
+    kg.store.update("DELETE DATA { <urn:a> a <urn:新> }")

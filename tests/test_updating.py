@@ -1,0 +1,142 @@
+"""Updates in short and at length: both leave the same dataset, and the law holds."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyoxigraph import Literal, NamedNode, Quad, Triple
+
+from kgplatform.building.updating import carry_out
+from kgplatform.dataset import Change, EvidenceDataset
+from kgplatform.errors import QueryError, QuerySyntaxError
+from kgplatform.rewriting import data_blocks
+from kgplatform.store import DEFAULT_GRAPH, Store
+
+BASE = "https://example.org/kg/"
+CHUNK = NamedNode(f"{BASE}document/0123456789abcdef/chunk/0")
+AT_LENGTH = "INSERT { } WHERE { } ; "
+"""What makes an update one that is not of data only, and changes nothing."""
+
+
+def dataset() -> EvidenceDataset:
+    return EvidenceDataset(Store.open(), BASE)
+
+
+def fact(number: int) -> Triple:
+    return Triple(NamedNode(f"urn:{number}"), NamedNode("urn:p"), Literal(number))
+
+
+BLOCKS = st.lists(
+    st.tuples(
+        st.sampled_from(["INSERT", "delete"]),
+        st.lists(st.tuples(st.sampled_from(["", "urn:g", "https://example.org/图"]), st.integers(0, 4)), max_size=4),
+    ),
+    max_size=4,
+)
+
+
+def text_of(blocks: list[tuple[str, list[tuple[str, int]]]]) -> str:
+    parts = []
+    for verb, facts in blocks:
+        inner = " ".join(
+            f"GRAPH <{g}> {{ <urn:{n}> <urn:p> {n} }}" if g else f"<urn:{n}> <urn:p> {n} ." for g, n in facts
+        )
+        parts.append(f"{verb} DATA {{ {inner} }} # ;\n")
+    return "; ".join(parts)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.one_of(BLOCKS, st.sets(st.integers(0, 4))), max_size=5))
+def test_an_update_of_data_only_leaves_what_the_same_one_at_length_leaves(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[object]
+) -> None:
+    marker = tmp_path_factory.getbasetemp() / "pending"
+    quick, slow = dataset(), dataset()
+    for step in steps:
+        if isinstance(step, set):
+            for item in (quick, slow):
+                item.commit(Change(dropped=(CHUNK,), added={CHUNK: [fact(number) for number in step]}))
+            continue
+        text = text_of(step)  # type: ignore[arg-type]
+        assert data_blocks(text) is not None
+        assert data_blocks(AT_LENGTH + text) is None
+        first, second = carry_out(quick, text, marker=marker), carry_out(slow, AT_LENGTH + text, marker=marker)
+        assert first == second
+        assert set(quick.store.quads()) == set(slow.store.quads())
+        assert quick.violations() == (frozenset(), frozenset())
+        assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PREFIX : <urn:> INSERT DATA { :a :b 1 } ; PREFIX x: <urn:x:> DELETE DATA { x:a :b 1 } ;",
+        "BASE <urn:base> INSERT DATA { <a> rdfs:label '西栅'@zh }",
+        "INSERT DATA { <a> <b> 'DELETE DATA { }' } # ; CLEAR ALL",
+        "",
+        "# nothing",
+    ],
+)
+def test_updates_of_data_are_known_as_such(text: str, tmp_path: Path) -> None:
+    quick, slow = dataset(), dataset()
+    assert data_blocks(text) is not None
+    carry_out(quick, text, marker=tmp_path / "pending")
+    slow.store.update(text, base_iri=BASE)
+    slow.reconcile()
+    assert set(quick.store.quads()) == set(slow.store.quads())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CLEAR ALL",
+        "INSERT DATA { <a> <b> 1 } ; CLEAR ALL",
+        "DELETE WHERE { ?s ?p ?o }",
+        "INSERT { <a> <b> 1 } WHERE {}",
+        "INSERT DATA { <a> <b> 1 } DELETE DATA { <a> <b> 1 }",
+        "WITH <urn:g> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }",
+        "{ } INSERT DATA { <a> <b> 1 }",
+    ],
+)
+def test_updates_of_anything_else_are_known_as_such(text: str) -> None:
+    assert data_blocks(text) is None
+
+
+def test_blank_nodes_and_graphs_of_the_platforms_own_go_the_long_way(tmp_path: Path) -> None:
+    made = dataset()
+    carry_out(made, "INSERT DATA { _:x <urn:p> 1 }", marker=tmp_path / "pending")
+    assert len(list(made.store.quads(graph=made.asserted))) == 1
+    carry_out(
+        made, f"INSERT DATA {{ GRAPH <{BASE}graph/rejected> {{ <urn:1> <urn:p> 1 }} }}", marker=tmp_path / "pending"
+    )
+    assert made.store.has(fact(1), made.rejected)
+    assert made.violations() == (frozenset(), frozenset())
+
+
+@pytest.mark.parametrize(
+    "text", ["INSERT DATA { <a> <b> }", "DELETE DATA { _:x <b> 1 }", "INSERT DATA {\n nosuch:a <b> 1 }"]
+)
+def test_what_is_wrong_is_said_of_the_text_as_it_was_written(text: str, tmp_path: Path) -> None:
+    made = dataset()
+    with pytest.raises(QueryError) as caught:
+        carry_out(made, text, marker=tmp_path / "pending")
+    assert len(made.store) == 0
+    if isinstance(caught.value, QuerySyntaxError):
+        assert caught.value.line == text.count("\n") + 1
+    assert not (tmp_path / "pending").exists()
+
+
+def test_a_small_update_takes_no_longer_in_a_large_dataset(tmp_path: Path) -> None:
+    made = dataset()
+    made.store.apply(added=[Quad(*t, g) for t in map(fact, range(30_000)) for g in (made.asserted, DEFAULT_GRAPH)])
+    started = time.perf_counter()
+    for number in range(20):
+        carry_out(made, f"INSERT DATA {{ <urn:new> <urn:p> {number} }}", marker=tmp_path / "pending")
+    quick = time.perf_counter() - started
+    started = time.perf_counter()
+    carry_out(made, "INSERT { <urn:new> <urn:p> 21 } WHERE {}", marker=tmp_path / "pending")
+    assert quick / 20 < (time.perf_counter() - started) / 5
