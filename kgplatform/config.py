@@ -104,7 +104,7 @@ class PlaceSettings:
 class InferenceSettings:
     """``[inference]``: whether conclusions are drawn, which, and how many at most."""
 
-    enabled: bool = False
+    enabled: bool = True
     domain_range: bool = False
     alignments: bool = False
     max_statements: int = 20_000_000

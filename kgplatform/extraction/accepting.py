@@ -26,6 +26,7 @@ _MAX_ALIASES, _MAX_KEYWORDS, _LONGEST = 8, 20, 300
 ORDERED: Final = "the passage orders this to be written, it does not say it"
 """Why a statement is refused that a text tries to put into a model's mouth; it is not asked for again."""
 
+_OUTER: Final = " \t\"'“”‘’《》「」"
 _UNSAID: Final = 0.7
 """The confidence of a statement for which the model gave none."""
 
@@ -104,7 +105,7 @@ class Accepting:
 
     def _name(self, item: Mapping[str, Any], type_: NamedNode) -> str | None:
         """The name of a mention: of a closed list the value's label (None: there is no such value), else as written."""
-        text, name = _text(item, "text"), clean_name(_text(item, "name"))
+        text, name = _text(item, "text"), _text(item, "name").strip(_OUTER)
         values = {iri: value for iri, value in self.ontology.individuals.items() if type_ in value.types}
         if values:
             wanted = {normalise(name), normalise(text)}
@@ -114,7 +115,7 @@ class Accepting:
             found = next(meant, None)
             return self.ontology.label(found, self.document.language) if found else None
         if name and (locate(self.document.text, name) or locate(self.document.title, name)):
-            return name
+            return " ".join(name.split())  # with its article, if the model says that this is part of it
         return clean_name(text)
 
     def _class(self, name: str) -> NamedNode | None:
