@@ -200,7 +200,7 @@ def test_a_large_ontology_is_cut_to_what_the_passage_speaks_of() -> None:
     shown = [line.name for line in schema.classes]
     assert {"Temple", "C399"} <= set(shown)
     assert shown == sorted(shown)  # a fixed order, so that a server can reuse the beginning of the prompt
-    assert len(shown) < 60
+    assert len(shown) < 120
     assert schema.property_iri("locatedIn") is not None
 
 

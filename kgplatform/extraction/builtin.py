@@ -19,6 +19,8 @@ from kgplatform.extraction.gazetteer import Gazetteer
 from kgplatform.extraction.guessing import guess_classes
 from kgplatform.extraction.keywords import keywords
 from kgplatform.extraction.labelled import read_labelled
+from kgplatform.extraction.learning.learnt import Learnt
+from kgplatform.extraction.learning.reading import read_learnt
 from kgplatform.extraction.lexicon import compile_lexicon
 from kgplatform.extraction.names import NameFinder
 from kgplatform.extraction.phrases import read_phrases
@@ -40,13 +42,14 @@ class BuiltinExtractor:
     """Reads chunks with rules that take all their words from the ontology.
 
     ``known`` are the names of entities that the graph already has, with their classes. It is asked once for
-    each document, so that names found in earlier documents help with later ones.
+    each document, so that names found in earlier documents help with later ones. ``learnt`` is what annotated
+    examples taught; it reads beside the rules.
     """
 
-    method = "built-in"
-
-    def __init__(self, ontology: Ontology, *, known: Known | None = None) -> None:
+    def __init__(self, ontology: Ontology, *, known: Known | None = None, learnt: Learnt | None = None) -> None:
         self._ontology = ontology
+        self._learnt = learnt
+        self.method = "learnt" if learnt is not None else "built-in"
         self._lexicon = compile_lexicon(ontology)
         self._known = known if known is not None else {}
         self._readings: OrderedDict[tuple[str, int], Reading] = OrderedDict()
@@ -94,6 +97,8 @@ class BuiltinExtractor:
         read_clauses(reading, referents)
         read_phrases(reading, referents)
         read_facts(reading, referents)
+        if self._learnt is not None:
+            read_learnt(reading, self._learnt, self._ontology)
         return reading
 
     def _gazetteer(self) -> Gazetteer:

@@ -34,12 +34,13 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text with what it says in terms of the ontology; ``unsaid`` are the subjects and objects of other triples."""
+    """A text with what it says in terms of the ontology; ``unsaid`` are the names in the ``left_out`` others."""
 
     text: str
     said: tuple[Said, ...]
     line: int = 0
     unsaid: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def _example(line: str, number: int, names: Names) -> Example:
             said.setdefault((one.subject, one.predicate, one.object), one)
     if triples and not said:
         raise ValueError(f"the ontology has no property {unknown[0]!r}")
-    return Example(text, tuple(said.values()), number, tuple(dict.fromkeys(unsaid)))
+    return Example(text, tuple(said.values()), number, tuple(dict.fromkeys(unsaid)), len(unknown))
 
 
 def _said(triple: object, kinds: object, names: Names) -> Said | str:
