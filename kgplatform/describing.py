@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from pyoxigraph import Literal, NamedNode, Triple
+from pyoxigraph import Literal, NamedNode, Quad, Triple
 
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.errors import NotFoundError
@@ -253,7 +253,7 @@ def _incoming(
     by_predicate: dict[NamedNode, list[NamedNode]] = defaultdict(list)
     totals: dict[NamedNode, int] = defaultdict(int)
     for quad in islice(dataset.store.quads(None, None, iri, DEFAULT_GRAPH), _MOST_COUNTED):
-        if _is_unnamed(quad.subject):
+        if _is_unnamed(quad.subject) or _is_told(iri, quad, dataset, ontology):
             continue
         totals[quad.predicate] += 1
         if isinstance(quad.subject, NamedNode) and totals[quad.predicate] <= 4 * max_subjects:
@@ -263,3 +263,12 @@ def _incoming(
         subjects = sorted((labels.reference(item) for item in by_predicate[predicate]), key=_by_language_and_label)
         found.append(Incoming(labels.reference(predicate), tuple(subjects[:max_subjects]), totals[predicate]))
     return tuple(found)
+
+
+def _is_told(iri: NamedNode, quad: Quad, dataset: EvidenceDataset, ontology: Ontology) -> bool:
+    """Whether the thing's own facts say the same the other way round."""
+    term = ontology.properties.get(quad.predicate)
+    if term is None or not isinstance(quad.subject, NamedNode):
+        return False
+    turned = (term.inverse, term.iri if term.symmetric else None)
+    return any(way is not None and dataset.store.has(Triple(iri, way, quad.subject)) for way in turned)

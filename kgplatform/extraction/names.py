@@ -26,7 +26,8 @@ from kgplatform.types import Mention
 _WORD = r"(?:[A-Z][\w'’]*(?:[-–&.][\w'’]+)*|[A-Z]\.)"
 _NUMBER = r"\d[\w.]*(?=[ ,.;:)]|$)"
 _JOIN = r"(?:of[ ]the|of|the|and[ ]the|de|du|des|von|van|&|within[ ]a)"
-_CAPITALS = re.compile(rf"(?<![\w#@/.]){_WORD}(?:(?:[ ]{_JOIN})?[ ]{_WORD}|[ ]{_NUMBER})*")
+_SHORTENED = r"(?:I|We|You|He|She|It|They|That|There|Here|What|Who|Let|Don|Can|Won|Isn|Doesn)['’](?:ve|m|d|ll|re|s|t)\b"
+_CAPITALS = re.compile(rf"(?<![\w#@/.])(?!{_SHORTENED}){_WORD}(?:(?:[ ]{_JOIN})?[ ]{_WORD}|[ ]{_NUMBER})*")
 _TITLE = re.compile(rf"{_WORD}(?:(?:[ ](?:{_JOIN}|in|for|and|with|to|a|an|by|on)){{0,2}}[ ]{_WORD}|[ ]{_NUMBER})*")
 _ALSO = re.compile(
     r",?\s?(?:\(?(?:a\.?k\.?a\.?|also (?:known as|called)|or simply)\s|[，,]?(?:又|也|俗)[名称叫作]{1,2}|[，,]?简称)"
@@ -368,7 +369,7 @@ def _alias(part: str, name: str, *, han: bool) -> str | None:
         return None
     if has_han(text):
         return text if re.fullmatch(r"[\u3400-\u9fff·]{2,12}", text) and (not han or part.strip() != text) else None
-    words = text.split(" ")
+    words = text.split()
     capital = all(word[0].isupper() or word in ("of", "the", "and", "in", "de", "s") for word in words)
     if not capital or not re.fullmatch(r"[^\W\d_][\w'’ .&-]{1,60}", text) or re.search(r"\b(?:19|20)\d\d\b", text):
         return None

@@ -40,6 +40,9 @@ GRAPHS = (
 )
 """How graphs can be written."""
 
+TRIPLES = GRAPHS[:4]
+"""Those that hold one graph, which pages offer for what is about one thing."""
+
 HTML = Format("html", "text/html", ("htm",), ("application/xhtml+xml",), charset=True)
 
 

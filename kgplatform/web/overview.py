@@ -11,7 +11,7 @@ from pyoxigraph import Literal, NamedNode
 from kgplatform.describing import NAMING
 from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.text import normalise
-from kgplatform.vocab import ALT_LABEL, OWL, RDF, RDFS, SKOS
+from kgplatform.vocab import ALT_LABEL, OWL, RDF, RDFS, SKOS, TYPE
 from kgplatform.web.needs import Graph
 
 _CLASSES = "SELECT ?class (COUNT(?s) AS ?n) WHERE { ?s a ?class } GROUP BY ?class"
@@ -22,7 +22,7 @@ _MOST_NAMES = 200_000
 
 @dataclass(frozen=True)
 class Overview:
-    """The numbers: instances by class (direct ones), uses by property, statements without the ontology's own."""
+    """The numbers: instances by class, uses by property, statements; of what is stated, without the ontology's own."""
 
     classes: dict[NamedNode, int] = field(default_factory=dict)
     properties: dict[NamedNode, int] = field(default_factory=dict)
@@ -98,11 +98,12 @@ def _counted(kg: Graph, query: str) -> Counter[NamedNode]:
 def _overview(kg: Graph) -> Overview:
     classes, properties = _counted(kg, _CLASSES), _counted(kg, _PROPERTIES)
     all_statements = sum(properties.values())
-    for quad in kg.store.quads(graph=kg.dataset.ontology):
-        properties[quad.predicate] -= 1
-        all_statements -= 1
-        if quad.predicate.value == f"{RDF}type" and isinstance(quad.object, NamedNode):
-            classes[quad.object] -= 1
+    for graph in (kg.dataset.ontology, kg.dataset.inferred):
+        for quad in kg.store.quads(graph=graph):
+            properties[quad.predicate] -= 1
+            all_statements -= 1
+            if quad.predicate == TYPE and isinstance(quad.object, NamedNode):
+                classes[quad.object] -= 1
     ontology = kg.ontology
     return Overview(
         classes={

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, Quad, Triple
 
 from kgplatform.describing import Labels
 from kgplatform.ontology import OntologyProperty, label_of
 from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.text import has_han
+from kgplatform.types import Term
 from kgplatform.vocab import TYPE, XSD
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Overview
@@ -79,8 +80,7 @@ class _Questions:
         """One fact of one thing: the property with the most telling values first."""
         for term in sorted(self._used(wants_things=False), key=lambda item: not _is_telling(item)):
             values: dict[object, int] = Counter()
-            quads = list(islice(self._kg.store.quads(None, term.iri, None, DEFAULT_GRAPH), _LOOKED_AT))
-            for quad in quads:
+            for quad in self._stated(term.iri):
                 values[quad.subject] += 1
             for subject in sorted((s for s, n in values.items() if n == 1 and isinstance(s, NamedNode)), key=str):
                 name = self._named(subject)
@@ -93,7 +93,7 @@ class _Questions:
         """The things of a class that one thing is most referred to by."""
         for term in self._used(wants_things=True):
             subjects: dict[NamedNode, list[object]] = defaultdict(list)
-            for quad in islice(self._kg.store.quads(None, term.iri, None, DEFAULT_GRAPH), _LOOKED_AT):
+            for quad in self._stated(term.iri):
                 if isinstance(quad.object, NamedNode):
                     subjects[quad.object].append(quad.subject)
             for object_ in sorted(subjects, key=lambda iri: (abs(len(subjects[iri]) - 5), iri.value)):
@@ -112,6 +112,11 @@ class _Questions:
         verb = "have" if form == "noun" else "are"
         return f"Which {plural(class_)} {verb} {relation.removeprefix('has ')} {name}?"
 
+    def _stated(self, predicate: NamedNode) -> Iterator[Quad]:
+        """Some of the statements with the property; conclusions would make dull questions."""
+        quads = islice(self._kg.store.quads(None, predicate, None, DEFAULT_GRAPH), _LOOKED_AT)
+        return (quad for quad in quads if self._kg.dataset.is_stated(quad.triple))
+
     def _used(self, *, wants_things: bool) -> Iterator[OntologyProperty]:
         for iri in self._overview.properties:
             term = self._kg.ontology.properties.get(iri)
@@ -127,12 +132,15 @@ class _Questions:
         word = self._labels.of(iri)
         return word.text if word.language and has_han(word.text) == self._zh else ""
 
+    def _is_stated(self, subject: NamedNode, type_: Term) -> bool:
+        return isinstance(type_, NamedNode) and self._kg.dataset.is_stated(Triple(subject, TYPE, type_))
+
     def _class_of(self, subjects: list[object]) -> str:
-        types: Counter[NamedNode] = Counter()
+        types: Counter[Term] = Counter()
         for subject in subjects:
             if isinstance(subject, NamedNode):
-                types.update(t for t in self._kg.store.objects(subject, TYPE) if isinstance(t, NamedNode))
-        usual = [iri for iri, _ in types.most_common() if iri in self._overview.classes]
+                types.update(t for t in self._kg.store.objects(subject, TYPE) if self._is_stated(subject, t))
+        usual = [t for t, _ in types.most_common() if isinstance(t, NamedNode) and t in self._overview.classes]
         return self._labels.of(usual[0]).text if usual else ""
 
 

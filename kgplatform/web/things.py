@@ -17,12 +17,20 @@ from kgplatform.web import addresses
 from kgplatform.web.endpoint import problem
 from kgplatform.web.frame import language, page
 from kgplatform.web.needs import Graph
-from kgplatform.web.negotiation import GRAPHS, HTML, Format, choose, listing, named
+from kgplatform.web.negotiation import GRAPHS, HTML, TRIPLES, Format, choose, listing, named
 from kgplatform.web.overview import Lately
 
 _OFFERS = (HTML, *GRAPHS)
-_EXTENSIONS = {".ttl": "ttl", ".nt": "nt", ".rdf": "rdf", ".jsonld": "jsonld", ".html": "html"}
-_SHORT = {"turtle": "ttl", "ntriples": "nt", "rdfxml": "rdf", "jsonld": "jsonld"}
+_EXTENSIONS = {
+    ".ttl": "ttl",
+    ".nt": "nt",
+    ".rdf": "rdf",
+    ".jsonld": "jsonld",
+    ".trig": "trig",
+    ".nq": "nq",
+    ".html": "html",
+}
+_SHORT = {"turtle": "ttl", "ntriples": "nt", "rdfxml": "rdf", "jsonld": "jsonld", "trig": "trig", "nquads": "nq"}
 _MOST_INCOMING = 1000
 _MOST_FOUND = 20
 
@@ -142,7 +150,7 @@ def _page(kg: Graph, iri: NamedNode) -> Any:
         view=view,
         sources=sources,
         number={passage: index for index, passage in enumerate(sources, start=1)},
-        formats=[(offer.name, _as(iri, offer)) for offer in GRAPHS],
+        formats=[(offer.name, _as(iri, offer)) for offer in TRIPLES],
         outside=None if iri.value.startswith(kg.base) else addresses.outside(iri.value),
     )
 
