@@ -88,7 +88,7 @@ def facts(kg: KnowledgeGraph) -> set[tuple[str, str, str]]:
     found = set()
     for s, p, o in rows:
         local = p.value.rpartition("#")[2]
-        if local in names and p.value.startswith(NS):
+        if local in names and p.value.startswith(NS) and kg.dataset.is_stated(Triple(s, p, o)):
             found.add((s.value.split("/")[-1], local, getattr(o, "value", "").split("/")[-1]))
     return found
 

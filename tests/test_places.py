@@ -630,3 +630,23 @@ def test_places_used_wrongly_says_what_to_do(
     printed = capsys.readouterr().err
     assert complaint in printed
     assert len(printed.splitlines()) == 1
+
+
+def test_a_thing_is_not_the_township_that_is_called_after_it(tmp_path):
+    table = tmp_path / "townships.csv"
+    rows = [f"36010{number // 1000 + 3}{number % 1000:03},试验{number}街道,360103" for number in range(1100)]
+    table.write_text("\n".join(["code,name,parentCode", "360103007,绳金塔街道,360103", *rows[10:]]), "utf-8")
+    counties, cities, provinces = (tmp_path / f"{name}.csv" for name in ("counties", "cities", "provinces"))
+    counties.write_text("code,name,parentCode\n360103,西湖区,3601\n360104,青云谱区,3601\n", "utf-8")
+    cities.write_text("code,name,parentCode\n3601,南昌市,36\n", "utf-8")
+    provinces.write_text("code,name\n36,江西省\n", "utf-8")
+    note = tmp_path / "note.md"
+    note.write_text("# 南昌\n\n南昌市西湖区有绳金塔。绳金塔很高。", "utf-8")
+    assert main(["create", str(tmp_path / "kg"), "--ontology", "travel"]) == 0
+    tables = [str(path) for path in (provinces, cities, counties, table)]
+    assert main(["places", "add", *tables, "--country", "CN", "-w", str(tmp_path / "kg")]) in (0, 1)
+    assert main(["add", str(note), "-w", str(tmp_path / "kg")]) == 0
+    with KnowledgeGraph.open(tmp_path / "kg") as kg:
+        found = kg.query('SELECT ?s { ?s rdfs:label "绳金塔"@zh ; a travel:Pagoda }')
+        assert len(found.rows) == 1
+        assert "/entity/" in found.rows[0][0].value

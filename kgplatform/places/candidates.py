@@ -90,7 +90,9 @@ class PlaceFinder:
         if self.kinds.other_level(type_, place.type):
             told = guessed and kind < NameKind.READING and not crowded
             return Candidate(id_, kind, Fit.LEVEL, firm=True) if told else None
-        return Candidate(id_, kind, Fit.AKIN, firm=False) if self.kinds.akin(type_, place.type) else None
+        # a pagoda is not the township that is called after it
+        told = self.kinds.akin(type_, place.type) and not (crowded and kind >= NameKind.SHORT)
+        return Candidate(id_, kind, Fit.AKIN, firm=False) if told else None
 
     def named(self, name: str) -> list[tuple[str, NameKind]]:
         """The places of that name: as written, with what it lies in before or behind it, or without its level."""

@@ -204,20 +204,34 @@ class _Asking:
         several = [node for node in best.graph.nodes if len(node.terms) > 1 and not node.literal and not node.joint]
         if not several or best.graph.form == "count":
             return None
-        options = tuple(self._described(term) for term in several[0].terms[:8] if isinstance(term, NamedNode))
+        namesakes = [term for term in several[0].terms[:8] if isinstance(term, NamedNode)]
+        beside = [self._beside(term) for term in namesakes]
+        common = set.intersection(*map(set, beside)) if beside else set()
+        options = tuple(
+            self._described(term, [said for said in found if said not in common])
+            for term, found in zip(namesakes, beside, strict=True)
+        )
         name = self._label(several[0].terms[0])
         question = f"“{name}”指的是哪一个？" if self._language == "zh" else f"Which “{name}” do you mean?"
         return Clarification(question, options) if len(options) > 1 else None
 
-    def _described(self, term: NamedNode) -> str:
-        """A thing's label with what tells it from its namesakes: its class and a neighbour."""
+    def _described(self, term: NamedNode, beside: Sequence[str]) -> str:
+        """A thing's label with what tells it from its namesakes: its class and a neighbour that they do not have."""
         types = [self._names.schema.label(t, self._language) for t in self._names.types(term)[:1]]
-        beside = []
-        for quad in self._parts.dataset.store.quads(term):
-            if isinstance(quad.object, NamedNode) and quad.predicate in self._names.schema.properties:
-                beside.append(f"{self._names.schema.label(quad.predicate, self._language)} {self._label(quad.object)}")
-        detail = ", ".join([*types, *sorted(set(beside))[:1]])
+        detail = ", ".join([*types, *beside[:1]])
         return f"{self._label(term)} ({detail})" if detail else self._label(term)
+
+    def _beside(self, term: NamedNode) -> list[str]:
+        """What is stated to lie around a thing, in words."""
+        dataset, properties = self._parts.dataset, self._names.schema.properties
+        quads = [q for q in dataset.store.quads(term) if q.predicate in properties and dataset.is_stated(q.triple)]
+        return sorted(
+            {
+                f"{self._names.schema.label(quad.predicate, self._language)} {self._label(quad.object)}"
+                for quad in quads
+                if isinstance(quad.object, NamedNode)
+            }
+        )
 
     # in words
 
