@@ -16,17 +16,18 @@ from kgplatform.building.inferring import Inferred
 from kgplatform.building.ingest import Added, Progress
 from kgplatform.building.intake import location_of
 from kgplatform.building.linking import Linked, link
-from kgplatform.building.mappings import Keeping, file_of
+from kgplatform.building.mappings import Keeping
 from kgplatform.building.rdf import LoadReport, dump_rdf, load_rdf
 from kgplatform.building.renewing import Renewal, Renewing
+from kgplatform.building.tabular import waiting
 from kgplatform.building.updating import carry_out
 from kgplatform.building.workspace import MODELS, UPDATE, Workspace
 from kgplatform.checking.findings import CheckReport
 from kgplatform.dataset import Committed
 from kgplatform.describing import EntityView, describe
 from kgplatform.documents.registry import DocumentRecord, State
-from kgplatform.documents.web import is_address
 from kgplatform.inference import Explanation
+from kgplatform.linking.entities import with_values
 from kgplatform.lookup import find_iri, find_statement
 from kgplatform.models.cache import forget
 from kgplatform.questions import answer
@@ -105,7 +106,8 @@ class KnowledgeGraph(Workspace):
             ConfigError: there is no such policy, or the settings do not allow an address.
         """
         ingest = self._ingest(policy, mapping)
-        yield from ingest.add([location_of(path) for path in paths], self.registry.linking(), progress=progress)
+        linking = with_values(self.registry.linking(), self.ontology)
+        yield from ingest.add([location_of(path) for path in paths], linking, progress=progress)
         if build:
             self.build()
 
@@ -114,11 +116,9 @@ class KnowledgeGraph(Workspace):
         return self.registry.documents(state)
 
     def retry(self, *, progress: Progress | None = None) -> Iterator[Added]:
-        """Adds again what failed or was interrupted."""
-        waiting = [r.document.source for s in (State.FAILED, State.PENDING) for r in self.documents(s)]
-        there = [path for path in dict.fromkeys(waiting) if is_address(path) or file_of(path)[0].exists()]
-        if there:
-            yield from self.add(*there, progress=progress)
+        """Adds again what failed or was interrupted, tables by the mapping that was given."""
+        for mapping, places in waiting(self.registry).items():
+            yield from self.add(*places, mapping=mapping, progress=progress)
 
     def release(self, name: str) -> DocumentRecord:
         """Takes a document out of quarantine into the knowledge; raises NotFoundError if it is not there."""

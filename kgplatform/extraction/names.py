@@ -79,6 +79,9 @@ class NameFinder:
         self.names = Names(tokens=tag(text) if has_han(text) else [])
         found = re.findall(r"[^\W\d_\u3400-\u9fff]{3,}", text)
         self._capitals = Counter(word for word in found if word[0].isupper())
+        closed = {type_ for individual in lexicon.ontology.individuals.values() for type_ in individual.types}
+        # 三潭印月 is no month: the things of a closed list are those on it
+        self._suffixes = {word: class_ for word, class_ in lexicon.han_suffixes.items() if class_ not in closed}
         self._small = frozenset(word for word in found if word[0].islower()) | FUNCTION_WORDS
 
     def find(self) -> Names:
@@ -202,7 +205,7 @@ class NameFinder:
         yield from itertools.islice(self.names.tokens, first, None)
 
     def _suffixed(self) -> Iterator[Span]:
-        for start, end, class_, _ in names_with_suffix(self.names.tokens, self.lexicon.han_suffixes):
+        for start, end, class_, _ in names_with_suffix(self.names.tokens, self._suffixes):
             if re.fullmatch(r"[A-Z]*\d+[\u4e00-\u9fff]", self.text[start:end]):
                 continue
             if self.text[start - 1 : start] != "#" and not _ROAD.match(self.text, end):
@@ -250,8 +253,8 @@ class NameFinder:
     def _ending(self, name: str) -> NamedNode | None:
         """The class of the class word that ends a Chinese name."""
         for length in range(min(4, len(name) - 2), 1, -1):
-            if name[-length:] in self.lexicon.han_suffixes:
-                return self.lexicon.han_suffixes[name[-length:]]
+            if name[-length:] in self._suffixes:
+                return self._suffixes[name[-length:]]
         return None
 
     def _part_of_another(self, span: Span, candidates: list[Span]) -> bool:
@@ -312,8 +315,8 @@ class NameFinder:
         known = self.known.get(name) or self.local.get(name)
         if known is None and has_han(name):
             for length in range(min(4, len(name) - 1), 1, -1):
-                if name[-length:] in self.lexicon.han_suffixes:
-                    return Known(self.lexicon.han_suffixes[name[-length:]], name, capital=False)
+                if name[-length:] in self._suffixes:
+                    return Known(self._suffixes[name[-length:]], name, capital=False)
         return known
 
     def _aliases_after(self, span: Span) -> Iterator[str]:

@@ -69,6 +69,20 @@ def link_entities(
     return Linking(ordered, {iri: entities[iri] for iri in sorted(entities, key=lambda iri: iri.value)})
 
 
+def with_values(linking: Linking, ontology: Ontology) -> Linking:
+    """The map with the ontology's named values under their words: what a document is seen through before it is linked.
+
+    A value that is new to the workspace then stands for itself at once, and is not taken for a thing of its own.
+    """
+    names = dict(linking.names)
+    for individual in sorted(ontology.individuals.values(), key=lambda item: item.iri.value):
+        for type_ in individual.types:
+            for word in individual.words:
+                key = (type_, normalise(word.text))
+                names.setdefault(key, NameLink(*key, individual.iri, 1.0, "value"))
+    return replace(linking, names=names)
+
+
 def _values(names: Names, ontology: Ontology) -> dict[NameKey, NamedNode]:
     """The names of the ontology's own named values, such as audiences and seasons."""
     listed: dict[tuple[str, ...], list[Individual]] = {}
