@@ -189,6 +189,7 @@ def load(workspace: Path) -> Settings:
     checked_base(settings.base)
     checked_policy(settings.checks.policy)
     _checked_noise(settings.documents.noise)
+    _check_extraction(settings.extraction)
     return from_environment(settings)
 
 

@@ -12,7 +12,7 @@ writes are kept beside, outside the default graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -36,10 +36,11 @@ _PROJECTED = ("ontology", "links", "inferred", "asserted")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Graphs to drop, and the triples that graphs are to gain; a graph in both is replaced."""
+    """Graphs to drop, triples that graphs are to gain, and that they are to lose; dropped and gaining: replaced."""
 
     dropped: tuple[NamedNode, ...] = ()
     added: Mapping[NamedNode, Iterable[Triple]] = field(default_factory=dict)
+    removed: Mapping[NamedNode, Iterable[Triple]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +154,13 @@ class EvidenceDataset:
             StoreError: the disk refuses; nothing was changed.
         """
         with self.store.write_lock():
-            dropped = frozenset(change.dropped)
-            gone = {item for graph in dropped for item in self.store.quads(graph=graph)}
+            gone = {item for graph in change.dropped for item in self.store.quads(graph=graph)}
+            gone |= {quad(triple, graph) for graph, triples in change.removed.items() for triple in triples}
             new = {quad(triple, graph) for graph, triples in change.added.items() for triple in triples}
             removed, added = gone - new, new - gone
             freed, struck = self._rejections(removed), self._rejections(added)
-            gained = self._gained(added, new, dropped, freed=freed, struck=struck)
-            orphaned = dict.fromkeys(
-                (*self._orphaned(removed, new, dropped), *(t for t in struck if self.store.has(t)))
-            )
+            gained = self._gained(added, new, gone, freed=freed, struck=struck)
+            orphaned = dict.fromkeys((*self._orphaned(removed, new, gone), *(t for t in struck if self.store.has(t))))
             brought = (item.triple for item in added if self.is_evidence(item.graph_name))
             asserted = [quad(t, self.asserted) for t in self._unsupported(brought)]
             lost = [quad(triple, DEFAULT_GRAPH) for triple in orphaned]
@@ -177,7 +176,7 @@ class EvidenceDataset:
         self,
         added: Iterable[Quad],
         new: set[Quad],
-        dropped: frozenset[NamedNode],
+        gone: Set[Quad],
         *,
         freed: frozenset[Triple],
         struck: frozenset[Triple],
@@ -186,25 +185,25 @@ class EvidenceDataset:
         brought = dict.fromkeys(item.triple for item in added if self.is_evidence(item.graph_name))
         if freed:
             kept = {item.triple for item in new if self.is_evidence(item.graph_name)}
-            brought |= dict.fromkeys(t for t in freed if t in kept or self._rests(t, dropped))
+            brought |= dict.fromkeys(t for t in freed if t in kept or self._rests(t, gone))
         return [
             t
             for t in brought
             if not self.store.has(t) and t not in struck and (t in freed or not self.store.has(t, self.rejected))
         ]
 
-    def _rests(self, triple: Triple, dropped: frozenset[NamedNode]) -> bool:
-        """Whether an evidence graph that stays holds the statement."""
-        return any(graph not in dropped for graph in self.evidence_graphs(triple))
+    def _rests(self, triple: Triple, gone: Set[Quad]) -> bool:
+        """Whether an evidence graph holds the statement, and goes on to."""
+        return any(quad(triple, graph) not in gone for graph in self.evidence_graphs(triple))
 
-    def _orphaned(self, removed: Iterable[Quad], new: set[Quad], dropped: frozenset[NamedNode]) -> list[Triple]:
+    def _orphaned(self, removed: Iterable[Quad], new: set[Quad], gone: Set[Quad]) -> list[Triple]:
         """The statements that no evidence graph holds any longer."""
         brought = {item.triple for item in new if self.is_evidence(item.graph_name)}
         candidates = dict.fromkeys(item.triple for item in removed if self.is_evidence(item.graph_name))
         return [
             triple
             for triple in candidates
-            if triple not in brought and self.store.has(triple) and not self._rests(triple, dropped)
+            if triple not in brought and self.store.has(triple) and not self._rests(triple, gone)
         ]
 
     def _unsupported(self, triples: Iterable[Triple]) -> Iterator[Triple]:
@@ -274,7 +273,8 @@ class EvidenceDataset:
         """
         while quads := list(islice(self.store.quads(graph=graph), _PART)):
             with self.store.write_lock():
-                orphaned = [q.triple for q in quads if not self._rests(q.triple, frozenset((graph,)))]
+                gone = frozenset(quads)
+                orphaned = [q.triple for q in quads if not self._rests(q.triple, gone)]
                 lost = [quad(t, DEFAULT_GRAPH) for t in orphaned if self.store.has(t)]
                 self.write(orphaned, removed=[*quads, *lost])
                 self._touched = None

@@ -182,9 +182,7 @@ class Store:
             raise QueryRejectedError(issues, query=text)
         substitutions: Any = {ox.Variable(name): term for name, term in (bindings or {}).items()} or None
         try:
-            return self._store.query(
-                text, prefixes=self.prefixes, substitutions=substitutions, custom_functions=CASTS
-            )
+            return self._store.query(text, prefixes=self.prefixes, substitutions=substitutions, custom_functions=CASTS)
         except SyntaxError as error:
             raise syntax_error(error, text) from error
         except (ValueError, RuntimeError, OSError) as error:

@@ -15,7 +15,7 @@ from pyoxigraph import Literal, NamedNode, Triple
 from kgplatform import packs
 from kgplatform.building.inferring import Inference
 from kgplatform.building.updating import carry_out
-from kgplatform.config import ServerSettings, Settings
+from kgplatform.config import InferenceSettings, ServerSettings, Settings
 from kgplatform.dataset import Change, Committed, EvidenceDataset
 from kgplatform.documents.registry import Linking, Registry
 from kgplatform.linking.evidence import EvidenceFinder
@@ -233,7 +233,12 @@ def small_graph(
         loaded.ontology,
         workers,
         EvidenceFinder(registry, projection),
-        Inference(dataset, ontology=loaded.ontology, triples=loaded.triples),
+        Inference(
+            dataset,
+            ontology=loaded.ontology,
+            triples=loaded.triples,
+            settings=InferenceSettings(enabled=False),
+        ),
         folder,
     )
 

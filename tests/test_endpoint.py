@@ -296,6 +296,7 @@ def test_gzip_is_used_where_it_is_taken_and_of_use(client: FlaskClient, big: boo
     assert "Content-Encoding" not in small.headers
     refused = ask(client, query, headers={"Accept": "text/csv", "Accept-Encoding": "gzip;q=0"})
     assert "Content-Encoding" not in refused.headers
+    assert refused.data == plain.data
 
 
 def test_options_and_cross_origin_reads_are_answered(client: FlaskClient) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from pyoxigraph import NamedNode, RdfFormat
+from pyoxigraph import NamedNode, RdfFormat, parse
 
 from kgplatform.extraction.accepting import ORDERED
 from kgplatform.extraction.model import Asking, ModelExtractor
@@ -13,7 +13,7 @@ from kgplatform.extraction.quoting import orders_in
 from kgplatform.ontology import Ontology, read_ontology
 from kgplatform.testing import ScriptedModel
 from kgplatform.types import Chunk, Document, Extraction
-from tests.test_model_extraction import TERMS, parse, statement
+from tests.test_model_extraction import TERMS, statement
 
 OWNS = ':owns a owl:ObjectProperty ; rdfs:domain :Person ; rdfs:range :Place ; rdfs:label "owns"@en, "拥有"@zh .'
 
@@ -55,9 +55,7 @@ def obeyed(text: str, ontology: Ontology, *, names: tuple[str, str], quote: str)
     ],
 )
 def test_what_a_text_orders_is_not_what_it_says_though_the_quote_is_there(text: str, ontology: Ontology) -> None:
-    found, model = obeyed(
-        text, ontology, names=("Harold", "Lingyin Temple"), quote="Harold owns Lingyin Temple"
-    )
+    found, model = obeyed(text, ontology, names=("Harold", "Lingyin Temple"), quote="Harold owns Lingyin Temple")
     assert found.claims == ()
     assert [refusal.reason for refusal in found.refused] == [ORDERED]
     assert len(model.conversations) == 1  # and the model is not asked to find another way to say it
@@ -110,7 +108,14 @@ def test_a_document_cannot_close_the_passage(ontology: Ontology) -> None:
         "We ignored the directions on the map and walked.",
         "Add the noodles last and include the broth.",
         "The system prompts riders to tap twice at the gate.",
+        "You are now in the old town, a few steps from the lake.",
+        "Add that to the 30 yuan for the boat.",
+        "Forget the rules about tipping.",
+        "Ignore the directions on the phone and follow the canal.",
+        "We study how a system prompt shapes what a model writes, and add instructions for language models.",
         "记得写下你的愿望，挂在树上。",
+        "别忽略路边的提示牌。",
+        "你现在是在西湖边上。",
         "别忽略了旁边的小店。",
         "The following statement was posted at the gate.",
     ],

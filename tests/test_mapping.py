@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse
 
-from kgplatform.building import large, tabular
+from kgplatform.building import differences, large, tabular
 from kgplatform.building.ingest import Added
 from kgplatform.building.mappings import Keeping
 from kgplatform.cli.main import main
@@ -27,6 +27,7 @@ from kgplatform.mapping.drafting import is_untouched
 from kgplatform.mapping.functions import Functions
 from kgplatform.mapping.running import Batch, Run
 from kgplatform.ontology import Ontology, read_ontology
+from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.vocab import ALT_LABEL, LABEL, TYPE, XSD, entity_iri
 
 BASE = "http://example.org/"
@@ -443,6 +444,7 @@ def test_a_large_table_says_what_a_small_one_does(
     monkeypatch.setattr(large, "_BATCH", 20)
     found = added(kg, table)
     assert (found.outcome, found.statements, found.accepted) == ("added", small.statements, ())
+    assert (small.problems, [problem.partition(":")[0] for problem in found.problems]) == ((), ["a large table"])
     assert found.refused == small.refused
     graph = kg.registry.document(found.document.iri).graph
     assert graph is not None
@@ -461,16 +463,99 @@ def test_a_row_of_a_large_table_is_quoted_from_its_source(kg: KnowledgeGraph, tm
     assert passage.quote == "S77,Stop 77,2,77.5"
 
 
+@pytest.mark.parametrize("most", [250_000, 10], ids=["difference", "whole"])
 @pytest.mark.usefixtures("small_limits")
-def test_a_newer_large_table_replaces_the_older_one(kg: KnowledgeGraph, tmp_path: Path) -> None:
+def test_a_newer_large_table_replaces_the_older_one(
+    kg: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(differences, "MOST_CHANGED", most)
     table = stations(tmp_path / "stations.csv", range(120))
     added(kg, table)
     stations(table, range(60, 180))
-    assert added(kg, table).outcome == "replaced"
-    found = {quad.subject for quad in kg.store.quads(None, TYPE, term("Station"))}
-    assert found == {entity_iri(kg.base, term("Station"), f"S{number}") for number in range(60, 180)}
+    written(table, table.read_text(encoding="utf-8").replace("Stop 70,", "Halt 70,"))
+    found = added(kg, table)
+    assert found.outcome == "replaced"
+    assert found.rows == tabular.RowChanges(added=60, removed=60, changed=1, unchanged=59)
+    (record,) = kg.documents()
+    assert record.graph is not None
+    assert (record.state, len(list(kg.store.quads(graph=record.graph)))) == (State.PROCESSED, found.statements)
+    subjects = {quad.subject for quad in kg.store.quads(None, TYPE, term("Station"))}
+    assert subjects == {entity_iri(kg.base, term("Station"), f"S{number}") for number in range(60, 180)}
     assert len(kg.registry.table_graphs()) == 1
     assert kg.dataset.violations() == (frozenset(), frozenset())
+    passage = kg.evidence_finder.find(
+        Triple(entity_iri(kg.base, term("Station"), "S70"), TYPE, term("Station")), record.graph
+    )
+    assert passage is not None
+    assert passage.quote == "S70,Halt 70,2,70.5"
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_readers_see_a_newer_large_table_at_once_and_only_its_difference_is_written(
+    kg: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = stations(tmp_path / "stations.csv", range(120))
+    graph = kg.registry.document(added(kg, table).document.iri).graph
+    written(table, table.read_text(encoding="utf-8").replace("Stop 7,", "Halt 7,") + "S900,Stop 900,2,9.5\n")
+    writes: list[int] = []
+    real = kg.store.apply
+
+    def counted(**given: object) -> None:
+        before = len(kg.store)
+        real(**given)  # type: ignore[arg-type]
+        writes.append(len(kg.store) - before)
+
+    monkeypatch.setattr(kg.store, "apply", counted)
+    found = added(kg, table)
+    assert found.rows == tabular.RowChanges(added=1, removed=0, changed=1, unchanged=119)
+    assert kg.registry.document(found.document.iri).graph == graph
+    assert [size for size in writes if size] == [2 * 5]  # the new station's; a label that changed leaves the number
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_another_mapping_for_a_large_table_writes_the_difference(kg: KnowledgeGraph, tmp_path: Path) -> None:
+    table = stations(tmp_path / "stations.csv", range(120))
+    first = added(kg, table)
+    draft = tmp_path / "stations.mapping.yml"
+    lines = draft.read_text(encoding="utf-8").splitlines()
+    written(draft, "\n".join(line for line in lines if "(fee)" not in line and not line.endswith(":fee")) + "\n")
+    found = added(kg, table)
+    assert (found.outcome, found.error) == ("replaced", None)
+    assert found.rows == tabular.RowChanges(added=0, removed=0, changed=120, unchanged=0)
+    assert found.statements == first.statements - 120
+    assert not list(kg.store.quads(None, term("fee")))
+    assert kg.dataset.violations() == (frozenset(), frozenset())
+    assert added(kg, table).outcome == "unchanged"
+
+
+@pytest.mark.parametrize("place", ["commit", "settle"])
+@pytest.mark.usefixtures("small_limits")
+def test_a_crash_while_a_large_table_is_renewed_leaves_the_older_or_the_newer_one(tmp_path: Path, place: str) -> None:
+    written(tmp_path / "trains.ttl", TERMS)
+    kg = KnowledgeGraph.create(tmp_path / "kg", ontology=[str(tmp_path / "trains.ttl")])
+    table = stations(tmp_path / "stations.csv", range(120))
+    added(kg, table)
+    stations(table, range(119))
+
+    def killed(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(*((kg.dataset, "commit") if place == "commit" else (large, "settle")), killed)
+        with pytest.raises(KeyboardInterrupt):
+            added(kg, table)
+    kg.close()
+    with KnowledgeGraph.open(tmp_path / "kg") as again:
+        assert len(list(again.store.quads(None, TYPE, term("Station"), DEFAULT_GRAPH))) == (
+            120 if place == "commit" else 119
+        )
+        assert again.dataset.violations() == (frozenset(), frozenset())
+        assert len(again.registry.table_graphs()) == 1
+        list(again.retry())
+        (record,) = again.documents()
+        assert (record.state, record.statements > 0) == (State.PROCESSED, True)
+        assert len(list(again.store.quads(None, TYPE, term("Station"), DEFAULT_GRAPH))) == 119
+        assert again.dataset.violations() == (frozenset(), frozenset())
 
 
 @pytest.mark.usefixtures("small_limits")
@@ -523,6 +608,96 @@ def test_a_large_table_that_was_cut_off_by_a_crash_is_taken_out_on_opening(tmp_p
         assert again.dataset.violations() == (frozenset(), frozenset())
         (found,) = again.retry()
         assert (found.outcome, found.error) == ("added", None)
+
+
+# files without a header, and trying again
+
+
+HEADERLESS = "S1;Lotus Street;2\nS2;Tea Market;3\n"
+
+
+def test_columns_are_named_for_a_file_without_a_header(kg: KnowledgeGraph, tmp_path: Path) -> None:
+    table = written(tmp_path / "stations.dat", HEADERLESS)
+    source = open_table(f"{table}#columns=code,name,%E7%AB%99%E5%8F%B0%2C%20platforms")
+    assert source.columns == ("code", "name", "站台, platforms")
+    assert [(row.number, row.cells) for batch in source.batches(5) for row in batch] == [
+        (1, ("S1", "Lotus Street", "2")),
+        (2, ("S2", "Tea Market", "3")),
+    ]
+    found = added(kg, Path(f"{table}#columns=code,name,platforms"))
+    assert (found.outcome, found.error) == ("added", None)
+    assert found.mapping is not None
+    assert found.mapping.path == tmp_path / "stations.mapping.yml"
+    station = entity_iri(kg.base, term("Station"), "S1")
+    assert kg.store.objects(station, term("platforms")) == [Literal(2)]
+    assert added(kg, Path(f"{table}#columns=code,name,platforms")).outcome == "unchanged"
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ("code,name", "has 3 cells in its first row; 2 columns are named"),
+        ("code,name,code", "#columns= needs names that are not empty and differ, divided by commas"),
+        ("code,,name", "#columns= needs names that are not empty and differ, divided by commas"),
+    ],
+)
+def test_columns_that_do_not_fit_are_one_clear_line(tmp_path: Path, columns: str, reason: str) -> None:
+    table = written(tmp_path / "stations.csv", HEADERLESS)
+    with pytest.raises(ReadError) as caught:
+        open_table(f"{table}#columns={columns}")
+    assert caught.value.reason == reason
+
+
+def test_a_mapping_names_the_columns_of_its_sources(kg: KnowledgeGraph, tmp_path: Path) -> None:
+    written(tmp_path / "lines.dat", "L1,Red Line\nL2,蓝线\n")
+    table = written(tmp_path / "stations.dat", "S1,Lotus Street,L1\nS2,茶市,L2\n")
+    mapping = written(
+        tmp_path / "m.yml",
+        PREFIXES
+        + """sources:
+  stations: ["stations.dat#columns=code,name,line~csv"]
+  lines: ["lines.dat#columns=id,name~csv"]
+mappings:
+  station:
+    sources: stations
+    s: d:$(code)
+    po:
+      - [rdfs:label, $(name)]
+      - p: o:servedBy
+        o: {mapping: line, condition: {function: equal, parameters: [[str1, $(line)], [str2, $(id)]]}}
+  line:
+    sources: lines
+    s: d:line/$(name)
+    po: [[a, o:Line]]
+""",
+    )
+    found = added(kg, table, mapping=mapping)
+    assert (found.outcome, found.error) == ("added", None)
+    served = sorted(str(t.object) for t in found.accepted if t.predicate == term("servedBy"))
+    assert [iri.rpartition("/")[2] for iri in served] == ["%E8%93%9D%E7%BA%BF>", "Red%20Line>"]
+
+
+def test_a_triples_map_without_a_predicate_is_one_clear_line(kg: KnowledgeGraph, tmp_path: Path) -> None:
+    table = written(tmp_path / "stations.csv", STATIONS)
+    maps = "mappings:\n  s:\n    s: d:$(code)\n    po: [[a, o:Station]]\n  mute:\n    s: d:line/$(code)\n"
+    found = added(kg, table, mapping=written(tmp_path / "m.yml", PREFIXES + maps))
+    assert found.outcome == "failed"
+    assert found.error is not None
+    assert found.error.startswith("says nothing of http://")
+    assert found.error.endswith(": its triples map has no predicate")
+
+
+def test_what_failed_is_tried_again_by_the_mapping_that_was_given(kg: KnowledgeGraph, tmp_path: Path) -> None:
+    table = written(tmp_path / "stations.csv", STATIONS)
+    mapping = written(tmp_path / "m.yml", PREFIXES + "mappings:\n  s:\n    s: d:$(cod)\n    po: [[a, o:Station]]\n")
+    assert added(kg, table, mapping=mapping).outcome == "failed"
+    written(mapping, mapping.read_text(encoding="utf-8").replace("$(cod)", "$(code)"))
+    (found,) = kg.retry()
+    assert (found.outcome, found.statements) == ("added", 3)
+    assert found.mapping is not None
+    assert found.mapping.path == mapping
+    assert not (tmp_path / "stations.mapping.yml").exists()
+    assert list(kg.retry()) == []
 
 
 # the command line

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kgplatform.building.ingest import Added
+from kgplatform.checking import shacl
 from kgplatform.checking.findings import Kind
 from kgplatform.cli.main import main
 from kgplatform.documents.registry import State
@@ -222,6 +223,27 @@ def test_shapes_beside_ones_own_ontology_go_with_it_and_are_held(own: Path, tmp_
         assert [item.outcome for item in added] == ["failed", "failed"]
         assert {f.told("zh") for item in added for f in item.findings} == {"门票最多100元。"}
         assert {f.told("en") for item in added for f in item.findings} == {"Tickets cost at most 100 yuan."}
+
+
+@pytest.mark.parametrize(("severity", "outcome"), [("sh:Warning", "added"), ("sh:Violation", "failed")])
+def test_only_what_can_refuse_a_document_is_judged_as_it_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, severity: str, outcome: str
+) -> None:
+    judged = []
+    monkeypatch.setattr(
+        shacl, "reported", lambda triples, shapes, real=shacl.reported: (judged.append(1), real(triples, shapes))[1]
+    )
+    (tmp_path / "mine.ttl").write_text(ONTOLOGY, encoding="utf-8")
+    lesser = (
+        SHAPES.partition(":Twice")[0]
+        .replace("travel:Attraction ; sh:property [", f"travel:Hotel ; sh:property [ sh:severity {severity} ;")
+        .replace("travel:ticketPrice", "travel:pricePerNight")
+    )
+    (tmp_path / "mine.shapes.ttl").write_text(lesser, encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "workspace", ontology=str(tmp_path / "mine.ttl")) as kg:
+        added = only(kg.add(table(tmp_path, GOOD), policy="refuse", build=False))
+        assert added.outcome == outcome
+        assert bool(judged) == (outcome == "failed")
 
 
 def test_a_constraint_in_sparql_looks_anywhere_and_fills_its_messages(own: Path, tmp_path: Path) -> None:

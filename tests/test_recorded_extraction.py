@@ -1,7 +1,7 @@
 """What a language model wrote when the real prompts were run on sample documents of three kinds, read again.
 
-A recording holds the passage and the replies to it, first and after "what was missed?", so that a better prompt does not
-make it worthless; a chunker that cuts elsewhere does, and then it has to be recorded anew.
+A recording holds the passage and the replies to it, first and after "what was missed?", so that a better prompt
+does not make it worthless; a chunker that cuts elsewhere does, and then it has to be recorded anew.
 """
 
 from __future__ import annotations

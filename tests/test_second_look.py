@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, RdfFormat, parse
 
 from kgplatform.building.extracting import extracted, usage_of
 from kgplatform.documents.records import decode, encode
@@ -15,7 +15,7 @@ from kgplatform.extraction.model import Asking, ModelExtractor
 from kgplatform.ontology import Ontology, read_ontology
 from kgplatform.testing import ScriptedModel
 from kgplatform.types import Chunk, Document, Extraction
-from tests.test_model_extraction import MENTIONS, TERMS, parse, reply, statement
+from tests.test_model_extraction import MENTIONS, TERMS, reply, statement
 
 TEXT = "Lingyin Temple lies in Hangzhou. Admission is 45 yuan.\n\nIt suits families. Wuzhen is far off."
 PRICE = statement(property="ticketPrice", object="45 yuan", quote="Admission is 45 yuan")
@@ -24,8 +24,6 @@ PLACE = statement(quote="Lingyin Temple lies in Hangzhou")
 
 @pytest.fixture(scope="module")
 def ontology() -> Ontology:
-    from pyoxigraph import RdfFormat
-
     return read_ontology([quad.triple for quad in parse(TERMS, format=RdfFormat.TURTLE)])
 
 
@@ -81,7 +79,7 @@ def test_what_breaks_the_ontology_is_sent_back_once_with_the_reason_and_may_be_m
 
 
 def test_what_stays_wrong_stays_refused(ontology: Ontology) -> None:
-    wrong = statement(property="ownedBy")
+    wrong = PLACE | {"property": "ownedBy"}
     found = whole(ScriptedModel(reply(wrong), reply(wrong)), ontology)
     assert found.claims == ()
     assert [refusal.reason for refusal in found.refused] == ["there is no property 'ownedBy'"]
@@ -134,12 +132,8 @@ def test_neighbouring_chunks_are_asked_for_together_and_keep_what_is_theirs(onto
     assert [len(first.claims), len(second.claims)] == [2, 1]
     assert [mention.text for mention in first.mentions] == ["Lingyin Temple", "Hangzhou"]
     assert second.mentions == ()
-    assert all(TEXT[claim.start : claim.end] in second_text() for claim in second.claims)
+    assert all(TEXT[claim.start : claim.end] in chunks()[1].text for claim in second.claims)
     assert (first.usage.calls, second.usage.calls) == (1, 0)
-
-
-def second_text() -> str:
-    return chunks()[1].text
 
 
 def test_chunks_beyond_the_room_for_a_passage_are_asked_for_apart(ontology: Ontology) -> None:

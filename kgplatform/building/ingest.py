@@ -16,8 +16,8 @@ from typing import TypeAlias
 from pyoxigraph import NamedNode, Triple
 
 from kgplatform.building import large
-from kgplatform.building.extracting import extracted, usage_of
 from kgplatform.building.changes import changed_names, is_same
+from kgplatform.building.extracting import extracted, usage_of
 from kgplatform.building.intake import Intake
 from kgplatform.building.mappings import ChosenMapping
 from kgplatform.building.policing import Policing, Ruling, findings_of, release
@@ -42,9 +42,8 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 class Added:
     """What became of one document: ``added``, ``replaced``, ``quarantined``, ``unchanged`` or ``failed``.
 
-    ``error`` says why it failed, ``findings`` which shapes it violates. Of a table, ``rows`` tells what a newer
-    version changed, and ``mapping`` by what it was read; ``accepted`` is left empty where it is large. ``usage``: what a model
-    was asked for it.
+    ``error``: why it failed; ``findings``: which shapes it violates; ``usage``: what a model took. Of a table, ``rows``
+    tells what a newer version changed, ``mapping`` by what it was read; ``accepted`` is empty where it is large.
     """
 
     document: Document
@@ -57,6 +56,7 @@ class Added:
     statements: int = 0
     rows: RowChanges | None = None
     mapping: ChosenMapping | None = None
+    problems: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
     @property
@@ -115,7 +115,7 @@ class Ingest:
             ConfigError: an address on the web is given, and the settings do not allow it.
         """
         pages = [location for location in given if isinstance(location, str)]
-        paths = [location for location in given if isinstance(location, Path)]
+        paths = [self._tables.mappings.with_columns(place) for place in given if isinstance(place, Path)]
         self._intake.allow(pages)
         apart = [path for path in paths if not path.is_dir() and self._tables.is_apart(path)]
         rest = [path for path in paths if path not in apart]
@@ -134,12 +134,13 @@ class Ingest:
             adding = self._add_page(place, projection) if isinstance(place, str) else self._add_file(place, projection)
             yield from adding
 
-    def _announce(self, places: Iterable[Location]) -> None:
+    def _announce(self, places: Sequence[Location]) -> None:
         """Enters the files not seen before as PENDING, so that an interrupted run can be taken up again."""
         known = {record.document.source for record in self._registry.documents()}
         for place in places:
             if source_of(place) not in known:
                 self._registry.announce(unread(self._base, place))
+        self._tables.remember(source_of(place) for place in places)
 
     def _add_page(self, address: str, projection: Projection) -> Iterator[Added]:
         try:
@@ -162,10 +163,8 @@ class Ingest:
             if is_large:
                 yield self._add_large(path, projection)
                 return
-            if self._tables.is_apart(path):
-                documents = [self._tables.document(path)]
-            else:
-                documents = self._intake.documents(path)
+            is_apart = self._tables.is_apart(path)
+            documents = [self._tables.document(path)] if is_apart else self._intake.documents(path)
         except ReadError as error:
             yield self._failed(unread(self._base, path), error.reason)
             return
@@ -248,23 +247,32 @@ class Ingest:
         )
 
     def _add_large(self, path: Path, projection: Projection) -> Added:
-        """Adds a large table in batches; the rows of an older version go when the new ones are in."""
+        """Adds a large table in batches; of a newer version, only what differs from the older one is written."""
         from kgplatform.documents.tabular.opening import open_table
 
-        started = time.monotonic()
-        source = open_table(path.as_posix())
+        started, source = time.monotonic(), open_table(path.as_posix())
         document = self._tables.described(path, source, "")
-        try:
-            found = large.load(self._tables, document, source, projection)
-        except KgPlatformError as error:
-            return self._failed(document, error.reason if isinstance(error, ReadError) else str(error))
+        is_remapped = self._registry.state(document.iri) is State.PROCESSED
         stale = self._registry.drop_source(document.source, [document.iri])
+        try:
+            found = large.load(self._tables, document, source, projection, stale)
+        except KgPlatformError as error:
+            reason = error.reason if isinstance(error, ReadError) else str(error)
+            is_kept = large.is_whole(self._tables, document.iri)  # it was read by another mapping, and stays as it was
+            return Added(document, "failed", error=reason) if is_kept else self._failed(document, reason)
         self._finish_large(document, stale, found.statements, len(found.refused) + found.more_refused)
         if (out_again := self._refused_when_in(document)) is not None:
             return out_again
-        seconds, outcome = time.monotonic() - started, "replaced" if stale else "added"
-        refused, count = tuple(found.refused), found.statements
-        return Added(document, outcome, (), refused, seconds=seconds, statements=count, mapping=found.mapping)
+        return Added(
+            document,
+            "replaced" if stale or is_remapped else "added",
+            rejected=tuple(found.refused),
+            seconds=time.monotonic() - started,
+            statements=found.statements,
+            rows=found.rows_changed,
+            mapping=found.mapping,
+            problems=(large.LEFT_OUT,),
+        )
 
     def _finish_large(self, document: Document, stale: list[NamedNode], statements: int, refused: int) -> None:
         for iri in stale:
@@ -273,9 +281,8 @@ class Ingest:
 
     def _refused_when_in(self, document: Document) -> Added | None:
         """A large table that violates shapes is taken out again, unless the policy is to accept it."""
-        graph = self._registry.document(document.iri).graph
         try:
-            if self._policing is not None and graph is not None:
+            if self._policing is not None and (graph := self._registry.document(document.iri).graph) is not None:
                 self._policing.rule_loaded(graph)
         except KgPlatformError as error:
             self.remove(document.iri)
@@ -350,6 +357,7 @@ class Ingest:
                 continue
             if entry is not None and entry.is_large:
                 stale = self._registry.drop_source(record.document.source, keep=[iri])
+                large.settle(self._tables, iri, stale)
                 self._finish_large(record.document, stale, large.count(self._tables, iri), record.refused)
                 continue
             graphs = [graph for graph in self._graphs_of(iri) if self._dataset.is_evidence(graph)]

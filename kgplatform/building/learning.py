@@ -1,23 +1,15 @@
-"""Who reads documents in a workspace, and teaching the built-in reader by examples."""
+"""Teaching the built-in reader of a workspace by annotated examples."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-from kgplatform.building.known import known_names
-from kgplatform.dataset import EvidenceDataset
-from kgplatform.extraction.builtin import BuiltinExtractor
 from kgplatform.extraction.learning import saving
 from kgplatform.extraction.learning.examples import read_examples
+from kgplatform.extraction.learning.learnt import Learnt
 from kgplatform.extraction.learning.training import Progress, train
-from kgplatform.extraction.model import ModelExtractor
-from kgplatform.models.cache import CachedModel
 from kgplatform.ontology import Ontology
-from kgplatform.protocols import Extractor
-from kgplatform.types import Document
 
 FILE = "learnt.npz"
 """What was learnt from examples, in the workspace's folder."""
@@ -25,9 +17,9 @@ FILE = "learnt.npz"
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """A property in the examples: how many triples they say, and how many were read, and rightly, unseen."""
+    """A property (without IRI: all): how many triples the examples say, how many were read, unseen, and rightly."""
 
-    property: str
+    iri: str
     said: int
     read: int
     right: int
@@ -76,24 +68,10 @@ def learn(folder: Path, ontology: Ontology, path: Path, *, progress: Progress | 
     return LearnReport(len(read.examples), read.problems, left_out, Taught("", *totals), found)
 
 
-def forget(folder: Path) -> bool:
-    """Takes away what was learnt; whether there was anything."""
-    path = folder / FILE
-    was_there = path.exists()
-    path.unlink(missing_ok=True)
-    return was_there
-
-
-def extractor_for(
-    folder: Path, ontology: Ontology, dataset: EvidenceDataset, model: CachedModel | None
-) -> Callable[[Document], Extractor]:
-    """Who reads a document: the model, whose replies about it are kept under its name, else the built-in reader.
+def learnt_in(folder: Path, ontology: Ontology) -> Learnt | None:
+    """What was learnt in the workspace; None: nothing.
 
     Raises:
-        WorkspaceError: what was learnt is damaged.
+        WorkspaceError: it is damaged, or another version wrote it.
     """
-    if model is not None:
-        return lambda document: ModelExtractor(model.about(document.iri.value), ontology)
-    learnt = saving.load(folder / FILE, ontology)
-    extractor = BuiltinExtractor(ontology, known=cache(lambda: known_names(dataset, ontology)), learnt=learnt)
-    return lambda _document: extractor
+    return saving.load(folder / FILE, ontology)

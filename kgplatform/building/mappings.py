@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from kgplatform.ontology import Ontology
 FOLDER = "mappings"
 """The folder of a workspace that holds the mappings which do not lie beside their data."""
 
+_COLUMNS = "columns="
 _SUFFIXES = (".mapping.yml", ".mapping.yaml", ".mapping.ttl")
 
 
@@ -94,6 +96,13 @@ class Mappings:
                 return ChosenMapping(place, text, "a draft" if is_untouched(text) else "")
         return None
 
+    def with_columns(self, path: Path) -> Path:
+        """The path with the columns that the given mapping names for that file, as ``airports.dat#columns=id,name``."""
+        if self.given is None or "#" in path.name or not path.is_file():
+            return path
+        found = re.search(rf"(?<![\w.-]){re.escape(path.name)}(#{_COLUMNS}[^~\"'\s\]]+)", _text(self.given))
+        return path.with_name(path.name + found[1]) if found else path
+
     def _places(self, location: str) -> list[Path]:
         """Where a mapping of the table may lie, the draft's own place first."""
         beside = stem_of(location)
@@ -141,7 +150,7 @@ def _text(path: Path) -> str:
 def stem_of(location: str) -> Path:
     """The path of a table without its suffix; a sheet or database table stands behind a hyphen."""
     file, part = file_of(location)
-    name = file.stem if not part else f"{file.stem}-{part.strip('/').replace('/', '-')}"
+    name = file.stem if not part or part.startswith(_COLUMNS) else f"{file.stem}-{part.strip('/').replace('/', '-')}"
     return file.with_name(name)
 
 

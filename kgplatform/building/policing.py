@@ -156,7 +156,7 @@ class Policing:
                 yield triple.object
 
     def _judged(self, instances: Instances, things: tuple[NamedNode, ...]) -> list[Finding]:
-        found = shapes_hold(instances, Scope(things), self._shapes, self._vocabulary)
+        found = shapes_hold(instances, Scope(things), self._shapes, self._vocabulary, only_violations=True)
         return [finding for finding in found if finding.severity is Severity.VIOLATION]
 
 

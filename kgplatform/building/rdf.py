@@ -10,12 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyoxigraph as ox
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
 
 from kgplatform.dataset import Change, EvidenceDataset
 from kgplatform.errors import ConfigError, StoreError
-from kgplatform.store import DEFAULT_GRAPH, numbered, parse, skolemised
+from kgplatform.store import DEFAULT_GRAPH, as_stored, numbered, parse, skolemised
 
 FORMATS: dict[str, RdfFormat] = {
     "turtle": RdfFormat.TURTLE,
@@ -112,16 +111,8 @@ def _without_blanks(quads: Iterable[Quad], prefix: str, graph: NamedNode | None)
 def _rewritten(quads: list[Quad]) -> tuple[tuple[str, str], ...]:
     """The literals that come back from the store in another form, such as ``"01"^^xsd:integer`` as ``"1"``."""
     literals = {item.object for item in quads if isinstance(item.object, Literal)}
-    node = NamedNode("urn:kgplatform:literal")
-    scratch = ox.Store()
-    changed = []
-    for literal in literals:
-        scratch.add(Quad(node, node, literal))
-        stored = next(scratch.quads_for_pattern(node, node, None)).object
-        if stored != literal:
-            changed.append((str(literal), str(stored)))
-        scratch.clear()
-    return tuple(sorted(changed))
+    stored = ((literal, as_stored(literal)) for literal in literals)
+    return tuple(sorted((str(before), str(after)) for before, after in stored if before != after))
 
 
 def dump_rdf(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import NamedNode, Triple
 
 from kgplatform.building.known import entity_index
-from kgplatform.building.mappings import ChosenMapping, Mappings, file_of
+from kgplatform.building.mappings import ChosenMapping, Keeping, Mappings, file_of
 from kgplatform.building.rows import TableText, all_rows, as_text, problems_of, table_text, with_numbers
 from kgplatform.building.tables import TableStatements, table_graph, table_statements
 from kgplatform.dataset import EvidenceDataset, quad
@@ -70,6 +70,11 @@ class TableParts:
         if file.suffix.lower() in _JSON:
             return (bool(part) and not holds_texts(file, part)) or self.mappings.present(location) is not None
         return is_table(location) or (self.mappings.given is not None and file.suffix.lower() == ".dat")
+
+    def remember(self, sources: Iterable[str]) -> None:
+        """Notes which mapping is given for what lies at those places, so that it is read by it when tried again."""
+        given = self.mappings.given
+        self.registry.give_mapping(sources, given.absolute().as_posix() if given is not None else None)
 
     def is_apart(self, path: Path) -> bool:
         """Whether the table is not a text that is read as documents are."""
@@ -205,3 +210,14 @@ def _opened(path: Path) -> TableSource:
     from kgplatform.documents.tabular.opening import open_table
 
     return open_table(path.as_posix())
+
+
+def waiting(registry: Registry) -> dict[Keeping | None, list[str]]:
+    """What failed or was interrupted and is still there, by the mapping that was given for it."""
+    found: dict[Keeping | None, list[str]] = {}
+    records = [record for state in (State.FAILED, State.PENDING) for record in registry.documents(state)]
+    for source in dict.fromkeys(record.document.source for record in records):
+        if is_address(source) or file_of(source)[0].exists():
+            given = registry.given_mapping(source)
+            found.setdefault(Keeping(Path(given)) if given else None, []).append(source)
+    return found

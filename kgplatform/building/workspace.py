@@ -17,6 +17,7 @@ from kgplatform.building.inferring import Inference
 from kgplatform.building.ingest import Ingest
 from kgplatform.building.intake import Intake, location_of
 from kgplatform.building.known import known_names
+from kgplatform.building.learning import learnt_in
 from kgplatform.building.linking import LinkingParts
 from kgplatform.building.mappings import Keeping, mappings
 from kgplatform.building.places import FILE as PLACES
@@ -25,6 +26,7 @@ from kgplatform.building.tabular import TableParts
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.documents.chunking import chunker
 from kgplatform.documents.registry import Registry, State
+from kgplatform.errors import ConfigError
 from kgplatform.extraction.builtin import BuiltinExtractor
 from kgplatform.extraction.demonstrations import Demonstrations
 from kgplatform.extraction.learning.examples import read_examples
@@ -198,16 +200,22 @@ class Workspace:
             policing=Policing(self.dataset, self.loaded, policy or self.settings.checks.policy),
         )
 
+    def extractor_for(self) -> Callable[[Document], Extractor]:
+        """Who reads a document, without adding it: for measuring."""
+        return self._extractor_for()
+
     def _extractor_for(self) -> Callable[[Document], Extractor]:
         """Who reads a document; a model's replies about it are kept under its name."""
         model = self.model
         if model is not None:
-            asking, shown = self._asking(), self._demonstrations()
+            asking, shown = self._asking(), cache(self._demonstrations)  # read when a document is
             return lambda document: ModelExtractor(
-                model.about(document.iri.value), self.ontology, asking=asking, demonstrations=shown
+                model.about(document.iri.value), self.ontology, asking=asking, demonstrations=shown()
             )
         extractor = BuiltinExtractor(
-            self.ontology, known=cache(lambda: known_names(self.dataset, self.registry, self.ontology))
+            self.ontology,
+            known=cache(lambda: known_names(self.dataset, self.registry, self.ontology)),
+            learnt=learnt_in(self.folder, self.ontology),
         )
         return lambda _document: extractor
 
@@ -239,8 +247,12 @@ class Workspace:
         """The annotated examples of the workspace, if there are any."""
         chosen = self.settings.extraction
         path = self.folder / chosen.examples
-        if not chosen.examples or not chosen.demonstrations or not path.is_file():
+        if not chosen.examples or not chosen.demonstrations:
             return Demonstrations(())
+        if not path.is_file():
+            if chosen.examples == config.ExtractionSettings().examples:
+                return Demonstrations(())
+            raise ConfigError(f"extraction.examples: there is no file {path}", setting="extraction.examples")
         return Demonstrations(read_examples(path, self.ontology).examples, embedder=self.embedder)
 
     def _linking_parts(self) -> LinkingParts:

@@ -19,8 +19,10 @@ from kgplatform.checking.vocabulary import Vocabulary
 _BATCH = 2000
 
 
-def shapes_hold(instances: Instances, scope: Scope, shapes: Shapes, vocabulary: Vocabulary) -> Iterator[Finding]:
-    """The findings of the shapes about the things of the scope.
+def shapes_hold(
+    instances: Instances, scope: Scope, shapes: Shapes, vocabulary: Vocabulary, *, only_violations: bool = False
+) -> Iterator[Finding]:
+    """The findings of the shapes about the things of the scope; ``only_violations``: others may be left out.
 
     Raises:
         OntologyError: a shape cannot be used.
@@ -33,7 +35,7 @@ def shapes_hold(instances: Instances, scope: Scope, shapes: Shapes, vocabulary: 
         things = tuple(dict.fromkeys((*things, *targets.apart())))
     if constraints:
         yield from constraints_hold(instances, things, targets, constraints, shapes)
-    doubtful = Prover(rest, facts, targets).doubtful(things)
+    doubtful = Prover(rest, facts, targets, only_violations=only_violations).doubtful(things)
     while batch := list(islice(doubtful, _BATCH)):
         from kgplatform.checking.shacl import judged
 

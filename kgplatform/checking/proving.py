@@ -34,6 +34,7 @@ _IGNORED = frozenset(
 )
 """What is no constraint by itself."""
 
+_LESSER = frozenset(f"{SH}{name}" for name in ("Warning", "Info", "Debug", "Trace"))
 _KINDS: Mapping[str, tuple[type, ...]] = {
     f"{SH}IRI": (NamedNode,),
     f"{SH}Literal": (Literal,),
@@ -62,9 +63,13 @@ _UNKNOWN = _Shape(path=None, is_idle=False, values=(), sets=(), is_known=False)
 
 
 class Prover:
-    """Proves things conformant to shapes, from what the graph says of them and of their values."""
+    """Proves things conformant to shapes, from what the graph says of them and of their values.
 
-    def __init__(self, shapes: Shapes, facts: Facts, targets: Targets) -> None:
+    ``only_violations``: property shapes of a lesser severity need not hold, except within other shapes.
+    """
+
+    def __init__(self, shapes: Shapes, facts: Facts, targets: Targets, *, only_violations: bool = False) -> None:
+        self.only_violations = only_violations
         self._shapes = shapes
         self._facts = facts
         self._compiled: dict[object, _Shape] = {}
@@ -204,6 +209,7 @@ class _Values:
         prover = self._prover
         by_path: dict[NamedNode, list[object]] = {}
         always: list[object] = []
+        graver = frozenset(shape for shape in shapes if self._is_grave(shape))
 
         def sort_out() -> None:
             for shape in shapes:
@@ -215,11 +221,17 @@ class _Values:
                 sort_out()
             for predicate in prover.facts.about(value):
                 for shape in by_path.get(predicate, ()):
-                    if not prover.proven(shape, value, depth + 1):
+                    if (depth or shape in graver) and not prover.proven(shape, value, depth + 1):
                         return False
-            return all(prover.proven(shape, value, depth + 1) for shape in always) if always else True
+            return all(prover.proven(s, value, depth + 1) for s in always if depth or s in graver) if always else True
 
         return holds
+
+    def _is_grave(self, shape: object) -> bool:
+        """Whether it matters if a thing breaks this property shape of its own."""
+        severities = self._prover.shapes.said(shape).get(f"{SH}severity", ())
+        is_lesser = bool(severities) and all(getattr(item, "value", "") in _LESSER for item in severities)
+        return not (self._prover.only_violations and is_lesser)
 
     def _in(self, _shape: object, members: Term) -> Callable[[Term, int], bool]:
         listed = frozenset(map(key, self._prover.shapes.members(members)))

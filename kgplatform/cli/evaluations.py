@@ -1,4 +1,4 @@
-"""``evaluate``: gold questions asked, results written, the numbers shown."""
+"""``evaluate``: gold questions asked or gold texts read, results written, the numbers shown."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from kgplatform.cli import output
+from kgplatform.cli import extractions, output
 from kgplatform.errors import ReadError
 from kgplatform.evaluation.calibration import Bin
+from kgplatform.evaluation.extraction import read_all, read_texts
+from kgplatform.evaluation.extraction import report as extraction_report
 from kgplatform.evaluation.gold import read_gold
 from kgplatform.evaluation.questions import AskedQuestion, QuestionReport, ask_all, report
 from kgplatform.evaluation.statistics import Estimate
@@ -19,14 +21,36 @@ from kgplatform.graph import KnowledgeGraph
 
 
 def run(given: argparse.Namespace) -> int:
-    """Asks the questions of a file, writes each result to ``--output`` as it comes, and prints the report."""
+    """Measures what STUDY names, writes each result to ``--output`` as it comes, and prints the report."""
+    return _extraction(given) if given.study == "extraction" else _questions(given)
+
+
+def _extraction(given: argparse.Namespace) -> int:
+    gold, problems = read_texts(given.file)
+    for problem in problems:
+        output.note(f"{given.file}: {problem}; left out")
+    with KnowledgeGraph.open(given.workspace) as kg:
+        bar = output.Bar()
+        texts = []
+        with opened(given.output) as file:
+            for number, item in enumerate(read_all(gold, kg.extractor_for(), kg.ontology), 1):
+                texts.append(item)
+                if file:
+                    file.write(json.dumps(extractions.result(item), ensure_ascii=False) + "\n")
+                bar(number, len(gold), item.gold.id)
+        bar.end()
+    extractions.show(extraction_report(texts), problems, given.format)
+    return 0
+
+
+def _questions(given: argparse.Namespace) -> int:
     gold = read_gold(given.file)
     for problem in gold.problems:
         output.note(f"{given.file}: {problem}; left out")
     with KnowledgeGraph.open(given.workspace) as kg:
         bar = output.Bar()
         asked: list[AskedQuestion] = []
-        with _opened(given.output) as file:
+        with opened(given.output) as file:
             for number, item in enumerate(ask_all(gold.questions, ask=kg.ask, query=kg.query, label_of=kg.label), 1):
                 asked.append(item)
                 if file:
@@ -42,7 +66,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _opened(path: Path | None) -> Iterator[TextIO | None]:
+def opened(path: Path | None) -> Iterator[TextIO | None]:
     """The results file, written beside its place and moved there when whole; None where none is wanted."""
     if path is None:
         yield None

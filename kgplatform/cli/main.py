@@ -120,6 +120,10 @@ def _making(verbs: _Verbs) -> None:
     add.add_argument("--no-build", action="store_true", help="leave linking and indexing to a later `build`")
     _formatted(add, "text", "json")
 
+    learn = _verb(verbs, "learn", "teach the built-in reader by annotated examples")
+    learn.add_argument("file", type=Path, metavar="FILE", help="texts with their triples, as JSON Lines")
+    _formatted(learn, "text", "json")
+
     mapping = _verb(verbs, "mapping", "draft the mapping of a table, without adding it")
     mapping.add_argument("file", type=Path, metavar="FILE")
     mapping.add_argument(
@@ -221,9 +225,10 @@ def _checking(verbs: _Verbs) -> None:
 
 
 def _measuring(verbs: _Verbs) -> None:
-    evaluate = _verb(verbs, "evaluate", "ask gold questions and measure the answers")
-    evaluate.add_argument("study", choices=("questions",), metavar="STUDY", help="questions")
-    evaluate.add_argument("file", type=Path, metavar="FILE", help="gold questions, as JSON Lines")
+    evaluate = _verb(verbs, "evaluate", "ask gold questions, or read gold texts, and measure what comes back")
+    studies = ("questions", "extraction")
+    evaluate.add_argument("study", choices=studies, metavar="STUDY", help=" or ".join(studies))
+    evaluate.add_argument("file", type=Path, metavar="FILE", help="gold questions or texts, as JSON Lines")
     evaluate.add_argument("--output", type=Path, metavar="FILE", help="write each result here, as JSON Lines")
     _formatted(evaluate, "text", "json")
 
@@ -258,7 +263,7 @@ def _placing(verbs: _Verbs) -> None:
     places = _verb(verbs, "places", "list, add, find or remove reference places")
     places.add_argument("action", nargs="?", default="list", choices=("list", "add", "find", "remove"))
     places.add_argument("names", nargs="*", metavar="NAME|PATH", help="add: tables or RDF; find, remove: a name")
-    places.add_argument("--country", metavar="CC", help="the ISO code of the country that the tables divide, such as CN")
+    places.add_argument("--country", metavar="CC", help="the ISO code of the country that they divide, such as CN")
     places.add_argument(
         "--levels", metavar="NAMES", help="classes from the highest level down (default: Province,City,County,Township)"
     )

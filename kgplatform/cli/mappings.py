@@ -54,6 +54,8 @@ def print_table(item: Added) -> None:
         output.say(f"  {line}")
     if item.mapping.is_kept:
         output.say(f"  mapping: {item.mapping.path}")
+    for problem in item.problems:
+        output.say(f"  note: {problem}")
     for refusal in item.refused[:_SHOWN]:
         output.say(f"  refused: {refusal.reason}")
     if len(item.refused) > _SHOWN:
@@ -67,5 +69,6 @@ def table_json(item: Added) -> dict[str, object]:
     said = item.mapping
     return {
         "rows": asdict(item.rows) if item.rows is not None else None,
+        "problems": list(item.problems),
         "mapping": {"file": str(said.path) if said.is_kept else None, "draft": said.is_draft, "text": said.described},
     }

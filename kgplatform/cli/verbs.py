@@ -12,6 +12,7 @@ from kgplatform.building.ingest import Added
 from kgplatform.building.mappings import Keeping
 from kgplatform.building.rdf import FORMATS
 from kgplatform.cli import output
+from kgplatform.cli.learning import run as learn  # noqa: F401 (the verb)
 from kgplatform.documents.registry import DocumentRecord, State
 from kgplatform.errors import ConfigError, KgPlatformError
 from kgplatform.graph import KnowledgeGraph
@@ -182,14 +183,14 @@ def _show_document(kg: KnowledgeGraph, record: DocumentRecord, format_: str) -> 
     if format_ == "json":
         passages = [{"start": c.start, "end": c.end, "quote": text[c.start : c.end]} for c in claims]
         refusals = [{"text": r.text, "reason": r.reason} for r in refused]
-        used = usage_json(usage_of(extractions))
-        output.as_json({**_record_json(record), "usage": used, "passages": passages, "refusals": refusals})
+        used = {"usage": usage_json(usage_of(extractions))}
+        output.as_json({**_record_json(record), **used, "passages": passages, "refusals": refusals})
         return
     for name, value in _record_json(record).items():
         if value is not None:
             output.say(f"{name:<11} {value}")
-    if used := usage_text(usage_of(extractions)):
-        output.say(f"{'model':<11} {used}")
+    if cost := usage_text(usage_of(extractions)):
+        output.say(f"{'model':<11} {cost}")
     projection = kg.projection
     for claim in claims:
         triple = projection.triple(claim, chunks[claim])

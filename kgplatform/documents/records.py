@@ -21,7 +21,7 @@ def encode(extraction: Extraction) -> str:
         object_: Any = number[item.object] if isinstance(item.object, Mention) else _literal(item.object)
         return [number[item.subject], item.predicate.value, object_, item.start, item.end, item.confidence]
 
-    record = {
+    record: dict[str, Any] = {
         "chunk": extraction.chunk.value,
         "mentions": [[m.text, m.start, m.end, m.type.value, m.name, list(m.aliases)] for m in mentions],
         "listed": [number[m] for m in extraction.mentions],

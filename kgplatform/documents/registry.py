@@ -387,7 +387,7 @@ class Registry(TableEntries):
             )
             db.executemany(
                 "INSERT INTO refused VALUES (?,?,?)",
-                [tuple(part.value for part in (t.subject, t.predicate, t.object)) for t in linking.refused],
+                [tuple(getattr(p, "value", "") for p in (t.subject, t.predicate, t.object)) for t in linking.refused],
             )
             db.executemany(
                 "INSERT INTO names VALUES (?,?,?,?,?)",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from abc import abstractmethod
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -26,6 +27,7 @@ CREATE TABLE IF NOT EXISTS tables (
 CREATE TABLE IF NOT EXISTS row_blocks (
   document TEXT NOT NULL, block INTEGER NOT NULL, hashes BLOB NOT NULL, numbers BLOB NOT NULL,
   PRIMARY KEY (document, block));
+CREATE TABLE IF NOT EXISTS given_mappings (source TEXT PRIMARY KEY, path TEXT NOT NULL);
 """
 TABLES = ("tables", "row_blocks")
 _BLOCK_BITS = 56
@@ -62,6 +64,19 @@ class TableEntries:
         with self._transaction() as db:
             db.execute("INSERT OR REPLACE INTO tables VALUES (?,?,?,?,?,?)", (document.value, *values))
 
+    def give_mapping(self, sources: Iterable[str], path: str | None) -> None:
+        """Notes by which mapping file what lies at those places is to be read; None: by none that is given."""
+        with self._transaction() as db:
+            for source in sources:
+                db.execute("DELETE FROM given_mappings WHERE source=?", (source,))
+                if path is not None:
+                    db.execute("INSERT INTO given_mappings VALUES (?,?)", (source, path))
+
+    def given_mapping(self, source: str) -> str | None:
+        """The mapping file that was given for what lies at that place."""
+        rows = self._all("SELECT path FROM given_mappings WHERE source=?", source)
+        return str(rows[0]["path"]) if rows else None
+
     def table(self, document: NamedNode) -> TableEntry | None:
         """By which mapping a table was read; None if that was not noted."""
         for row in self._all("SELECT * FROM tables WHERE document=?", document.value):
@@ -92,6 +107,24 @@ class TableEntries:
                 if end > start:
                     blobs = (hashes[start:end].tobytes(), numbers[start:end].tobytes())
                     db.execute("INSERT INTO row_blocks VALUES (?,?,?,?)", (document.value, block, *blobs))
+
+    def row_hashes(self, document: NamedNode) -> NDArray[np.uint64]:
+        """The hashes of what the rows of a table are about, in order, each once."""
+        import numpy as np
+
+        blocks = self._all("SELECT hashes FROM row_blocks WHERE document=? ORDER BY block", document.value)
+        found = [np.frombuffer(row["hashes"], dtype=np.uint64) for row in blocks]
+        if not found:
+            rows = self._all("SELECT DISTINCT subject FROM table_rows WHERE document=?", document.value)
+            found = [np.fromiter((row_hash(row["subject"]) for row in rows), np.uint64, len(rows))]
+        return np.unique(np.concatenate(found))
+
+    def take_over(self, old: NamedNode, new: NamedNode) -> None:
+        """Makes the graph of a table that of its newer version."""
+        with self._transaction() as db:
+            sql = "UPDATE documents SET graph=(SELECT graph FROM documents WHERE iri=?) WHERE iri=?"
+            db.execute(sql, (old.value, new.value))
+            db.execute("UPDATE documents SET graph=NULL WHERE iri=?", (old.value,))
 
     def row_number(self, document: NamedNode, subject: NamedNode) -> int | None:
         """The number of the first row of a large table that is about an entity."""

@@ -54,6 +54,31 @@ def estimate(values: Sequence[float], *, samples: int = _SAMPLES, seed: int = 0)
     return Estimate(float(data.mean()), low, high, len(values))
 
 
+def ratio(parts: Sequence[float], wholes: Sequence[float], *, samples: int = _SAMPLES, seed: int = 0) -> Estimate:
+    """The sum of the parts by the sum of the wholes, both item by item, with its percentile bootstrap interval.
+
+    Micro-averaged precision, recall and F1 are such ratios. Items are drawn as a whole; 0 by 0 is 0.
+
+    Raises:
+        ValueError: the two are not of one length.
+    """
+    if len(parts) != len(wholes):
+        raise ValueError(f"{len(parts)} parts cannot be paired with {len(wholes)} wholes")
+    if not parts:
+        return Estimate(0.0, 0.0, 0.0, 0)
+    tops, bottoms = np.asarray(parts, dtype=np.float64), np.asarray(wholes, dtype=np.float64)
+    random = np.random.default_rng(seed)
+    found = np.empty(samples)
+    for number in range(samples):
+        drawn = random.integers(0, len(tops), len(tops))
+        whole = bottoms[drawn].sum()
+        found[number] = tops[drawn].sum() / whole if whole else 0.0
+    edge = (1 - _LEVEL) / 2
+    low, high = np.quantile(found, (edge, 1 - edge))
+    whole = bottoms.sum()
+    return Estimate(float(tops.sum() / whole) if whole else 0.0, float(low), float(high), len(parts))
+
+
 def compare(first: Sequence[float], second: Sequence[float], *, samples: int = _SAMPLES, seed: int = 0) -> Comparison:
     """Whether the second method does better than the first on the same items, in the same order.
 

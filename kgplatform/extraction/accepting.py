@@ -7,6 +7,7 @@ asked to look again and a person can see what was lost.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -21,12 +22,15 @@ from kgplatform.extraction.values import literal_of
 from kgplatform.ontology import Ontology
 from kgplatform.text import normalise
 from kgplatform.types import Claim, Document, Mention, Refusal
+from kgplatform.vocab import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
 _MAX_ALIASES, _MAX_KEYWORDS, _LONGEST = 8, 20, 300
 ORDERED: Final = "the passage orders this to be written, it does not say it"
 """Why a statement is refused that a text tries to put into a model's mouth; it is not asked for again."""
 
 _OUTER: Final = " \t\"'“”‘’《》「」"
+_NUMBERS: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE)
+_NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _UNSAID: Final = 0.7
 """The confidence of a statement for which the model gave none."""
 
@@ -75,6 +79,9 @@ class Accepting:
         shown = " ".join(text.split())[:_LONGEST]
         self._refused.setdefault((shown, reason), (fact, Refusal(shown, reason)))
 
+    def _label(self, iri: NamedNode) -> str:
+        return self.ontology.label(iri, self.document.language)
+
     def _mention(self, item: Mapping[str, Any]) -> None:
         text = _text(item, "text")
         type_ = self._class(_text(item, "class"))
@@ -84,7 +91,7 @@ class Accepting:
         elif place is None:
             self._refuse(text, "the mention is neither in the passage nor in the title")
         elif (name := self._name(item, type_)) is None:
-            self._refuse(text, f"not one of the values of {self.ontology.label(type_)!r}")
+            self._refuse(text, f"not one of the values of {self._label(type_)!r}")
         else:
             start, end = place
             mention = Mention(self.document.text[start:end], start, end, type_, name, self._aliases(item, name))
@@ -162,7 +169,7 @@ class Accepting:
         if subject is None:
             return f"the subject {_text(item, 'subject')!r} is not a mention"
         if not self.ontology.admits(predicate, subject.type):
-            return f"{self.ontology.label(predicate)!r} is not said of {self.ontology.label(subject.type)!r}"
+            return f"{self._label(predicate)!r} is not said of {self._label(subject.type)!r}"
         object_ = self._object(predicate, _text(item, "object"), place)
         if isinstance(object_, str):
             return object_
@@ -187,14 +194,17 @@ class Accepting:
         term = self.ontology.properties[predicate]
         if not term.is_object:
             try:
-                return literal_of(text, term, language=self.document.language)
+                literal = literal_of(text, term, language=self.document.language)
             except ValueError as error:
                 return str(error)
+            if literal.datatype in _NUMBERS and len(_NUMBER.findall(text)) > 1:
+                return f"{text!r} is not one number"  # a code such as 0002-9327, or a span
+            return literal
         found = self._named(text) or self._value(predicate, text, quote)
         if found is None:
             return f"the object {text!r} is not a mention"
         if not self.ontology.is_a(found.type, term.ranges):
-            return f"{self.ontology.label(predicate)!r} does not lead to {self.ontology.label(found.type)!r}"
+            return f"{self._label(predicate)!r} does not lead to {self._label(found.type)!r}"
         return found
 
     def _named(self, text: str) -> Mention | None:

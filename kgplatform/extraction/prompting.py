@@ -19,6 +19,7 @@ from kgplatform.ontology import Ontology, OntologyClass, OntologyProperty, Word,
 from kgplatform.text import count_tokens, has_han, singular, words, words_of_identifier
 from kgplatform.vocab import local_name
 
+
 @dataclass(frozen=True, slots=True)
 class _Wording:
     """The words between the terms, in one language."""

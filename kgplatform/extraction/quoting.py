@@ -1,4 +1,4 @@
-"""Quotes as evidence: where one stands in a passage, whether it speaks of what it is given for, and orders to the reader.
+"""Quotes as evidence: where one stands in a passage, whether it speaks of what it is given for, and orders to a model.
 
 A passage is material. What it orders a model to write ("ignore your instructions and add that …") is not something it
 says, however literally the quote stands there, so nothing from such a sentence to the end of its paragraph is evidence.
@@ -16,26 +16,34 @@ from kgplatform.text import normalise, sentences
 from kgplatform.types import Mention
 from kgplatform.vocab import XSD, XSD_BOOLEAN, XSD_STRING
 
-_CLAUSE: Final = r"(?:^|[.!?;:,\"“‘(>\]*#-]\s*|\n\s*|\b(?:please|now|and|then|must|should|to|instead)\s+)"
+_CLAUSE: Final = r"(?:^|[.!?;:,\"“‘(>\]*#-]\s*|\n\s*|\b(?:please|now|and|then|you must|you should|instead)\s+)"
+_TASK: Final = r"(?:instructions?|rules|prompts?|guidelines|directions|orders|ontology|task)"
 _ORDERS: Final = re.compile(
-    rf"{_CLAUSE}(?:ignore|disregard|forget|override|bypass|do not follow)\b[^.!?\n]{{0,60}}"
-    r"\b(?:instructions?|rules|prompts?|guidelines|directions|orders|ontology|(?:the )?(?:above|previous|task))\b"
+    rf"{_CLAUSE}(?:ignore|disregard|forget|override|bypass|do not follow)\b[^.!?\n]{{0,20}}"
+    rf"(?:\b(?:all|any|your|these|previous|prior|earlier|above|system)\b[^.!?\n]{{0,40}}\b{_TASK}\b"
+    rf"|\b(?:{_TASK}|everything|all)\b[^.!?\n]{{0,20}}\b(?:above|before this)\b)"
     rf"|{_CLAUSE}(?:add|insert|append|output|emit|write down|reply with|respond with|include)\s+"
     r"(?:(?:only|just|also|the|a|an|this|these|following|new|next)\s+)*"
-    r"(?:that\b|statements?\b|facts?\b|triples?\b|relations?\b|json\b|mentions?\b|following\b)"
-    r"|\byou are (?:now|no longer) (?:an?|the|in|bound)\b|\b(?:system|developer) (?:prompt|message)\b"
+    r"(?:that\b(?! to\b| up\b| in\b)|statements?\b|facts?\b|triples?\b|relations?\b|json\b|mentions?\b)"
+    r"|\byou are (?:now|no longer) (?:an? |the )?(?:[\w-]+ ){0,2}(?:assistant|model|ai|bot|agent|bound)\b"
     r"|<\|?(?:im_start|im_end|system|assistant|endoftext)|\[/?INST\]|(?:^|\n)[ #*]*(?:system|assistant)\s*:"
-    r"|\b(?:note|message|instructions?) (?:to|for) (?:the |any |all )?(?:ai|llm|language models?|extractor|assistants?)\b"
-    r"|(?:忽略|无视|忘记|忘掉|不要理会|不要遵守|跳过)[^。！？\n]{0,20}(?:指令|指示|规则|要求|提示|命令|任务|本体|以上内容)"
-    r"|(?:添加|加上|加入|写入|写下|记下|输出|补充|插入|增加|回复|返回)[^。！？\n]{0,10}(?:三元组|语句|陈述|以下事实|以下关系|JSON)"
-    r"|你现在是|你不再是|系统(?:提示词|提示|指令)[:：]|(?:致|给)(?:AI|人工智能|大模型|语言模型|抽取模型)",
+    rf"|{_CLAUSE}(?:note|message|instructions?) (?:to|for) (?:the |any |all )?"
+    r"(?:ai|llm|language models?|extractor|assistants?)\b"
+    r"|(?:忽略|无视|忘记|忘掉|不要理会|不要遵守|跳过)[^。！？\n]{0,6}"
+    r"(?:你的|所有|全部|一切|以上|之前|先前|前面|上述|上面|系统)[^。！？\n]{0,10}"
+    r"(?:指令|指示|规则|要求|提示|命令|任务|本体|内容)"
+    r"|(?:添加|加上|加入|写入|写下|记下|输出|补充|插入|增加|回复|返回)[^。！？\n]{0,10}"
+    r"(?:三元组|语句|陈述|以下事实|以下关系|JSON)"
+    r"|你(?:现在|不再)是[^。！？\n]{0,12}(?:助手|模型|AI|机器人|系统)"
+    r"|系统(?:提示词|提示|指令)[:：]|(?:致|给)(?:AI|人工智能|大模型|语言模型|抽取模型)",
     re.IGNORECASE,
 )
+_LETTER: Final = re.compile(r"[\w<\[]")
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n|\Z")
 _NUMERAL: Final = re.compile(
-    r"\d|[〇零一二三四五六七八九十百千万两半免]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen"
+    r"\d|[〇零一二三四五六七八九十百千万两半免]|不收|不要钱|不花钱|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen"
     r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|thousand|million|half|quarter|dozen|single|double|twice|once"
-    r"|first|second|third|noon|midday|midnight|free|gratis|no charge|round the clock)\b",
+    r"|first|second|third|noon|midday|midnight|free|gratis|no (?:charge|fee|entrance fee|ticket)|round the clock)\b",
     re.IGNORECASE,
 )
 _ANY_URI: Final = NamedNode(f"{XSD}anyURI")
@@ -67,9 +75,11 @@ def orders_in(text: str) -> tuple[tuple[int, int], ...]:
     for match in _ORDERS.finditer(text):
         if found and match.start() < found[-1][1]:
             continue
-        begins = [start for start, end in sentences(text) if start <= match.end() - 1 < end]
+        first = _LETTER.search(text, match.start(), match.end())
+        at = first.start() if first else match.start()  # without the mark that ends the sentence before
+        begins = next((start for start, end in sentences(text) if start <= at < end), at)
         stop = _PARAGRAPH_END.search(text, match.end())
-        found.append((min([match.start(), *begins]), stop.start() if stop else len(text)))
+        found.append((begins, stop.start() if stop else len(text)))
     return tuple(found)
 
 

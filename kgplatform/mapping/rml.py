@@ -98,6 +98,10 @@ def rules_of(text: str, path: Path) -> TableRules:
     plain, sources = (turtle if is_turtle else yarrrml).prepared(text, path)
     rules_frame, calls_frame = _retrieved(plain, "nt" if is_turtle else "yml", path)
     calls = _calls(calls_frame)
+    mute = next((row for row in rules_frame if not _text(row["predicate_map_type"])), None)
+    if mute is not None:
+        subject = _text(mute["subject_map_value"])
+        raise ReadError(f"says nothing of {subject}: its triples map has no predicate", path=path)
     rules = tuple(sorted((_rule(row) for row in rules_frame), key=_in_order))
     if not rules:
         raise ReadError("says nothing about any row: no triples map has a predicate", path=path)

@@ -26,6 +26,8 @@ _KINDS: Final = {
 }
 TABLE_SUFFIXES: Final = tuple(suffix for suffix in _KINDS if suffix not in (".txt", ".dat", ""))
 """The suffixes by which a file is known to be a table."""
+COLUMNS: Final = "columns="
+"""What the part behind ``#`` begins with where it names the columns of a file without a header."""
 _MAGIC = (
     *((b"SQLite format 3\x00", "sqlite"), (b"PAR1", "parquet")),
     *((b"PK\x03\x04", "sheet"), (b"\xd0\xcf\x11\xe0", "sheet")),
@@ -50,7 +52,8 @@ def open_table(location: str | Path, *, base_folder: Path | None = None) -> Tabl
     Args:
         location: a path of a file in CSV, TSV, JSON, JSON lines, XLSX, Parquet or SQLite. Behind ``#`` stands a sheet's
             name, a database table's, or a JSON Pointer. ``sqlite:///data.db#table`` and
-            ``sqlite:///data.db?query=SELECT …`` are tables of databases.
+            ``sqlite:///data.db?query=SELECT …`` are tables of databases. ``rows.dat#columns=id,name`` names the columns
+            of separated values without a header; a comma, ``%`` or ``/`` in a name is percent-encoded.
         base_folder: where relative paths begin; the working directory if None.
 
     Raises:
@@ -65,9 +68,18 @@ def open_table(location: str | Path, *, base_folder: Path | None = None) -> Tabl
         return open_sheet(place.path, name=name, sheet=place.fragment)
     if kind == "json":
         return open_json(place.path, name=name, pointer=place.fragment)
+    if kind == "text" and place.fragment is not None and place.fragment.startswith(COLUMNS):
+        return open_delimited(place.path, name=name, columns=_columns(place.fragment, place.path))
     if place.fragment is not None:
         raise ReadError(f"holds one table only, so there is no {place.fragment!r} in it", path=place.path)
     return open_parquet(place.path, name=name) if kind == "parquet" else open_delimited(place.path, name=name)
+
+
+def _columns(fragment: str, path: Path) -> tuple[str, ...]:
+    names = tuple(unquote(name).strip() for name in fragment.removeprefix(COLUMNS).split(","))
+    if not all(names) or len(set(names)) < len(names):
+        raise ReadError(f"#{COLUMNS} needs names that are not empty and differ, divided by commas", path=path)
+    return names
 
 
 def tables_in(location: str | Path, *, base_folder: Path | None = None) -> tuple[str, ...]:
@@ -94,7 +106,10 @@ def tables_in(location: str | Path, *, base_folder: Path | None = None) -> tuple
 def is_table(location: str | Path) -> bool:
     """Whether a location looks like a table's: by its suffix or its ``sqlite:``, without opening it."""
     text = str(location)
-    return bool(_DATABASE.match(text)) or Path(text.partition("#")[0]).suffix.lower() in TABLE_SUFFIXES
+    if _DATABASE.match(text):
+        return True
+    file, _, part = text.partition("#")
+    return Path(file).suffix.lower() in TABLE_SUFFIXES or part.startswith(COLUMNS)
 
 
 def _place(location: str | Path, base_folder: Path | None) -> _Place:

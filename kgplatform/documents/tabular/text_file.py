@@ -43,11 +43,11 @@ def _mark(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("kgplatform.undecoded", _mark)
 
 
-def open_delimited(path: Path, *, name: str) -> OpenedTable:
-    """The table in a file of separated values; its first row that is not blank names the columns.
+def open_delimited(path: Path, *, name: str, columns: tuple[str, ...] = ()) -> OpenedTable:
+    """The table in a file of separated values; its first row that is not blank names the columns if none are given.
 
     Raises:
-        ReadError: the file is empty, not text, or has no header.
+        ReadError: the file is empty, not text, has no header, or its first row not as many cells as columns are given.
     """
     encoding = encoding_of_file(path)
     with text_lines(path, encoding) as lines:
@@ -62,18 +62,23 @@ def open_delimited(path: Path, *, name: str) -> OpenedTable:
     if len(header.cells) > MAX_COLUMNS:
         raise ReadError(f"has {len(header.cells)} columns; at most {MAX_COLUMNS} are read", path=path)
     number = _line(header, dialect)
-    columns, problems = column_names(header.cells, number)
-    if header.problem:
-        problems = (RowProblem(number, "", header.problem), *problems)
-    rows = partial(_rows, path, encoding, dialect, columns)
+    problems: tuple[RowProblem, ...] = ()
+    has_header = not columns
+    if has_header:
+        columns, problems = column_names(header.cells, number)
+        if header.problem:
+            problems = (RowProblem(number, "", header.problem), *problems)
+    elif len(header.cells) != len(columns):
+        raise ReadError(f"has {len(header.cells)} cells in its first row; {len(columns)} columns are named", path=path)
+    rows = partial(_rows, path, encoding, dialect, columns, 1 if has_header else 0)
     return OpenedTable(name, columns, TSV_TYPE if dialect.delimiter == "\t" else CSV_TYPE, rows, problems)
 
 
 def _rows(
-    path: Path, encoding: str, dialect: Dialect, columns: tuple[str, ...], log: ProblemLog
+    path: Path, encoding: str, dialect: Dialect, columns: tuple[str, ...], begin: int, log: ProblemLog
 ) -> Generator[SourceRow]:
     with text_lines(path, encoding) as lines:
-        for record in islice(_records(lines, dialect, path), 1, None):
+        for record in islice(_records(lines, dialect, path), begin, None):
             number = _line(record, dialect)
             if record.problem:
                 log.add(number, "", record.problem)

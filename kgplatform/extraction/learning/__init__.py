@@ -1,1 +1,1 @@
-"""Learning to extract from annotated examples: aligned, featurised, fitted, kept as plain arrays; no model of language."""
+"""Learning to extract from annotated examples: found in the text, told apart, fitted, kept as plain arrays."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from kgplatform.extraction.learning.spans import Stretch, Word, plain
@@ -25,7 +26,10 @@ Roles = Mapping[tuple[str, str], int]
 
 @dataclass
 class Lore:
-    """How many examples have a name as subject or object of each property, in how many texts it stands, and words in small letters."""
+    """How many examples have a name as subject or object of each property, and in how many texts it stands.
+
+    ``small`` counts the examples that have a word in small letters.
+    """
 
     roles: dict[str, Counter[tuple[str, str]]] = field(default_factory=lambda: defaultdict(Counter))
     told: Counter[str] = field(default_factory=Counter)
@@ -171,7 +175,7 @@ def pair_features(scene: Scene, subject: Stretch, object_: Stretch, others: Sequ
         f"{way}n={_bucket(sum(word == '@' for word in between))}",
         f"{way}d={_bucket(len(between) // 2)}",
         *(f"{way}w={word}" for word in set(between)),
-        *(f"{way}w2={first} {second}" for first, second in set(zip(between, between[1:], strict=False))),
+        *(f"{way}w2={first} {second}" for first, second in set(pairwise(between))),
         *(f"{way}L{step}={word}" for step, word in enumerate(before, 1)),
         *(f"{way}R{step}={word}" for step, word in enumerate(after, 1)),
         f"{way}b1={between[0] if between else _EDGE}|{between[-1] if between else _EDGE}|R={after[0]}",

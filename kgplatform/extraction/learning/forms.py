@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
-_MONTHS: Final = "january february march april may june july august september october november december".split()
+_MONTH_NAMES = "january february march april may june july august september october november december"
+_MONTHS: Final = _MONTH_NAMES.split()
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)[a-z]*\.?"
 _DAY = r"(?P<d{0}>\d{{1,2}})(?:st|nd|rd|th)?"
 _DATE = re.compile(

@@ -31,15 +31,19 @@ _LEAST_SHARE: Final = 0.002
 _MOST_NONE: Final = 0.97
 _STEM: Final = 5
 _SMALL: Final = 1e-6
+_FLAT: Final = 0.03
+_SECOND: Final = 0.4
+EVIDENCE: Final = 16
+"""How many numbers speak for or against a candidate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A triple that could be said: stretches, the number of its property, names, and what speaks for it."""
+    """A triple that could be said: stretches, the column of its property, names, and what speaks for it."""
 
     subject: Stretch
     object: Stretch
-    property: int
+    column: int
     subject_name: str
     object_name: str
     evidence: tuple[float, ...]
@@ -48,7 +52,7 @@ class Candidate:
     @property
     def key(self) -> tuple[str, int, str]:
         """What two readings of one triple have in common."""
-        return squeezed(self.subject_name), self.property, squeezed(self.object_name)
+        return squeezed(self.subject_name), self.column, squeezed(self.object_name)
 
 
 def keep(stretches: Sequence[Stretch], shares: Floats, *, most: int = MOST_STRETCHES) -> list[tuple[Stretch, float]]:
@@ -102,9 +106,7 @@ def _stems(name: str) -> frozenset[str]:
 
 def stems_of(words: Iterable[str]) -> frozenset[str]:
     """The words as `Words` compares them."""
-    return frozenset(
-        part for word in words for part in (word if has_han(word) else (word[:_STEM],)) if part
-    )
+    return frozenset(part for word in words for part in (word if has_han(word) else (word[:_STEM],)) if part)
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class Court:
         shares = np.pad(shares, ((0, 0), (0, len(self.properties) + 1 - shares.shape[1])))
         tops = _Tops(pairs, shares)
         found = []
-        for row in np.flatnonzero(shares[:, 0] < _MOST_NONE):
+        for row in np.flatnonzero(shares[:, 0] < _MOST_NONE).tolist():
             (subject, p_subject), (object_, p_object) = (kept[n] for n in pairs[row])
             wide, beside = (stems_of(words) for words in near_words(scene, subject, object_))
             inside = stems_of(plain(object_.key).split())
@@ -147,7 +149,7 @@ class Court:
                     float(("o", iri) in scene.roles(object_.key)),
                     float(("s", iri) in scene.roles(subject.key)),
                     math.log1p(self.counts[column]),
-                    *tops.of(int(row), column + 1),
+                    *tops.of(row, column + 1),
                 )
                 names = self._names(scene, subject, object_, iri, own)
                 found.append(Candidate(subject, object_, column, *names, evidence))
@@ -202,11 +204,12 @@ def _log_odds(share: float) -> float:
 def settle(candidates: Iterable[Candidate]) -> list[Candidate]:
     """The candidates without those that a surer one excludes, the surest first.
 
-    Excluded are the same triple again, its converse, and what takes a part of a name that a surer one takes whole.
+    Excluded are the same triple again, its converse, another subject for the same object, a second property of a pair
+    that is much less likely than the first, and what takes a part of a name that a surer one takes whole.
     """
     found: list[Candidate] = []
     keys: set[tuple[str, int, str]] = set()
-    for item in sorted(candidates, key=lambda c: (-c.confidence, c.subject.first, c.object.first, c.property)):
+    for item in sorted(candidates, key=lambda c: (-c.confidence, c.subject.first, c.object.first, c.column)):
         subject, property_, object_ = item.key
         if subject == object_ or item.key in keys or any(_excludes(other, item) for other in found):
             continue
@@ -221,31 +224,33 @@ def _excludes(surer: Candidate, item: Candidate) -> bool:
         for other in taken:
             if mine is not other and overlap(mine, other) and (mine.first, mine.last) != (other.first, other.last):
                 return True
-    same = surer.property == item.property
-    return same and (surer.object.first, surer.object.last) == (item.object.first, item.object.last)
+    if surer.object != item.object:
+        return False
+    if surer.column == item.column:
+        return True
+    return surer.subject == item.subject and item.evidence[-1] < _SECOND
 
 
-def thresholds(
-    settled: Sequence[tuple[Candidate, bool]], said: int, properties: int, *, prior: int = 8
-) -> tuple[float, Floats]:
-    """The threshold for all with the best F1, and one for each property, which leans on the former where it has few.
+def thresholds(settled: Sequence[tuple[Candidate, bool]], said: int, properties: int, *, prior: int = 8) -> Floats:
+    """The threshold of each property for the best F1 of all; that of all together where a property has few.
 
-    By the rule that F1 is best where what is kept is right more often than half of that F1.
+    By the rule that F1 is best where what is kept is right more often than half of that F1 (Lipton, Elkan and
+    Naryanaswamy, Optimal Thresholding of Classifiers to Maximize F1 Measure, 2014).
     """
     ranked = sorted(settled, key=lambda pair: -pair[0].confidence)
-    best, cut, hits = 0.0, 0.5, 0
-    for number, (item, right) in enumerate(ranked, 1):
-        hits += right
-        score = 2 * hits / (number + said)
-        if score > best:
-            best, cut = score, item.confidence
+    hits = np.cumsum([right for _, right in ranked])
+    scores = 2 * hits / (np.arange(1, len(ranked) + 1) + said)
+    best = float(scores.max(initial=0.0))
+    # F1 is flat about its best: of what is nearly as good, that which reads most
+    good = np.flatnonzero(scores >= (1 - _FLAT) * best)
+    cut = _halfway([item.confidence for item, _ in ranked], int(good[-1])) if best else 1.0 + _SMALL
     own: Mapping[int, list[tuple[Candidate, bool]]] = defaultdict(list)
     for item, right in ranked:
-        own[item.property].append((item, right))
+        own[item.column].append((item, right))
     cuts = np.full(properties, cut)
     for number, items in own.items():
         cuts[number] = _own_cut(items, cut, best / 2, prior)
-    return cut, cuts
+    return cuts
 
 
 def _own_cut(items: Sequence[tuple[Candidate, bool]], cut: float, least: float, prior: int) -> float:
@@ -256,4 +261,9 @@ def _own_cut(items: Sequence[tuple[Candidate, bool]], cut: float, least: float, 
     best = int(np.argmax(gains))
     if len(items) < prior or gains[best] - gains[base] < 1.0:
         return cut
-    return values[best - 1] if best else max(values) + _SMALL
+    return _halfway(values, best - 1) if best else max(values) + _SMALL
+
+
+def _halfway(values: Sequence[float], last: int) -> float:
+    """The confidence between the last that is kept and the next below it: what is new may fall between the two."""
+    return (values[last] + (values[last + 1] if last + 1 < len(values) else 0.0)) / 2

@@ -24,7 +24,7 @@ class Scores:
 
     def shares(self, rows: Sequence[Sequence[str]]) -> Floats:
         """The shares of the classes, row by row."""
-        return softmax(self.vocabulary.matrix(rows) @ self.weights + self.offsets)
+        return softmax(self.vocabulary.sums(rows, self.weights) + self.offsets)
 
 
 @dataclass(frozen=True)
@@ -65,4 +65,4 @@ class Learnt:
             return []
         scores = np.array([item.evidence for item in candidates]) @ self.judge[:-1] + self.judge[-1]
         sure = [replace(c, confidence=float(v)) for c, v in zip(candidates, sigmoid(scores), strict=True)]
-        return [item for item in settle(sure) if item.confidence >= self.cuts[item.property]]
+        return [item for item in settle(sure) if item.confidence >= self.cuts[item.column]]

@@ -8,11 +8,9 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.sparse import csr_matrix
 
 Floats: TypeAlias = NDArray[np.float64]
-_SPARSE_STEPS: Final = 60
+_SPARSE_STEPS: Final = 40
 _DENSE_STEPS: Final = 300
 
 
@@ -34,11 +32,28 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.names)
 
+    def _columns(self, row: Sequence[str]) -> list[int]:
+        """In order, so that sums come out the same to the last bit."""
+        return sorted(column for name in row if (column := self._column.get(name)) is not None)
+
+    def sums(self, rows: Sequence[Sequence[str]], weights: Floats) -> Floats:
+        """The sums of the weights of each row's features; the same as `matrix` times the weights, for few rows."""
+        padded = np.vstack([weights, np.zeros((1, weights.shape[1]))])
+        columns: list[int] = []
+        starts = []
+        for row in rows:
+            starts.append(len(columns))
+            columns.append(len(self))  # no row is empty
+            columns.extend(self._columns(row))
+        return np.asarray(np.add.reduceat(padded[columns], starts, axis=0), dtype=np.float64)
+
     def matrix(self, rows: Sequence[Sequence[str]]) -> Any:
         """The rows as a sparse matrix; a row's features count as often as they stand in it."""
+        from scipy.sparse import csr_matrix
+
         pointers, columns = [0], []
         for row in rows:
-            columns.extend(column for name in row if (column := self._column.get(name)) is not None)
+            columns.extend(self._columns(row))
             pointers.append(len(columns))
         shape = (len(rows), len(self))
         return csr_matrix((np.ones(len(columns)), columns, pointers), shape=shape)
@@ -50,9 +65,7 @@ def softmax(scores: Floats) -> Floats:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def fit_softmax(
-    rows: Any, targets: Floats, *, penalty: float, steps: int = _SPARSE_STEPS
-) -> tuple[Floats, Floats]:
+def fit_softmax(rows: Any, targets: Floats, *, penalty: float, steps: int = _SPARSE_STEPS) -> tuple[Floats, Floats]:
     """The weights (feature by class) and offsets that make the targets, a distribution for each row, most likely."""
     features, classes = rows.shape[1], targets.shape[1]
     turned = rows.T.tocsr()
@@ -66,10 +79,10 @@ def fit_softmax(
         logs = np.log(np.exp(scores).sum(axis=1, keepdims=True))
         difference = (np.exp(scores - logs) - targets) / count
         value = -float((targets * (scores - logs)).sum()) / count + penalty * float((weights**2).sum()) / count
-        slope = np.concatenate(
-            [(turned @ difference + 2 * penalty / count * weights).ravel(), difference.sum(axis=0)]
-        )
+        slope = np.concatenate([(turned @ difference + 2 * penalty / count * weights).ravel(), difference.sum(axis=0)])
         return value, slope
+
+    from scipy.optimize import minimize
 
     start = np.zeros(features * classes + classes)
     found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 6})
@@ -88,9 +101,9 @@ def fit_logistic(rows: Floats, targets: Floats, *, penalty: float = 1.0) -> Floa
         slope[:-1] += 2 * penalty * weights[:-1]
         return value, slope
 
-    found = minimize(
-        loss, np.zeros(padded.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": _DENSE_STEPS}
-    )
+    from scipy.optimize import minimize
+
+    found = minimize(loss, np.zeros(padded.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": _DENSE_STEPS})
     return np.asarray(found.x, dtype=np.float64)
 
 

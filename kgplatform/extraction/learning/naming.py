@@ -10,7 +10,6 @@ from typing import Final
 from kgplatform.extraction.learning.aligning import squeezed
 from kgplatform.extraction.learning.forms import day_of, form_of, formed, number_of
 
-_AS_WRITTEN: Final = "as written"
 _ANY: Final = ""
 
 
@@ -26,19 +25,20 @@ class Namings:
 
     def add(self, role: str, written: str, value: str) -> None:
         """Takes up one place where an example's value stands."""
-        if role.startswith("o") and (day_of(written) is not None or number_of(written) is not None):
-            self.forms[role][form_of(value, written)] += 1
+        if role.startswith("o") and _is_value(written):
+            self.forms[_kind(role, written)][form_of(value, written)] += 1
         else:
             for name in (role, _ANY):
                 self.values[name, squeezed(written)][value] += 1
 
     def name(self, role: str, written: str, text: str, own: Namings | None = None) -> str:
         """The value that is written there; ``own`` is what the text itself and its like have added."""
-        if role in self.forms and (day_of(written) is not None or number_of(written) is not None):
-            return formed(written, self.forms[role].most_common(1)[0][0])
+        forms = self.forms.get(_kind(role, written))
+        if forms and _is_value(written):
+            return formed(written, max(sorted(forms), key=lambda form: forms[form]))
         key = squeezed(written)
         for name in (role, _ANY):
-            counts = self.values.get((name, key), {})
+            counts: Mapping[str, int] = self.values.get((name, key), {})
             mine: Mapping[str, int] = own.values.get((name, key), {}) if own is not None else {}
             left = {value: count - mine.get(value, 0) for value, count in counts.items()}
             left = {value: count for value, count in left.items() if count > 0}
@@ -72,6 +72,16 @@ class Namings:
         for role, forms in kept["forms"].items():
             found.forms[role] = Counter(forms)
         return found
+
+
+def _is_value(written: str) -> bool:
+    return day_of(written) is not None or number_of(written) is not None
+
+
+def _kind(role: str, written: str) -> str:
+    """The role, with how much of a date is written: a year may be completed in another form than a day."""
+    day = day_of(written)
+    return f"{role} {sum(part > 0 for part in day)}" if day else role
 
 
 def _weight(counts: Mapping[str, int], value: str, written: str, text: str) -> float:

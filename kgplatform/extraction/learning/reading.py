@@ -38,7 +38,7 @@ def read_learnt(reading: Reading, learnt: Learnt, ontology: Ontology) -> None:
     found: list[_Found] = []
     for start, end in passages:
         for item in learnt.read(reading.text[start:end]):
-            term = terms.get(learnt.properties[item.property])
+            term = terms.get(learnt.properties[item.column])
             if term is not None:
                 found.append((item, term, start, end))
     _take_back(reading, learnt, passages)

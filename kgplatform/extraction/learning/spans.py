@@ -22,7 +22,8 @@ _QUOTED = re.compile(r"[\"“]([^\"”“]{1,80})[\"”]|《([^》]{1,60})》|�
 _MAX_NAME: Final = 11
 _MAX_NOUN: Final = 4
 _MAX_HAN: Final = 7
-_JOINING: Final = frozenset("of the de la le del di da do dos du and & von van der for in on to at a an y e ni und - ' s".split())
+_JOINING_WORDS = "of the de la le del di da do dos du and & von van der for in on to at a an y e ni und - ' s"
+_JOINING: Final = frozenset(_JOINING_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def plain(text: str) -> str:
 @lru_cache(maxsize=65_536)
 def shape_of(text: str) -> str:
     """The kinds of the letters of a word, runs shortened: ``Xx`` for "Paris", ``d-d`` for "3-4", ``h`` for Han."""
-    kinds = []
+    kinds: list[str] = []
     for letter in text:
         if letter.isdigit():
             kind = "d"
@@ -143,7 +144,7 @@ class Stretches:
         depth = small = 0
         for last in range(first + 1, min(first + _MAX_NAME, len(self.words)) + 1):
             word = self.words[last - 1]
-            if word.text in "\"“”!?。！？;；，" or word.tag:
+            if word.text in '"“”!?。！？;；，' or word.tag:
                 return
             depth += (word.text == "(") - (word.text == ")")
             if depth < 0:

@@ -12,18 +12,17 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 import numpy as np
-from pyoxigraph import NamedNode
 
 from kgplatform.extraction.learning.aligning import Place, Places, learn_aliases, squeezed
 from kgplatform.extraction.learning.examples import Example
 from kgplatform.extraction.learning.features import Lore, Scene, pair_features, stretch_features
 from kgplatform.extraction.learning.judging import (
+    EVIDENCE,
     Candidate,
     Court,
     Words,
     keep,
     likely,
-    overlap,
     pairs_of,
     settle,
     thresholds,
@@ -35,10 +34,10 @@ from kgplatform.extraction.learning.spans import Stretch, Stretches, words_of
 from kgplatform.extraction.structure import sentence_spans
 from kgplatform.ontology import Ontology
 
-FOLDS: Final = 4
-_NEGATIVES: Final = 14
+FOLDS: Final = 3
+_NEGATIVES: Final = 12
 _STRETCH_PENALTY: Final = 0.5
-_PAIR_PENALTY: Final = 0.3
+_PAIR_PENALTY: Final = 1.5
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 
@@ -80,7 +79,7 @@ def train(examples: Sequence[Example], ontology: Ontology, *, progress: Progress
     judge, confidences = _learn_judge(items, judged)
     settled = _settled(items, judged, confidences)
     said = sum(len(item.keys) for item in items)
-    cut, cuts = thresholds([pair for pairs in settled for pair in pairs], said, len(properties))
+    cuts = thresholds([pair for pairs in settled for pair in pairs], said, len(properties))
     step(4, 4, "done")
     return Learnt(
         properties=tuple(properties),
@@ -157,11 +156,16 @@ class _Elsewhere:
 
 
 def _folds(examples: Sequence[Example]) -> list[int]:
-    """The fold of each example: all about one thing in the same, as new texts will be about new things."""
+    """The fold of each example: all about one thing in the same, as new texts will be about new things.
+
+    Where the examples are about very few things, by turns.
+    """
     groups: dict[str, list[int]] = defaultdict(list)
     for number, example in enumerate(examples):
         subjects = Counter(squeezed(said.subject) for said in example.said)
         groups[max(subjects, key=lambda name: subjects[name], default="")].append(number)
+    if len(groups) < 2 * FOLDS:
+        return [number % FOLDS for number in range(len(examples))]
     folds, sizes = [0] * len(examples), [0] * FOLDS
     for _, numbers in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         smallest = sizes.index(min(sizes))
@@ -256,9 +260,7 @@ def _place(item: Stretch) -> Place:
 def _used(item: _Item) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Which pairs are learnt from: all that say something, and the likeliest names among those that do not."""
     places = {(tuple(s), tuple(o)) for subjects, _, objects in item.said for s in subjects for o in objects}
-    says = np.array(
-        [(_place(item.kept[a][0]), _place(item.kept[b][0])) in places for a, b in item.pairs], dtype=bool
-    )
+    says = np.array([(_place(item.kept[a][0]), _place(item.kept[b][0])) in places for a, b in item.pairs], dtype=bool)
     ranks = sorted(
         (n for n in range(len(item.pairs)) if not says[n]),
         key=lambda n: (-item.kept[item.pairs[n][0]][1] * item.kept[item.pairs[n][1]][1], n),
@@ -269,16 +271,16 @@ def _used(item: _Item) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 def _learn_judge(items: list[_Item], judged: list[list[Candidate]]) -> tuple[Floats, list[Floats]]:
     """The weights of the evidence, and what they say of the candidates when fitted on the other folds."""
-    right = [np.array([float(c.key in item.keys) for c in found]) for item, found in zip(items, judged, strict=True)]
-    width = max((len(c.evidence) for found in judged for c in found), default=0)
-    full = [np.array([c.evidence for c in found]).reshape(len(found), width) for found in judged]
-    confidences: list[Floats] = [np.zeros(0)] * len(items)
+    pairs = [(item, candidate) for item, found in zip(items, judged, strict=True) for candidate in found]
+    rows = np.array([candidate.evidence for _, candidate in pairs]).reshape(len(pairs), EVIDENCE)
+    right = np.array([float(candidate.key in item.keys) for item, candidate in pairs])
+    fold = np.array([item.fold for item, _ in pairs], dtype=int)
+    confidences = np.zeros(len(pairs))
     for number in range(FOLDS):
-        others = [n for n, item in enumerate(items) if item.fold != number]
-        weights = fit_logistic(np.vstack([full[n] for n in others]), np.concatenate([right[n] for n in others]))
-        for n in set(range(len(items))) - set(others):
-            confidences[n] = sigmoid(full[n] @ weights[:-1] + weights[-1])
-    return fit_logistic(np.vstack(full), np.concatenate(right)), confidences
+        weights = fit_logistic(rows[fold != number], right[fold != number])
+        confidences[fold == number] = sigmoid(rows[fold == number] @ weights[:-1] + weights[-1])
+    ends = np.cumsum([len(found) for found in judged])
+    return fit_logistic(rows, right), np.split(confidences, ends[:-1])
 
 
 def _settled(
@@ -316,7 +318,7 @@ def _report(
 ) -> dict[str, tuple[int, int, int]]:
     """By property how many triples the examples say, how many were read by weights of other folds, how many rightly."""
     said = Counter(number for item in items for _, number, _ in item.keys)
-    kept = [(c, right) for pairs in settled for c, right in pairs if c.confidence >= cuts[c.property]]
-    read = Counter(c.property for c, _ in kept)
-    hits = Counter(c.property for c, right in kept if right)
+    kept = [(c, right) for pairs in settled for c, right in pairs if c.confidence >= cuts[c.column]]
+    read = Counter(c.column for c, _ in kept)
+    hits = Counter(c.column for c, right in kept if right)
     return {iri: (said[n], read[n], hits[n]) for n, iri in enumerate(properties)}
