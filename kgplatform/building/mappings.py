@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgplatform.documents.table_entries import TableEntry
+from kgplatform.documents.tabular.opening import open_table
+from kgplatform.documents.tabular.profile import profile
 from kgplatform.errors import ReadError
-from kgplatform.extraction.tables import NamedColumns, TableMapping, map_table
+from kgplatform.extraction.tables import NamedColumns, TableMapping, map_table, told_apart
 from kgplatform.ontology import Ontology
 
 FOLDER = "mappings"
@@ -77,6 +79,8 @@ class Mappings:
         from kgplatform.mapping.drafting import drafted
 
         drawn: TableMapping = map_table(table, self.ontology, self.base)
+        if drawn.key is None or not any(item.role == "name" for item in drawn.columns):
+            drawn = told_apart(drawn, _unique(location))
         text = drafted(drawn, self.ontology, location)
         return ChosenMapping(self._places(location)[0], text, drawn.describe(self.ontology), is_kept=False)
 
@@ -136,6 +140,11 @@ def mappings(folder: Path, ontology: Ontology, base: str, keeping: Keeping | Non
     """Where the workspace in ``folder`` seeks and keeps mappings."""
     how = keeping or Keeping()
     return Mappings(ontology, base, how.given, folder / FOLDER, how.beside)
+
+
+def _unique(location: str) -> frozenset[str]:
+    """The columns that have a cell in each of the first rows, and no two alike."""
+    return frozenset(c.name for c in profile(open_table(location)) if c.is_unique and c.filled == 1)
 
 
 def _text(path: Path) -> str:

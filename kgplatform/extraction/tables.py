@@ -9,6 +9,7 @@ and carries it out.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from kgplatform.text import has_han, words_of_identifier
 from kgplatform.vocab import words_of_iri
 
 _NAMES: Final = frozenset(("name", "label", "title", "名称", "名字", "姓名", "标题", "名"))
+_NAME_ENDINGS: Final = _NAMES | {"nm"}
 _ALIASES: Final = frozenset(
     ("alias", "aliases", "also known as", "aka", "other name", "alternative name", "别名", "又名", "曾用名")
 )
@@ -112,6 +114,33 @@ def map_table(
     if key is None and class_hint is None and score < _EXACT and not _stem_score(stem, class_, lexicon):
         raise ReadError("no column tells one row from another; name one 'name' or after a key", path=Path(table.name))
     return TableMapping(table.name, class_, key, tuple(columns), base)
+
+
+def told_apart(mapping: TableMapping, unique: Collection[str]) -> TableMapping:
+    """The mapping with a column that names the rows where it has none: one of ``unique``, whose cells all differ.
+
+    A column that is called some kind of name becomes the name; else the first one stands in for a key.
+
+    Raises:
+        ReadError: the rows have no key, and there is no such column.
+    """
+    if any(item.role == "name" for item in mapping.columns):
+        return mapping
+    fit = [
+        item
+        for item in mapping.columns
+        if item.term is not None and not item.term.is_object and item.via is None and item.column in unique
+    ]
+    naming = next((item for item in fit if words_of_identifier(item.column).split(" ")[-1] in _NAME_ENDINGS), None)
+    first = naming or (fit[0] if fit else None)
+    if mapping.key is None and first is None:
+        raise ReadError(
+            "no column tells one row from another; name one 'name' or after a key", path=Path(mapping.table)
+        )
+    columns = tuple(replace(item, role="name") if item is naming else item for item in mapping.columns)
+    return replace(
+        mapping, columns=columns, key=mapping.key if mapping.key is not None or first is None else first.index
+    )
 
 
 def _stem_score(stem: str, class_: NamedNode, lexicon: Lexicon) -> int:

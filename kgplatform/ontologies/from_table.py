@@ -16,7 +16,7 @@ from kgplatform.text import singular, words_of_identifier
 from kgplatform.vocab import XSD_INTEGER, XSD_STRING
 
 _NAMES = re.compile(r"name|title|label|.*(?:名|名称|标题|姓名)", re.IGNORECASE)
-_CODES = re.compile(r"code|\bid\b|\buid\b|identifier|isbn|iata|icao|编号|代码", re.IGNORECASE)
+_CODES = re.compile(r"code|\bid\b|\buid\b|\bno\b|\bnumber\b|identifier|isbn|iata|icao|编号|代码|号码", re.IGNORECASE)
 _LONGEST = 100
 _ROWS = 50_000
 

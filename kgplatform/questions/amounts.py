@@ -9,11 +9,12 @@ from dataclasses import replace
 
 from pyoxigraph import NamedNode
 
+from kgplatform.questions.dates import ISO
 from kgplatform.questions.graphs import Comparison, Having, Node, QueryGraph
 from kgplatform.questions.measures import Convention, Measures
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.quantities import Amount
-from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.schema import SchemaProperty, SchemaView
 from kgplatform.questions.wording import SAID_IN_ENGLISH
 from kgplatform.questions.work import Work, by_distance, mention_place, predicate_of, summed_for
 from kgplatform.text import has_han
@@ -65,13 +66,17 @@ class Amounts:
             if not node.literal or node.terms or index in taken or abs(node.place - place) > 2:
                 continue
             term = self._schema.properties.get(predicate_of(graph, index))
-            year = _YEAR.fullmatch(amount.low) is not None
-            if term is not None and (term.numeric or (term.temporal and year)):
+            if term is not None and _fits(term, amount):
                 return index
         return None
 
     def _measured(self, node: Node, amount: Amount) -> NamedNode | None:
         types = sorted(node.types, key=str)
+        if ISO.fullmatch(amount.low):
+            listed = self._measures.literal_properties(types)
+            dated = [p.iri for p in listed if p.temporal and not _is_year(p)]
+            named = self._measures.by_senses(types, amount.senses)
+            return named if named in dated else dated[0] if len(dated) == 1 else None
         found = self._measures.by_unit(types, amount.unit) if amount.unit else None
         if found is None and amount.senses:
             found = self._measures.by_senses(types, amount.senses)
@@ -82,7 +87,9 @@ class Amounts:
     def _with_comparison(self, work: Work, leaf: int, amount: Amount) -> Work:
         term = self._schema.properties.get(predicate_of(work.graph, leaf))
         form = "number"
-        if term is not None and term.temporal:
+        if ISO.fullmatch(amount.low):
+            form = "date"
+        elif term is not None and term.temporal:
             kinds = {d.value.rsplit("#", 1)[-1] for d in term.datatypes}
             form = "gyear" if "gYear" in kinds else "year"
         operator = amount.operator if amount.operator != ".." else ">="
@@ -134,6 +141,17 @@ class Amounts:
                 return self._with_comparison(work, link.object, found.amount)
         grown = work.with_leaf(index, found.predicate, work.graph.nodes[index].place)
         return self._with_comparison(grown, len(grown.graph.nodes) - 1, found.amount)
+
+
+def _fits(term: SchemaProperty, amount: Amount) -> bool:
+    """Whether values of the property compare with the amount: numbers, years with years and dates, days with dates."""
+    if ISO.fullmatch(amount.low):
+        return term.temporal and not _is_year(term)
+    return term.numeric or (term.temporal and _YEAR.fullmatch(amount.low) is not None)
+
+
+def _is_year(term: SchemaProperty) -> bool:
+    return all(datatype.value.endswith(("#gYear", "#gYearMonth", "#time")) for datatype in term.datatypes)
 
 
 def _uncovered_words(reading: Reading, covered: AbstractSet[int]) -> Iterator[tuple[int, int]]:

@@ -161,7 +161,7 @@ _CALLED = f"({LABEL}|<{SKOS}prefLabel>|{ALT_LABEL})"
 _TIME_FORMS = {
     "year": "YEAR({})",
     "gyear": "<http://www.w3.org/2001/XMLSchema#integer>(STR({}))",
-    "datestr": "STR({})",
+    "date": "SUBSTR(STR({}), 1, 10)",  # of dates and moments alike; as text, ISO days sort as days do
     "hour": "HOURS({})",
 }
 
@@ -315,7 +315,7 @@ class Writer:
         if comparison.than is not None:
             return f"FILTER({name} {comparison.operator} ?limit)"
         value = _TIME_FORMS.get(comparison.form, "{}").format(name)
-        quote = str if comparison.form != "datestr" else lambda text: str(Literal(text))
+        quote = str if comparison.form != "date" else lambda text: str(Literal(text))
         if comparison.high is not None:
             return f"FILTER({value} >= {quote(comparison.low)} && {value} <= {quote(comparison.high)})"
         return f"FILTER({value} {comparison.operator} {quote(comparison.low)})"

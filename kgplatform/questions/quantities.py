@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from kgplatform.questions.dates import Day, days
 from kgplatform.questions.names import Token
 from kgplatform.questions.spots import covered
 from kgplatform.questions.wording import COMPARATIVES, COMPARISON_SENSES, UNIT_SENSES, stem
@@ -18,6 +19,7 @@ _RANGE = re.compile(
     r"(?:\bbetween\s+)?[$€£¥￥]?(\d[\d,]*(?:\.\d+)?)\s*(?:元|块|小时|分|yuan)?\s*(?:-|–|~|～|—|至|到|\bto\b|\band\b)\s*[$€£¥￥]?(\d[\d,]*(?:\.\d+)?)",
     re.IGNORECASE,
 )
+_PARTS_OF_DAYS = frozenset("年月日号")
 _UNITS = sorted(UNIT_SENSES, key=len, reverse=True)
 _AFTER_ZH = (
     (re.compile(r"^\s*(?:元|块钱|块|分|米|公里|人|年|小时|星|学分|层|km|m)?\s*(?:以上|及以上|起|或以上|或更高)"), ">="),
@@ -83,9 +85,15 @@ def amounts(text: str, tokens: list[Token], taken: frozenset[int], used: set[int
     """The amounts of a text, in order; the tokens they use are added to ``used``."""
     found: list[Amount] = []
     ranges: list[tuple[int, int]] = []
+    for day in days(text):
+        amount = _day(text, tokens, day, taken, used)
+        if amount is not None:
+            ranges.append((day.start, day.end))
+            found.append(amount)
     for match in _RANGE.finditer(text):
         places = covered(tokens, match.start(), match.end())
-        if not places or set(places) & taken:
+        dated = any(start < match.end() and match.start() < end for start, end in ranges)
+        if not places or set(places) & taken or dated:
             continue
         senses, unit, end = _unit(text, match.end())
         ranges.append((match.start(), match.end()))
@@ -110,6 +118,23 @@ def amounts(text: str, tokens: list[Token], taken: frozenset[int], used: set[int
             found.append(amount)
     found.extend(_worded(tokens, taken, used))
     return tuple(sorted(found, key=lambda a: a.first))
+
+
+def _day(text: str, tokens: list[Token], day: Day, taken: frozenset[int], used: set[int]) -> Amount | None:
+    """A day, or a range of them, with how values compare to it."""
+    places = covered(tokens, day.start, day.end)
+    if not places or any(place in taken and tokens[place].text not in _PARTS_OF_DAYS for place in places):
+        return None
+    operator, senses, start = _operator_before(text, tokens, places[0], day.start)
+    end = day.end
+    for pattern, after in _AFTER_ZH:
+        hit = pattern.match(text[day.end :])
+        if hit and day.last is None:
+            operator, end = after, day.end + hit.end()
+            break
+    used.update(covered(tokens, start, end))
+    operator = ".." if day.last else operator or "="
+    return Amount(places[0], places[-1] + 1, operator, day.first, day.last, (*senses, "date"), compared=operator != "=")
 
 
 def _single(
