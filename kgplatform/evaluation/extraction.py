@@ -18,10 +18,10 @@ from typing import TypeAlias
 
 from pyoxigraph import NamedNode
 
-from kgplatform.errors import ReadError
 from kgplatform.evaluation.statistics import Estimate, estimate, ratio
 from kgplatform.extraction.learning.aligning import squeezed
 from kgplatform.extraction.learning.examples import Names
+from kgplatform.json_lines import read_json_lines
 from kgplatform.ontology import Ontology
 from kgplatform.protocols import Extractor
 from kgplatform.text import language_of
@@ -104,22 +104,7 @@ def read_texts(path: Path) -> tuple[tuple[GoldText, ...], tuple[str, ...]]:
     Raises:
         ReadError: the file cannot be read, or none of its lines can be used; the message says why of the first.
     """
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except OSError as error:
-        raise ReadError(f"cannot be read: {error.strerror or error}", path=path) from error
-    except UnicodeDecodeError as error:
-        raise ReadError(f"is not UTF-8: byte {error.start}", path=path) from error
-    found: list[GoldText] = []
-    problems: list[str] = []
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            try:
-                found.append(_gold(line, number))
-            except ValueError as error:
-                problems.append(f"line {number}: {error}")
-    if not found:
-        raise ReadError(f"holds no text that can be used: {problems[0] if problems else 'it is empty'}", path=path)
+    found, problems = read_json_lines(path, _gold, what="text")
     return tuple(found), tuple(problems)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgplatform.errors import ReadError
+from kgplatform.json_lines import read_json_lines
 from kgplatform.text import language_of
 
 
@@ -43,30 +43,17 @@ def read_gold(path: Path) -> GoldSet:
     Raises:
         ReadError: the file cannot be read, or none of its lines can be used; the message says why of the first.
     """
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise ReadError(f"cannot be read: {error.strerror or error}", path=path) from error
-    except UnicodeDecodeError as error:
-        raise ReadError(f"is not UTF-8: byte {error.start}", path=path) from error
-    found: dict[str, GoldQuestion] = {}
-    problems: list[str] = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            question = _question(line)
-        except ValueError as error:
-            problems.append(f"line {number}: {error}")
-            continue
-        if question.id in found:
-            problems.append(f"line {number}: the id {question.id!r} occurs twice")
-            continue
-        found[question.id] = question
-    if not found:
-        reason = problems[0] if problems else "it is empty"
-        raise ReadError(f"holds no question that can be used: {reason}", path=path)
-    return GoldSet(tuple(found.values()), tuple(problems))
+    seen: set[str] = set()
+
+    def parse(line: str, _number: int) -> GoldQuestion:
+        question = _question(line)
+        if question.id in seen:
+            raise ValueError(f"the id {question.id!r} occurs twice")
+        seen.add(question.id)
+        return question
+
+    found, problems = read_json_lines(path, parse, what="question")
+    return GoldSet(tuple(found), tuple(problems))
 
 
 def _question(line: str) -> GoldQuestion:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgplatform.errors import ReadError
 from kgplatform.evaluation.ranking import all_at, context_precision, ndcg_at, recall_at, reciprocal_rank
 from kgplatform.evaluation.statistics import Comparison, Estimate, compare, estimate
+from kgplatform.json_lines import read_json_lines
 from kgplatform.text import count_tokens, normalise
 from kgplatform.types import Evidence
 
@@ -63,27 +63,16 @@ def read_gold_passages(path: Path) -> tuple[list[GoldPassages], list[str]]:
     Raises:
         ReadError: the file cannot be read, or no line of it can be used.
     """
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReadError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=path) from error
-    found: dict[str, GoldPassages] = {}
-    problems: list[str] = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            gold = _gold(line, number)
-            if gold.id in found:
-                raise ValueError(f"the id {gold.id!r} occurs twice")
-        except ValueError as error:
-            problems.append(f"line {number}: {error}")
-            continue
-        found[gold.id] = gold
-    if not found:
-        reason = problems[0] if problems else "it is empty"
-        raise ReadError(f"holds no question that can be used: {reason}", path=path)
-    return list(found.values()), problems
+    seen: set[str] = set()
+
+    def parse(line: str, number: int) -> GoldPassages:
+        gold = _gold(line, number)
+        if gold.id in seen:
+            raise ValueError(f"the id {gold.id!r} occurs twice")
+        seen.add(gold.id)
+        return gold
+
+    return read_json_lines(path, parse, what="question")
 
 
 def _gold(line: str, number: int) -> GoldPassages:

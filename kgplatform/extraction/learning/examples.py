@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pyoxigraph import NamedNode
 
-from kgplatform.errors import ReadError
+from kgplatform.json_lines import read_json_lines
 from kgplatform.ontology import Ontology
 from kgplatform.vocab import local_name
 
@@ -89,24 +89,8 @@ def read_examples(path: Path, ontology: Ontology) -> ExampleSet:
     Raises:
         ReadError: the file cannot be read, or none of its lines can be used; the message says why of the first.
     """
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except OSError as error:
-        raise ReadError(f"cannot be read: {error.strerror or error}", path=path) from error
-    except UnicodeDecodeError as error:
-        raise ReadError(f"is not UTF-8: byte {error.start}", path=path) from error
     names = Names(ontology)
-    found: list[Example] = []
-    problems: list[str] = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            found.append(_example(line, number, names))
-        except ValueError as error:
-            problems.append(f"line {number}: {error}")
-    if not found:
-        raise ReadError(f"holds no example that can be used: {problems[0] if problems else 'it is empty'}", path=path)
+    found, problems = read_json_lines(path, lambda line, number: _example(line, number, names), what="example")
     return ExampleSet(tuple(found), tuple(problems))
 
 
