@@ -69,7 +69,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@"$(PYTHON)" -c 'import sys; sys.version_info >= (3, 11) or sys.exit("kgplatform needs Python 3.11 or later; $(PYTHON) is " + sys.version.split()[0] + ". Name one: make PYTHON=/path/to/python3.12")'
 	@$(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || "$(PYTHON)" -m venv --clear .venv || \
 		{ echo "$(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
-	@echo "Setting up .venv: about 1.5 GB, some minutes, only this once." >&2
+	@echo "Setting up .venv: about 2 GB, some minutes, only this once." >&2
 	@$(INSTALL) --upgrade pip
 	@echo "  1/2 PyTorch and the tools for development" >&2
 	@$(INSTALL) torch==$$(sed -n 's/^torch==//p' constraints.txt) --group dev
