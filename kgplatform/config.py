@@ -131,6 +131,7 @@ class ServerSettings:
     """``[server]``: limits of the endpoint; ``workers`` processes answer queries, each with ``memory_mb``.
 
     ``tokens`` say who may do what (``kgplatform token`` makes one); 0 requests a minute: no limit.
+    ``datasets`` are the names under which challenge clients ask for this graph; none named: any will do.
     """
 
     timeout_seconds: float = 30.0
@@ -140,6 +141,7 @@ class ServerSettings:
     tokens: tuple[str, ...] = ()
     public_reads: bool = True
     requests_per_minute: int = 0
+    datasets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from kgplatform.describing import Labels
 from kgplatform.questions import rendering
 from kgplatform.text import normalise
 from kgplatform.types import Answer, Evidence, Linked, QuestionKind, Verdict
-from kgplatform.web import addresses
+from kgplatform.web import addresses, text2sparql
 from kgplatform.web.citing import Segment, cited, marks_of
 from kgplatform.web.endpoint import problem
 from kgplatform.web.frame import language, page
@@ -68,6 +68,8 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
 
     @routes.get("/")
     def home() -> Any:
+        if text2sparql.wanted():
+            return text2sparql.reply(kg)
         question = request.args.get("question", "").strip()
         if question:
             return redirect(addresses.of_question(question), 303)
