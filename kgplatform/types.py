@@ -205,15 +205,18 @@ class IssueKind(StrEnum):
     UNKNOWN_CLASS = "unknown-class"
     UNKNOWN_PROPERTY = "unknown-property"
     UNKNOWN_TERM = "unknown-term"
+    UNKNOWN_GRAPH = "unknown-graph"
     IMPOSSIBLE = "impossible"
     LITERAL_FORM = "literal-form"
     UNBOUND = "unbound"
     CARTESIAN = "cartesian"
+    REPEATED_ROWS = "repeated-rows"
+    UNLIMITED = "unlimited"
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Something wrong with a query: the term it is about, what would be allowed there, and the line (0: not known)."""
+    """Something wrong with a query: the term it is about, what is allowed there, line and column (0: not known)."""
 
     kind: IssueKind
     message: str
@@ -221,6 +224,7 @@ class Issue:
     allowed: tuple[str, ...] = ()
     line: int = 0
     fatal: bool = True
+    column: int = 0
 
 
 @dataclass(frozen=True, slots=True)

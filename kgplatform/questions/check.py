@@ -7,7 +7,7 @@ on any text. What is only suspicious (an empty join, an untagged literal) is rep
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from pyoxigraph import NamedNode
 
@@ -26,13 +26,24 @@ _TYPE = f"{RDF}type"
 _ALWAYS = (RDF, RDFS, OWL, SKOS, XSD)
 
 
-def check(text: str, names: NameIndex, *, prefixes: Mapping[str, str] = PREFIXES) -> tuple[Issue, ...]:
-    """What is wrong with a query over the graph; empty when nothing is."""
+def check(
+    text: str,
+    names: NameIndex,
+    *,
+    prefixes: Mapping[str, str] = PREFIXES,
+    graphs: Collection[str] | None = None,
+    parsed: bool = False,
+) -> tuple[Issue, ...]:
+    """What is wrong with a query over the graph; empty when nothing is.
+
+    ``graphs`` are the names of the graphs there are; None: they are not looked at. ``parsed``: the text is known to
+    parse, so no parser is asked here.
+    """
     refused = read_only_issues(text)
     if refused:
         return tuple(Issue(IssueKind.REFUSED, reason) for reason in refused)
     patterns = patterns_of(text, prefixes)
-    wrong = tuple(casts(patterns)) or _syntax(text, prefixes)
+    wrong = tuple(casts(patterns)) or (() if parsed else _syntax(text, prefixes))
     if wrong:
         return wrong
     schema = names.schema
@@ -44,6 +55,7 @@ def check(text: str, names: NameIndex, *, prefixes: Mapping[str, str] = PREFIXES
         *values_as_things(patterns, schema),
         *unbound(patterns),
         *unrelated(patterns),
+        *_unknown_graphs(patterns, graphs),
     ]
     return tuple(dict.fromkeys(found))
 
@@ -53,7 +65,7 @@ def _syntax(text: str, prefixes: Mapping[str, str]) -> tuple[Issue, ...]:
     try:
         Store.open(prefixes=dict(prefixes)).query(text, max_rows=1)
     except QuerySyntaxError as error:
-        return (Issue(IssueKind.SYNTAX, str(error), line=error.line),)
+        return (Issue(IssueKind.SYNTAX, str(error), line=error.line, column=error.column),)
     except QueryRejectedError as error:
         return (Issue(IssueKind.REFUSED, "; ".join(error.issues)),)
     return ()
@@ -85,7 +97,9 @@ def _unknown(item: Item, kind: IssueKind, known: Mapping[NamedNode, object], nam
         return
     what = "class" if kind is IssueKind.UNKNOWN_CLASS else "property"
     near = _nearest(item.value, known)
-    yield Issue(kind, f"the graph has no {what} <{item.value}>{_offer(near)}", item.value, near, item.line)
+    yield Issue(
+        kind, f"the graph has no {what} <{item.value}>{_offer(near)}", item.value, near, item.line, column=item.column
+    )
 
 
 def _unknown_thing(item: Item, names: NameIndex) -> Iterable[Issue]:
@@ -102,7 +116,17 @@ def _unknown_thing(item: Item, names: NameIndex) -> Iterable[Issue]:
         item.value,
         near,
         item.line,
+        column=item.column,
     )
+
+
+def _unknown_graphs(patterns: Patterns, graphs: Collection[str] | None) -> Iterable[Issue]:
+    """Graphs that the query names and the dataset does not have."""
+    for item in patterns.graphs if graphs is not None else ():
+        if graphs is not None and item.value not in graphs:
+            near = tuple(difflib.get_close_matches(item.value, graphs, n=3, cutoff=0.6))
+            message = f"there is no graph <{item.value}>{_offer(near)}"
+            yield Issue(IssueKind.UNKNOWN_GRAPH, message, item.value, near, item.line, column=item.column)
 
 
 def _unused_pairs(patterns: Patterns, schema: SchemaView) -> Iterable[Issue]:
@@ -143,7 +167,14 @@ def _unused(
     way = "is ever a value of" if inward else "has"
     near = _nearest(predicate.value, map(_node, allowed))
     message = f"no {local_name(known[0].value)} {way} {label} in the graph{_offer(near)}"
-    yield Issue(IssueKind.IMPOSSIBLE, message, predicate.value, allowed[:12], pattern.predicates[0].line)
+    yield Issue(
+        IssueKind.IMPOSSIBLE,
+        message,
+        predicate.value,
+        allowed[:12],
+        pattern.predicates[0].line,
+        column=pattern.predicates[0].column,
+    )
 
 
 def _literal_forms(patterns: Patterns, schema: SchemaView) -> Iterable[Issue]:
@@ -155,7 +186,14 @@ def _literal_forms(patterns: Patterns, schema: SchemaView) -> Iterable[Issue]:
             continue
         problem = _form_problem(pattern.object, term.datatypes, term.languages, is_object=term.is_object)
         if problem:
-            yield Issue(IssueKind.LITERAL_FORM, problem, pattern.object.value, term.samples[:5], pattern.object.line)
+            yield Issue(
+                IssueKind.LITERAL_FORM,
+                problem,
+                pattern.object.value,
+                term.samples[:5],
+                pattern.object.line,
+                column=pattern.object.column,
+            )
 
 
 def _form_problem(item: Item, datatypes: tuple[NamedNode, ...], languages: tuple[str, ...], *, is_object: bool) -> str:
@@ -187,7 +225,7 @@ def _labels(patterns: Patterns, names: NameIndex) -> Iterable[Issue]:
         if labels and not any((x.language or "") == item.language for x in labels):
             right = tuple(dict.fromkeys(str(x) for x in labels))
             message = f"no label is written like this; write {right[0]}"
-            yield Issue(IssueKind.LITERAL_FORM, message, item.value, right, item.line)
+            yield Issue(IssueKind.LITERAL_FORM, message, item.value, right, item.line, column=item.column)
 
 
 def _nearest(value: str, known: Iterable[NamedNode]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""(?P<comment>\#[^\n]*)
     | (?P<iri><[^<>"{}|^`\\\x00-\x20]*>)
     | (?P<string>\"{3}(?:\"{0,2}(?:[^"\\]|\\.))*\"{3}|'{3}(?:'{0,2}(?:[^'\\]|\\.))*'{3}|"(?:[^"\\\n\r]|\\.)*"|'(?:[^'\\\n\r]|\\.)*')
@@ -26,6 +26,7 @@ _TOKEN = re.compile(
     | (?P<mark>&&|\|\||!=|<=|>=|\S)""",
     re.VERBOSE | re.DOTALL,
 )
+_Raw = tuple[str, str, tuple[int, int]]
 _RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _GROUPS = frozenset(("OPTIONAL", "UNION", "MINUS", "WHERE", "EXISTS", "NOT", "DISTINCT", "REDUCED", "ASK", "SILENT"))
 _CLAUSES = frozenset(
@@ -35,13 +36,17 @@ _CLAUSES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A token that stands for a term: an ``iri`` (written out), ``variable``, ``literal`` or other."""
+    """A token that stands for a term: an ``iri`` (written out), ``variable``, ``literal`` or other.
+
+    ``line`` and ``column`` count from 1.
+    """
 
     kind: str
     value: str
     line: int
     datatype: str = ""
     language: str = ""
+    column: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class Patterns:
     """What a query says: its triple patterns, all IRIs, what it projects and what it binds.
 
     ``mentioned`` are the variables outside of patterns, ``together`` those of one expression, ``calls`` the IRIs that
-    are called as functions, ``values`` the IRIs that VALUES gives a single variable.
+    are called as functions, ``values`` the IRIs that VALUES gives a single variable, ``graphs`` those of GRAPH and FROM.
     """
 
     triples: tuple[Pattern, ...]
@@ -71,6 +76,7 @@ class Patterns:
     together: tuple[frozenset[str], ...] = ()
     calls: tuple[Item, ...] = ()
     values: Mapping[str, tuple[Item, ...]] = field(default_factory=dict)
+    graphs: tuple[Item, ...] = ()
 
 
 @dataclass(slots=True)
@@ -103,6 +109,11 @@ def patterns_of(text: str, prefixes: Mapping[str, str]) -> Patterns:
         together=tuple(_together(items)),
         calls=tuple(item for item, after in calls if item.kind == "iri" and after == "(" and item.value != _RDF_TYPE),
         values=_values(items),
+        graphs=tuple(
+            after
+            for item, after in pairwise(items)
+            if item.kind == "word" and item.value in ("GRAPH", "FROM", "NAMED") and after.kind == "iri"
+        ),
     )
 
 
@@ -149,11 +160,10 @@ def _values(items: list[Item]) -> dict[str, tuple[Item, ...]]:
 
 def _items(text: str, prefixes: dict[str, str]) -> Iterator[Item]:
     """The tokens as items; prologue read into the prefixes, literals joined with their tag or datatype."""
-    raw = [(m.lastgroup or "", m.group(), text.count("\n", 0, m.start()) + 1) for m in _TOKEN.finditer(text)]
-    raw = [part for part in raw if part[0] != "comment"]
+    raw = list(_places(text))
     at = 0
     while at < len(raw):
-        kind, value, line = raw[at]
+        kind, value, place = raw[at]
         upper = value.upper()
         if kind == "word" and upper == "PREFIX" and at + 2 < len(raw) and raw[at + 2][0] == "iri":
             prefixes[raw[at + 1][1].rstrip(":")] = raw[at + 2][1][1:-1]
@@ -167,41 +177,56 @@ def _items(text: str, prefixes: dict[str, str]) -> Iterator[Item]:
             yield item
             at += used
             continue
-        yield _plain(kind, value, line, prefixes)
+        yield _plain(kind, value, place, prefixes)
         at += 1
 
 
-def _plain(kind: str, value: str, line: int, prefixes: Mapping[str, str]) -> Item:
+def _places(text: str) -> Iterator[_Raw]:
+    """The tokens but for comments, each with its line and column."""
+    line, line_start = 1, 0
+    last = 0
+    for match in TOKEN.finditer(text):
+        breaks = text.count("\n", last, match.start())
+        if breaks:
+            line += breaks
+            line_start = text.rfind("\n", 0, match.start()) + 1
+        last = match.start()
+        if match.lastgroup != "comment":
+            yield match.lastgroup or "", match.group(), (line, match.start() - line_start + 1)
+
+
+def _plain(kind: str, value: str, place: tuple[int, int], prefixes: Mapping[str, str]) -> Item:
+    line, column = place
     if kind == "iri":
-        return Item("iri", value[1:-1], line)
+        return Item("iri", value[1:-1], line, column=column)
     if kind == "name":
         prefix, _, local = value.partition(":")
         if prefix in prefixes:
-            return Item("iri", prefixes[prefix] + local.replace("\\", ""), line)
-        return Item("unknown", value, line)
+            return Item("iri", prefixes[prefix] + local.replace("\\", ""), line, column=column)
+        return Item("unknown", value, line, column=column)
     if kind == "variable":
-        return Item("variable", value[1:], line)
+        return Item("variable", value[1:], line, column=column)
     if kind == "number":
-        return Item("literal", value, line, datatype="number")
+        return Item("literal", value, line, datatype="number", column=column)
     if kind == "word":
         if value == "a":
-            return Item("iri", _RDF_TYPE, line)
+            return Item("iri", _RDF_TYPE, line, column=column)
         if value in ("true", "false"):
-            return Item("literal", value, line, datatype="boolean")
-        return Item("word", value.upper(), line)
-    return Item("blank" if kind == "blank" else "mark", value, line)
+            return Item("literal", value, line, datatype="boolean", column=column)
+        return Item("word", value.upper(), line, column=column)
+    return Item("blank" if kind == "blank" else "mark", value, line, column=column)
 
 
-def _literal(raw: list[tuple[str, str, int]], at: int, prefixes: Mapping[str, str]) -> tuple[Item, int]:
-    _, value, line = raw[at]
+def _literal(raw: list[_Raw], at: int, prefixes: Mapping[str, str]) -> tuple[Item, int]:
+    _, value, (line, column) = raw[at]
     quotes = 3 if value[:3] in ('"""', "'''") and len(value) >= 6 else 1
     content = value[quotes:-quotes]
     if at + 1 < len(raw) and raw[at + 1][0] == "lang":
-        return Item("literal", content, line, language=raw[at + 1][1][1:]), 2
+        return Item("literal", content, line, language=raw[at + 1][1][1:], column=column), 2
     if at + 2 < len(raw) and raw[at + 1][0] == "datatype":
-        datatype = _plain(raw[at + 2][0], raw[at + 2][1], line, prefixes).value
-        return Item("literal", content, line, datatype=datatype), 3
-    return Item("literal", content, line), 1
+        datatype = _plain(raw[at + 2][0], raw[at + 2][1], (line, column), prefixes).value
+        return Item("literal", content, line, datatype=datatype, column=column), 3
+    return Item("literal", content, line, column=column), 1
 
 
 def _projection(items: list[Item]) -> tuple[Item, ...]:

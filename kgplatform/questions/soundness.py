@@ -25,7 +25,9 @@ def unbound(patterns: Patterns) -> Iterable[Issue]:
         seen.add(item.value)
         what = "is selected but" if item.value in projected else "is used but"
         near = tuple(sorted(patterns.bound))
-        yield Issue(IssueKind.UNBOUND, f"?{item.value} {what} nothing binds it", item.value, near, item.line)
+        yield Issue(
+            IssueKind.UNBOUND, f"?{item.value} {what} nothing binds it", item.value, near, item.line, column=item.column
+        )
 
 
 def unrelated(patterns: Patterns) -> Iterable[Issue]:
@@ -62,7 +64,7 @@ def casts(patterns: Patterns) -> Iterable[Issue]:
                 (f"{XSD}integer",) if "int" in name.casefold() or "long" in name.casefold() else (f"{XSD}decimal",)
             )
             message = f"SPARQL has no cast xsd:{name}(); write xsd:{local_name(allowed[0])}()"
-            yield Issue(IssueKind.LITERAL_FORM, message, item.value, allowed, item.line)
+            yield Issue(IssueKind.LITERAL_FORM, message, item.value, allowed, item.line, column=item.column)
 
 
 def values_as_things(patterns: Patterns, schema: SchemaView) -> Iterable[Issue]:
@@ -77,4 +79,4 @@ def values_as_things(patterns: Patterns, schema: SchemaView) -> Iterable[Issue]:
         name = pattern.subject.value
         if pattern.subject.kind == "variable" and name in literal and not pattern.inverse:
             message = f"?{name} is a value of {literal[name]}, so it has no properties of its own"
-            yield Issue(IssueKind.IMPOSSIBLE, message, name, (), pattern.subject.line)
+            yield Issue(IssueKind.IMPOSSIBLE, message, name, (), pattern.subject.line, column=pattern.subject.column)

@@ -1,0 +1,170 @@
+"""Why a query finds nothing, and what a sound query may still surprise with."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_question_check_cases import ATLAS, NAMES, SOUND, P
+
+from kgplatform.cli.main import main
+from kgplatform.errors import QueryTimeoutError
+from kgplatform.graph import KnowledgeGraph
+from kgplatform.questions.advising import advise
+from kgplatform.questions.check import check
+from kgplatform.questions.elements import taken_apart
+from kgplatform.questions.emptiness import Cause, why_empty
+from kgplatform.store import Store, parse
+from kgplatform.types import IssueKind, Solutions
+from kgplatform.web.app import create_app
+
+STORE = Store.open()
+STORE.update(
+    f"INSERT DATA {{ {' '.join(str(item.triple) + ' .' for item in parse(ATLAS.encode(), ox.RdfFormat.TURTLE))} }}"
+)
+
+
+def run(text: str, limit: int, seconds: float) -> Solutions:
+    return STORE.query(text, max_rows=limit)
+
+
+@pytest.mark.parametrize(("query"), [case[1] for case in SOUND], ids=[case[0] for case in SOUND])
+def test_a_query_put_together_again_says_the_same(query: str) -> None:
+    parts = taken_apart(P + query)
+    assert parts is not None
+    again = parts.query(parts.elements)
+    before, after = STORE.query(P + query), STORE.query(again)
+    assert sorted(map(str, after.rows)) == sorted(map(str, before.rows))
+    assert after.boolean == before.boolean
+
+
+@given(st.text(alphabet="{}()[]?ax:.;,\"'#<> \nSELECTFILTER1@", max_size=120))
+def test_any_text_is_taken_apart_or_left(text: str) -> None:
+    parts = taken_apart(text)
+    assert parts is None or parts.tail.startswith("}")
+
+
+def test_a_value_that_is_not_there_is_named_with_those_that_are() -> None:
+    found = why_empty(P + 'SELECT ?h {\n ?h a o:Hotel ;\n    o:code "B8" .\n}', run)
+    assert found.cause is Cause.NOTHING_LIKE_IT
+    assert found.culprit is not None
+    assert (found.culprit.text, found.culprit.line, found.culprit.without) == ('?h o:code "B8"', 3, 2)
+    assert found.near == ('"B7"',)
+    assert len(STORE.query(found.relaxed).rows) == 2
+    assert found.words("en") == (
+        'Nothing in the graph matches line 3 by itself: ?h o:code "B8" Without it there are 2 rows. What there is: "B7".'
+    )
+    assert found.words("zh").startswith('图中没有任何内容符合第 3 行：?h o:code "B8"。没有这一条件时有 2 行。')
+
+
+def test_the_label_in_another_language_is_offered() -> None:
+    found = why_empty(P + 'SELECT ?n { ?c rdfs:label "Alder"@zh ; o:population ?n }', run)
+    assert found.near[0] == '"Alder"@en'
+
+
+def test_conditions_that_only_fail_together_are_told_apart_from_those_that_fail_alone() -> None:
+    found = why_empty(P + "SELECT ?h { ?h a o:Hotel . ?h o:inCity :c . ?h o:price 95.5 }", run)
+    assert found.cause is Cause.TOGETHER
+    assert found.culprit is not None
+    assert found.culprit.without == 1
+    assert STORE.query(found.relaxed).rows
+
+
+def test_a_filter_that_leaves_nothing_says_what_range_there_is() -> None:
+    found = why_empty(P + "SELECT ?c {\n ?c o:population ?n .\n FILTER(?n > 5000)\n}", run)
+    assert found.cause is Cause.FILTER
+    assert found.culprit is not None
+    assert (found.culprit.line, found.culprit.without) == (3, 2)
+    assert found.near == ("?n: 400 … 900",)
+    assert len(STORE.query(found.relaxed).rows) == 2
+
+
+def test_what_having_takes_away_is_not_blamed_on_the_conditions() -> None:
+    query = "SELECT ?p { ?c o:inProvince ?p } GROUP BY ?p HAVING(COUNT(?c) > 5)"
+    assert why_empty(P + query, run).cause is Cause.AFTERWARDS
+
+
+def test_two_conditions_in_the_way_are_not_passed_off_as_one() -> None:
+    found = why_empty(P + 'SELECT ?h { ?h o:price 1 . ?h o:code "zz" . ?h o:inCity ?c }', run)
+    assert found.relaxed == ""
+    assert found.cause is Cause.NOTHING_LIKE_IT
+    together = why_empty(P + "SELECT ?h { ?h o:price ?p . ?h o:code ?k FILTER(?p > 500) FILTER(?p < 0) }", run)
+    assert together.cause is Cause.SEVERAL
+    assert together.relaxed == ""
+
+
+def test_the_number_nearest_to_what_was_asked_is_named() -> None:
+    assert why_empty(P + "SELECT ?c { ?c o:population 850 }", run).near[0] == "900"
+
+
+def test_an_ask_that_is_false_is_explained_too() -> None:
+    assert why_empty(P + "ASK { :h o:inCity :d }", run).near == ("<http://atlas/c>",)
+
+
+@pytest.mark.parametrize("text", ["", "SELECT", "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }", "DROP ALL", "SELECT * {"])
+def test_what_is_no_query_with_conditions_is_left_alone(text: str) -> None:
+    assert why_empty(text, run).cause is Cause.UNKNOWN
+
+
+def test_no_more_time_is_taken_than_allowed() -> None:
+    def slow(text: str, limit: int, seconds: float) -> Solutions:
+        time.sleep(seconds)
+        raise QueryTimeoutError(seconds=seconds, query=text)
+
+    started = time.monotonic()
+    assert why_empty(P + "SELECT ?c { ?c o:population 850 }", slow, seconds=0.2).cause is Cause.UNKNOWN
+    assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("query", "kinds"),
+    [
+        ("SELECT ?c { ?c a o:City ; o:population ?n } LIMIT 5", {IssueKind.REPEATED_ROWS}),
+        ("SELECT DISTINCT ?c { ?c a o:City ; o:population ?n } LIMIT 5", set()),
+        ("SELECT ?c ?n { ?c a o:City ; o:population ?n }", {IssueKind.UNLIMITED}),
+        ("SELECT (COUNT(*) AS ?n) { ?c a o:City }", set()),
+        ("SELECT ?p (SUM(?n) AS ?all) { ?c o:inProvince ?p ; o:population ?n } GROUP BY ?p", set()),
+        ("ASK { ?c a o:City }", set()),
+    ],
+)
+def test_advice_is_given_where_rows_repeat_or_never_end(query: str, kinds: set[IssueKind]) -> None:
+    found = advise(P + query)
+    assert {issue.kind for issue in found} == kinds
+    assert not any(issue.fatal for issue in found)
+
+
+def test_a_graph_that_is_not_there_is_reported_with_its_place() -> None:
+    query = P + "SELECT ?c {\n  GRAPH <http://atlas/grahp/one> { ?c a o:City }\n}"
+    (issue,) = check(query, NAMES, graphs={"http://atlas/graph/one"})
+    assert issue.kind is IssueKind.UNKNOWN_GRAPH
+    assert (issue.line, issue.column) == (2, 9)
+    assert issue.allowed == ("http://atlas/graph/one",)
+    assert check(query, NAMES, graphs={"http://atlas/grahp/one"}) == ()
+    assert check(query, NAMES) == ()
+
+
+def test_an_issue_says_line_and_column() -> None:
+    (issue,) = check(P + "SELECT ?c {\n  ?c a o:City ;\n     o:ruler ?x }", NAMES)
+    assert (issue.line, issue.column) == (3, 6)
+
+
+def test_the_command_line_says_why_there_are_no_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "atlas.ttl"
+    source.write_text(ATLAS, encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "kg", ontology=str(source)) as kg:
+        kg.load(source)
+        answer = (
+            create_app(kg)
+            .test_client()
+            .get("/api/why-empty", query_string={"query": P + 'SELECT ?h { ?h o:code "B8" }', "lang": "zh"})
+        )
+        assert answer.get_json()["near"] == ['"B7"']
+        assert answer.get_json()["cause"] == "nothing-like-it"
+        assert create_app(kg).test_client().get("/api/why-empty").status_code == 400
+    assert main(["query", "-w", str(tmp_path / "kg"), "-e", P + 'SELECT ?h { ?h o:code "B8" }']) == 0
+    assert 'What there is: "B7".' in capsys.readouterr().err
