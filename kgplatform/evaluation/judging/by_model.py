@@ -96,7 +96,7 @@ class ModelJudge:
         return found
 
     def _asked(self, prompt: str, schema: Schema, **values: object) -> Mapping[str, object]:
-        messages, _ = render_messages(prompt, **values)
+        messages, _ = render_messages(prompt, folder=None, **values)
         reply = self._model.complete(messages, schema=schema).text
         found = json_of(reply, model=self._model.name)
         wrong = mismatch(found, schema)

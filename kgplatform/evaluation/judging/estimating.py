@@ -30,8 +30,12 @@ _EVASIVE: Final = (
     "未提及",
 )
 _EMPTY: Final = frozenset(
-    "a an the of in on at to for and or is are was were be been it its this that these those with by from as which who "
-    "what 的 了 是 在 和 与 有 也 就 都 而 及 着 或 一个 这 那 它 他 她".split()
+    word
+    for line in (
+        "a an the of in on at to for and or is are was were be been it its this that these those with by from as",
+        "which who what 的 了 是 在 和 与 有 也 就 都 而 及 着 或 一个 这 那 它 他 她",
+    )
+    for word in line.split()
 )
 
 

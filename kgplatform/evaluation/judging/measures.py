@@ -96,7 +96,7 @@ def relevancy(similarities: Sequence[float]) -> float:
 
 
 def context_precision(useful: Sequence[bool]) -> float:
-    """sum over k of (precision@k * v_k) / relevant in top K (equations 9 and 10); 0 if nothing was useful.
+    """Sum over k of (precision@k * v_k) / relevant in top K (equations 9 and 10); 0 if nothing was useful.
 
     >>> round(context_precision([True, False, True]), 3)
     0.833
