@@ -20,6 +20,7 @@ from kgplatform.questions.wordorder import (
     adjacent,
     another,
     as_noun,
+    clause_cost,
     direction_cost,
     inside,
     order_cost,
@@ -341,7 +342,8 @@ class Assembler:
                     continue
                 far = Node(place, ends[0 if back else 1], open=True)
                 subject, object_ = (len(draft.nodes), index) if back else (index, len(draft.nodes))
-                cost = self._gap(node.place, place) + direction_cost(reading, mention, node.place, place, back=back)
+                cost = self._gap(node.place, place) + clause_cost(reading, mention, node.place)
+                cost += direction_cost(reading, mention, node.place, place, back=back)
                 if back and node.place < place and self._active(reading, node.place, predicate):
                     cost += _AGAINST_THE_VERB
                 link = Link(subject, predicate, object_, place=place, path=path)

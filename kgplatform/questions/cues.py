@@ -64,7 +64,7 @@ _COUNT_EN = re.compile(
     r"\bhow many\b|\b(?:the )?(?:total )?number of\b|\bcount\b(?: of| the number of)?", re.IGNORECASE
 )
 _COUNT_ZH = re.compile(
-    r"(?<![是为])多少(?!钱|元|分|米|公里|岁|度)|几(?=[个家位名座条种所间门部处])|数一数|总数|数量|有几"
+    r"(?<![是为])多少(?!钱|元|分|米|公里|岁|度)|为多少(?=[个家位名座条种间门部处架班])|几(?=[个家位名座条种所间门部处])|数一数|总数|数量|有几"
 )
 _BOOLEAN_EN = re.compile(
     r"^\W*(?:so |and |but )?(?:is|are|was|were|does|do|did|has|have|had|can|could|will)\b(?! you\b| we have\b|there any )",
@@ -83,7 +83,11 @@ _NEGATION = re.compile(
     r"\b(?:not|no|without|never|none|neither|excluding|except|don't|doesn't|isn't|aren't|lack|\w+n['’]t)\b|(?<!有)没有(?![吗？?]|$)|不(?=[在是与跟和属含包提能])|未|并非|除了",
     re.IGNORECASE,
 )
-_EACH = re.compile(r"\b(?:each|every|per|for all)\b|每个|每一|每家|每座|各个", re.IGNORECASE)
+_ASKING_ZH = re.compile(r"哪|什么|多少|几|谁|啥|推荐|帮我|想找|给我|知道吗|告诉|列出")
+_EACH = re.compile(
+    r"\b(?:each|every|per|for all)\b|每个|每一|每家|每座|各个|按照?(?=[^，,]{1,12}(?:统计|分组|分类|分别|来分))",
+    re.IGNORECASE,
+)
 _CHAIN = re.compile(
     r"\b(?:chain|transitive|transitively|indirect|indirectly|eventually|recursively|all (?:the )?prerequisites|full|whole|ancestors?|descendants?)\b"
     r"|全部先修|所有先修|先修链|链|间接|递归|最终",
@@ -137,7 +141,7 @@ def read_cues(text: str, tokens: list[Token], taken: frozenset[int]) -> Cues:
         *_english_superlatives(text, tokens, taken_, used),
         *_chinese_superlatives(text, tokens, taken_, used),
     )
-    counting = None if numerous else _counting(text, tokens)
+    counting = None if numerous else _counting(text, tokens, taken)
     asked = tuple(place_at(tokens, m.end()) for m in (*_WH.finditer(text), *_ASKED_ZH.finditer(text)))
     aggregate = next((name for pattern, name in _AGGREGATES if free(pattern.search(text), tokens, taken_)), "")
     each = _EACH.search(text)
@@ -150,7 +154,7 @@ def read_cues(text: str, tokens: list[Token], taken: frozenset[int]) -> Cues:
         amounts=amounts(text, tokens, taken, used),
         asked=asked,
         counting=counting,
-        boolean=_boolean(text),
+        boolean=_boolean(text, tokens, taken),
         aggregate=aggregate,
         negations=tuple(place_at(tokens, m.end()) for m in _NEGATION.finditer(text) if free(m, tokens, taken)),
         person=bool(_PERSON.search(text)),
@@ -161,21 +165,31 @@ def read_cues(text: str, tokens: list[Token], taken: frozenset[int]) -> Cues:
         used=frozenset(used),
         how_senses=_how(text, tokens, used),
         exists=first_after(_EXISTS_ZH, text, tokens),
-        request=first_after(_REQUEST_ZH, text, tokens),
+        request=next((place_at(tokens, m.end()) for m in _REQUEST_ZH.finditer(text) if _apart(m, tokens, taken)), None),
         functions=functions,
         fellow=_FELLOW.search(text) is not None,
     )
 
 
-def _boolean(text: str) -> bool:
+def _boolean(text: str, tokens: list[Token], taken: frozenset[int]) -> bool:
     if _BOOLEAN_ZH.search(text):
-        return not re.search(r"哪|什么|多少|几|谁|啥|推荐|帮我|想找|给我|知道吗|告诉|列出", text)
+        return not any(_apart(match, tokens, taken) for match in _ASKING_ZH.finditer(text))
     return bool(_BOOLEAN_EN.search(text)) and not re.search(r"\b(?:which|what|who|how many)\b", text, re.IGNORECASE)
 
 
-def _counting(text: str, tokens: list[Token]) -> int | None:
+def _apart(match: re.Match[str], tokens: list[Token], taken: frozenset[int]) -> bool:
+    """Whether words are no beginning of a longer name, as 推荐 is of 推荐菜."""
+    return free(match, tokens, taken) or place_at(tokens, match.end()) not in taken
+
+
+def _counting(text: str, tokens: list[Token], taken: frozenset[int]) -> int | None:
+    """The token after the words that count; "number of" that ends a longer name ("phone number of") counts nothing."""
     match = _COUNT_EN.search(text) or _COUNT_ZH.search(text)
-    return place_at(tokens, match.end()) if match else None
+    if match is None:
+        return None
+    first = next(iter(covered(tokens, match.start(), match.end())), 0)
+    longer = first in taken and first - 1 in taken and match.group().casefold().startswith("number")
+    return None if longer else place_at(tokens, match.end())
 
 
 def _numerous(text: str, tokens: list[Token], taken: frozenset[int], used: set[int]) -> tuple[Superlative, ...]:

@@ -13,7 +13,7 @@ from kgplatform.questions.facts import GraphFacts
 from kgplatform.questions.names import BRACKETS, Name, NameIndex, keep, ranked, unlike
 from kgplatform.questions.schema import SchemaView
 from kgplatform.questions.variants import acronym, comment_names
-from kgplatform.questions.wording import FUNCTION_STEMS, keys, parts
+from kgplatform.questions.wording import FUNCTION_STEMS, in_full, keys, parts
 from kgplatform.text import has_han, normalise
 from kgplatform.vocab import words_of_iri
 
@@ -22,6 +22,7 @@ _ARTICLES = ("the ", "a ", "an ")
 _HAN_SUFFIX = re.compile(r"(?:特别行政区|自治区|自治州|自治县|风景区|景区|省|市|县|区|州|镇|乡)$")
 _VALUE_LENGTH = 80
 _NOTED = 0.8
+_HAVING = frozenset(part for word in ("has", "have", "is", "are") for part in parts(word))
 
 
 class _Builder:
@@ -93,11 +94,13 @@ class _Builder:
             bare = BRACKETS.sub(" ", form.text).strip() or form.text
             if short := acronym(form.text):
                 keep(self.terms[tuple(parts(short))], Name(iri, 0.95 * weight, kind))
-            whole = parts(bare)
-            self.forms.add(tuple(whole))
+            whole = _without_having(parts(bare))
+            self.forms.update((tuple(parts(bare)), tuple(whole)))
             for key, by_sense in keys(bare):
                 shortened = 0.8 if any(p in FUNCTION_STEMS for p in whole) else 1.0
                 keep(self.terms[key], Name(iri, weight * shortened * (0.9 if by_sense else 1.0), kind))
+                if shortened < 1.0 and not by_sense:
+                    keep(self.terms[in_full(whole)], Name(iri, weight, kind))
                 self._pieces(iri, key, weight, kind)
             if has_han(bare) and len(bare) > 2:
                 for piece in {bare[:2], bare[-2:]}:
@@ -110,6 +113,11 @@ class _Builder:
         for place, part in enumerate(key):
             head = 0.68 if place == len(key) - 1 else 0.58
             keep(self.terms[(part,)], Name(iri, weight * head, kind))
+
+
+def _without_having(phrase: list[str]) -> list[str]:
+    """The parts of "has product manager" without its verb: nobody says it in a question."""
+    return phrase[1:] if len(phrase) > 1 and phrase[0] in _HAVING else phrase
 
 
 def _textual(literal: Literal) -> bool:

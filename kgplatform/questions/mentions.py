@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pyoxigraph import NamedNode
@@ -12,7 +12,7 @@ from kgplatform.questions.columns import Columns, read_columns
 from kgplatform.questions.cues import Cues, read_cues
 from kgplatform.questions.graphs import Search
 from kgplatform.questions.joining import Mention, Option, joined
-from kgplatform.questions.names import Name, NameIndex, Span, Token, tokens_of
+from kgplatform.questions.names import Name, NameIndex, Span, Token, in_mixed_case, tokens_of
 from kgplatform.questions.searching import ranked_first, searched, sorted_by
 from kgplatform.questions.wording import (
     ADJECTIVES,
@@ -32,6 +32,11 @@ _SURE = 0.95
 _NEARLY = 0.235
 """How far below a sure class or property others count: those of the same sense do, those that share a word do not."""
 _LIKELY = 0.35
+_NAMED_OUTRIGHT = 0.99
+_NUMERAL = re.compile(r"[-+]?\d+(?:[ .,]\d+)*")
+_LINKING = frozenset(("of", "is", "are", "was", "were", "=", ":", "是", "为", "等于", "等", "于"))
+_COUNTING = frozenset(("number", "total", "count"))
+"""Words that count elsewhere, but belong to the name of a property ("house number")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +97,19 @@ def read(text: str, names: NameIndex) -> Reading:
     fellow = any(tuple(parts(match[2])) in names.terms for match in _CO.finditer(text))
     text = plain
     tokens = tokens_of(text)
-    weights = tuple(_weight(token.text) for token in tokens)
+    mixed = in_mixed_case(text)
+    weights = tuple(_weight(token.text, mixed=mixed) for token in tokens)
     said = _said(text, tokens)
     masked = frozenset(i for part in said for i in range(part.first, part.last))
+    terms = [span for span in names.schema_terms(tokens, text) if not masked & set(range(span.first, span.last))]
+    measured = _measured(terms, tokens, names)
     things = [
         span
         for span in names.things(tokens, text)
-        if not masked & set(range(span.first, span.last)) and not _amount(span, tokens)
+        if not masked & set(range(span.first, span.last))
+        and not _amount(span, tokens)
+        and not _is_of(span, tokens, measured)
     ]
-    terms = [span for span in names.schema_terms(tokens, text) if not masked & set(range(span.first, span.last))]
     chosen = _best_cover([*things, *terms], tokens, weights)
     mentions = _with_one_measure([_mention(span, names) for span in chosen], tokens, text, names)
     unread = _misspelt(text, tokens, weights, mentions, names, masked)
@@ -129,6 +138,32 @@ def _amount(span: Span, tokens: list[Token]) -> bool:
     """Whether a number is an amount that something is compared with, and so no name."""
     before = tokens[span.first - 1].text.casefold() if span.first else ""
     return span.last - span.first == 1 and tokens[span.first].text.isdigit() and before in ("than", "least", "most")
+
+
+def _measured(terms: list[Span], tokens: list[Token], names: NameIndex) -> dict[int, frozenset[NamedNode]]:
+    """The numeric properties that a token may give the value of: those named right before it ("the rating of 2")."""
+    found: dict[int, frozenset[NamedNode]] = {}
+    for span in terms:
+        sure = (name.term for name in span.names if name.kind == "property" and name.score >= _NAMED_OUTRIGHT)
+        numeric = frozenset(
+            iri
+            for iri in sure
+            if isinstance(iri, NamedNode) and (term := names.schema.properties.get(iri)) and term.numeric
+        )
+        place = span.last
+        while place < len(tokens) and tokens[place].text.casefold() in _LINKING:
+            place += 1
+        if numeric:
+            found[place] = found.get(place, frozenset()) | numeric
+    return found
+
+
+def _is_of(span: Span, tokens: list[Token], measured: Mapping[int, frozenset[NamedNode]]) -> bool:
+    """Whether a number that happens to be a value of something else gives the value of the property named before it."""
+    properties = measured.get(span.first)
+    if not properties or not _NUMERAL.fullmatch(" ".join(t.text for t in tokens[span.first : span.last])):
+        return False
+    return not any(name.kind == "value" and name.predicate in properties for name in span.names)
 
 
 def _with_one_measure(mentions: list[Mention], tokens: list[Token], text: str, names: NameIndex) -> list[Mention]:
@@ -179,8 +214,11 @@ def _without_swallowed(cues: Cues, mentions: list[Mention]) -> Cues:
     return replace(cues, asked=asked, counting=counting)
 
 
-def _weight(word: str) -> float:
+def _weight(word: str, *, mixed: bool) -> float:
+    """How much a word matters; a code in capitals ("US") is no function word among words that have small letters."""
     plain = word.casefold()
+    if mixed and len(word) > 1 and word.isupper() and word.isascii() and plain in FUNCTION_WORDS:
+        return 1.0
     if plain in FUNCTION_WORDS or plain in HAN_FUNCTION or (len(plain) > 2 and stem(plain) in FUNCTION_STEMS):
         return 0.0
     return 0.5 if has_han(plain) else 1.0
@@ -207,6 +245,8 @@ def _best_cover(spans: list[Span], tokens: list[Token], weights: tuple[float, ..
 def _value(place: tuple[int, int], names: list[Name], tokens: list[Token], weights: tuple[float, ...]) -> float:
     weight = sum(weights[place[0] : place[1]])
     length = place[1] - place[0]
+    if weight and any(name.kind == "property" and name.score >= _NAMED_OUTRIGHT for name in names):
+        weight += sum(0.5 for token in tokens[place[0] : place[1]] if token.text.casefold() in _COUNTING)
     score = max(name.score for name in names)
     first = tokens[place[0]].text.casefold()
     if length == 1 and (first in SUPERLATIVES or first in ADJECTIVES) and score < 0.8:

@@ -28,13 +28,22 @@ from kgplatform.questions.variants import (
     in_singular,
     small_letter_code,
 )
-from kgplatform.questions.wording import FUNCTION_STEMS, FUNCTION_WORDS, HAN_FUNCTION, keys, parts, senses, stem
+from kgplatform.questions.wording import (
+    FUNCTION_STEMS,
+    FUNCTION_WORDS,
+    HAN_FUNCTION,
+    in_full,
+    keys,
+    parts,
+    senses,
+    stem,
+)
 from kgplatform.text import has_han, normalise, words
 from kgplatform.types import Linked
 from kgplatform.vocab import words_of_iri
 
 MAX_TOKENS = 300
-_LONGEST_NAME = 16
+_LONGEST_NAME = 40
 _HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_HAN}]|[^\W\d_{_HAN}]+n['’]t\b|\d+(?:\.\d+)?|[^\W\d_{_HAN}]+", re.UNICODE)
 _CODE = re.compile(r"[^\W_]{1,12}", re.UNICODE)
@@ -214,7 +223,7 @@ class NameIndex:
     def things(self, tokens: list[Token], text: str) -> list[Span]:
         """The stretches of the question that name entities or values."""
         found: list[Span] = []
-        cased = any(character.isupper() for character in text[1:])
+        cased = in_mixed_case(text)
         for first, token in enumerate(tokens):
             if _start(token.text) not in self.starts or _CONTRACTED.fullmatch(text, token.start - 2, token.end):
                 continue
@@ -227,7 +236,8 @@ class NameIndex:
 
     def _looked_up(self, phrase: str, length: int, *, cased: bool) -> tuple[Name, ...]:
         key = normalise(phrase)
-        if not key or (length == 1 and (key in FUNCTION_WORDS or key in HAN_FUNCTION)):
+        code = cased and len(phrase) > 1 and phrase.isupper() and phrase.isascii()
+        if not key or (length == 1 and not code and (key in FUNCTION_WORDS or key in HAN_FUNCTION)):
             return ()
         names = self.exact.get(key, ())
         if _DIGIT.search(key) and _CODE.fullmatch(key.replace(" ", "")):
@@ -320,7 +330,8 @@ class NameIndex:
         for first, token in enumerate(tokens):
             for last in range(min(len(tokens), first + 8), first, -1):
                 names: dict[tuple[object, str], Name] = {}
-                for key, by_sense in keys(text[token.start : tokens[last - 1].end]):
+                phrase = text[token.start : tokens[last - 1].end]
+                for key, by_sense in ((in_full(parts(phrase)), False), *keys(phrase)):
                     for name in self.terms.get(key, ()):
                         score = name.score * (0.85 if by_sense else 1.0)
                         known = names.get((name.term, name.kind))
@@ -366,6 +377,12 @@ class NameIndex:
         iri = name.term if isinstance(name.term, NamedNode) else name.predicate
         assert iri is not None
         return Linked(text, iri, self.label(name.term), round(name.score, 3), name.kind, start, end)
+
+
+def in_mixed_case(text: str) -> bool:
+    """Whether the text has capitals where they belong: some, but not everywhere."""
+    letters = [character for character in text[1:] if character.isascii() and character.isalpha()]
+    return any(map(str.isupper, letters)) and not all(map(str.isupper, letters))
 
 
 def tokens_of(question: str) -> list[Token]:

@@ -8,7 +8,7 @@ property whose label says population. Words of an ontology come first; senses on
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -264,6 +264,11 @@ def keys(text: str) -> tuple[tuple[tuple[str, ...], bool], ...]:
 
 
 FUNCTION_STEMS = frozenset(stem(word) for word in FUNCTION_WORDS - {"name", "total", "good"})
+
+
+def in_full(phrase: Sequence[str]) -> tuple[str, ...]:
+    """The look-up form of a phrase with all its words, those too that `keys` leaves out."""
+    return ("=", *phrase)
 
 
 def sense_keys(names: Iterable[str]) -> list[tuple[str, ...]]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from kgplatform.questions.graphs import Node
 from kgplatform.questions.joining import Mention
 from kgplatform.questions.mentions import Reading
 from kgplatform.text import singular
 
+_FURTHER = re.compile(
+    r"并且|而且|同时|[，,]且|\band\s+(?:also\s+)?(?:have|has|had|with)\s+(?:the|an?)?\s*$", re.IGNORECASE
+)
+_FURTHER_COST = 0.45
 _ANOTHER = frozenset(("other", "another", "others", "different", "别", "其", "另"))
 
 
@@ -40,6 +46,18 @@ def as_noun(reading: Reading, place: int) -> bool:
 def another(reading: Reading, first: int) -> bool:
     """Whether the words before a mention say that it is another one of its kind."""
     return bool({word_at(reading, place) for place in range(first - 3, first)} & _ANOTHER)
+
+
+def clause_cost(reading: Reading, mention: Mention, node: int) -> float:
+    """What it costs to hang a condition on the name before it, where it is said to be a further one of what is asked.
+
+    “哪些餐馆的周边景点是甲，并且周边酒店是乙” and "… have the manager X and have the weight 5" ask both of one thing.
+    """
+    place = reading.mentions.index(mention)
+    if place == 0 or node != place - 1:
+        return 0.0
+    between = reading.text[reading.tokens[reading.mentions[node].last - 1].end : reading.tokens[mention.first].start]
+    return _FURTHER_COST if _FURTHER.search(between) else 0.0
 
 
 def direction_cost(reading: Reading, mention: Mention, node: int, place: int, *, back: bool) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +11,7 @@ from pyoxigraph import Literal, NamedNode
 from kgplatform.ontology import Word
 from kgplatform.questions.facts import GraphFacts
 from kgplatform.questions.schema import SchemaClass, SchemaProperty, SchemaView
-from kgplatform.text import has_han, words_of_identifier
+from kgplatform.text import has_han, normalise, words_of_identifier
 from kgplatform.vocab import local_name
 
 _PREPOSITIONS: Final = frozenset(
@@ -92,6 +93,8 @@ class Wording:
         self._facts = facts
         self._schema = schema
         self.language = language
+        called = ((normalise(label.value), node) for node, found in facts.labels.items() for label in found)
+        self._called = Counter(name for name, _ in dict.fromkeys(called))
 
     @property
     def chinese(self) -> bool:
@@ -99,11 +102,11 @@ class Wording:
         return self.language == "zh"
 
     def thing(self, node: object) -> str:
-        """The label of a thing; of a literal, its text, if it is short and on one line."""
+        """The label of a thing that no other thing has; of a literal, its text, if it is short and on one line."""
         if isinstance(node, Literal):
             return node.value if 0 < len(node.value) <= 60 and "\n" not in node.value else ""
         labels = self._facts.labels.get(node, ())
-        own = [label.value for label in labels if self._fits(label)]
+        own = [label.value for label in labels if self._fits(label) and self._called[normalise(label.value)] == 1]
         return min(own, key=lambda text: (len(text), text), default="")
 
     def kind(self, iri: NamedNode) -> str:
