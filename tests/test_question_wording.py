@@ -22,6 +22,7 @@ o:land a owl:DatatypeProperty ; rdfs:label "land code"@en, "国家代码"@zh . o
 :c1 a o:Crate ; rdfs:label "Alpha"@en, "甲箱"@zh ; o:hasKeeper :k1 ; o:shelf 12 ; o:weight 45 ; o:land "US" ; o:bay "7" ; o:dish :w1 ; o:beside :c2 .
 :c2 a o:Crate ; rdfs:label "Beta"@en, "乙箱"@zh ; o:hasKeeper :k1 ; o:shelf 7 ; o:weight 30 ; o:land "DE" ; o:bay "45" ; o:dish :w2 ; o:beside :c3 .
 :c3 a o:Crate ; rdfs:label "Gamma"@en, "丙箱"@zh ; o:hasKeeper :k2 ; o:shelf 12 ; o:weight 7 ; o:land "US" ; o:bay "12" ; o:dish :w1, :w2 ; o:beside :c1 .
+:c1 o:cold -18 . :c2 o:cold 4 . o:cold a owl:DatatypeProperty ; rdfs:label "temperature"@en, "温度"@zh .
 :c4 a o:Crate ; rdfs:label "What Do We Keep in the Last of All the Crates That Nobody Has Opened since the Autumn of That Year?"@en ; o:weight 99 .
 :c5 a o:Crate ; rdfs:label "东城区第三仓库(王府井灯市口地铁站东北口旁边)五号货箱"@zh ; o:weight 98 ; o:hasKeeper :k1 .
 """
@@ -40,6 +41,9 @@ def depot() -> Graph:
         ("Which crates have the shelf number 12?", {"Alpha", "Gamma"}),
         ("How many crates have the shelf number 12?", {"2"}),
         ("毛重为45的货箱有哪些？", {"甲箱"}),
+        ("Which crates have the temperature -18?", {"Alpha"}),
+        ("Which crates have a temperature above -5?", {"Beta"}),
+        ("哪些货箱的温度低于零下10？", {"甲箱"}),
     ],
 )
 def test_a_number_after_a_measure_is_its_value_whatever_else_has_that_number(

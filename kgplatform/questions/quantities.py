@@ -12,9 +12,10 @@ from kgplatform.questions.wording import COMPARATIVES, COMPARISON_SENSES, UNIT_S
 from kgplatform.text import has_han
 
 _NUMBER = re.compile(
-    r"(?<![A-Za-z0-9_.])[$€£¥￥]?\s?(\d[\d,]*(?:\.\d+)?)\s*((?:k|m|million|thousand|billion)(?![A-Za-z])|万|亿)?(?![\d])",
+    r"(?<![A-Za-z0-9_.])[$€£¥￥]?\s?((?:(?<=\s)[-−]|负|零下|(?<=\s)minus\s)?\d[\d,]*(?:\.\d+)?)\s*((?:k|m|million|thousand|billion)(?![A-Za-z])|万|亿)?(?![\d])",
     re.IGNORECASE,
 )
+_SIGN = re.compile(r"^(?:[-−]|负|零下|minus\s)", re.IGNORECASE)
 _RANGE = re.compile(
     r"(?:\bbetween\s+)?[$€£¥￥]?(\d[\d,]*(?:\.\d+)?)\s*(?:元|块|小时|分|yuan)?\s*(?:-|–|~|～|—|至|到|\bto\b|\band\b)\s*[$€£¥￥]?(\d[\d,]*(?:\.\d+)?)",
     re.IGNORECASE,
@@ -209,7 +210,7 @@ def _unit(text: str, offset: int) -> tuple[tuple[str, ...], str, int]:
 
 
 def _plain(digits: str, scale: str | None) -> str:
-    number = digits.replace(",", "")
+    number = _SIGN.sub("-", digits.replace(",", ""))
     if not scale or scale.casefold() not in _SCALE:
         return number
     scaled = float(number) * _SCALE[scale.casefold()]
