@@ -19,14 +19,17 @@ export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check lint types floors bench freeze clean
+.PHONY: help setup web demo test check lint types floors bench freeze clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1 \t/p' Makefile | expand -t 18
 
-setup: $(STAMP) ## the virtual environment in .venv (the other targets do this by themselves)
+setup: $(STAMP) web ## the virtual environment in .venv (the other targets do this by themselves)
 
-demo: $(STAMP) ## builds the sample workspaces, asks them questions and serves them (DEMO_ARGS=…)
+web: ## the scripts, styles and fonts of the pages, where Node 20 or later is (without them the pages are plain)
+	@command -v "$(PYTHON)" >/dev/null && "$(PYTHON)" tools/web.py
+
+demo: $(STAMP) web ## builds the sample workspaces, asks them questions and serves them (DEMO_ARGS=…)
 	@$(BIN)/kgplatform demo $(DEMO_ARGS)
 
 test: check ## everything a change must pass: style, types, floors, tests, doctests, coverage (PYTEST_ARGS=…)
@@ -55,7 +58,7 @@ freeze: $(STAMP) ## writes constraints.txt anew from .venv
 	} > constraints.txt.new && mv constraints.txt.new constraints.txt
 
 clean: ## takes away what the other targets made, .venv included
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* build dist demo
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* build dist demo kgplatform/web/static frontend/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is touched last: a set-up that was interrupted is taken up again by the next run. PyTorch is named in the

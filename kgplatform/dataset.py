@@ -31,7 +31,7 @@ _MANY = 10_000
 _PART = 20_000
 """So many statements of a large graph are taken out at a time."""
 
-_PROJECTED = ("ontology", "links", "inferred", "asserted")
+_PROJECTED = ("ontology", "links", "identities", "relations", "inferred", "asserted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,18 @@ class EvidenceDataset:
         self.asserted = graph_iri(base, "asserted")
         self.rejected = graph_iri(base, "rejected")
         self.links = graph_iri(base, "links")
+        self.identities = graph_iri(base, "identities")
+        self.relations = graph_iri(base, "relations")
         self.ontology = graph_iri(base, "ontology")
         self.inferred = graph_iri(base, "inferred")
         self._projected = frozenset(graph_iri(base, name) for name in _PROJECTED)
         self._touched: dict[Triple, None] | None = None
         self._seen = -1
+
+    @property
+    def has_relations(self) -> bool:
+        """Whether there are relations across levels."""
+        return next(iter(self.store.quads(graph=self.relations)), None) is not None
 
     def watch(self) -> None:
         """From now on, `touched` tells which statements came and went."""

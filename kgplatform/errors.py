@@ -2,7 +2,8 @@
 
     KgPlatformError
     ├── ConfigError              .setting            unknown or mistyped; the message offers the nearest name
-    ├── WorkspaceError           .path               missing, of another version, or open in another process
+    ├── WorkspaceError           .path               missing, of another version
+    │   └── WorkspaceHeldError                       open in another process
     ├── ReadError                .path               a file that is not a readable document
     ├── OntologyError            .source
     ├── RefusedError             .findings           a document that violates shapes, where the policy is to refuse
@@ -43,6 +44,10 @@ class WorkspaceError(KgPlatformError):
     def __init__(self, message: str, *, path: Path) -> None:
         super().__init__(message)
         self.path = path
+
+
+class WorkspaceHeldError(WorkspaceError):
+    """Another process has the workspace open."""
 
 
 class ReadError(KgPlatformError):

@@ -9,13 +9,16 @@ from pathlib import Path
 from pyoxigraph import Triple
 
 from kgplatform import config, packs
-from kgplatform.building import renewing, searching
+from kgplatform.building import lending, renewing, searching
+from kgplatform.building.asking import AskOptions, chosen_model, examples, question_settings
 from kgplatform.building.communities import CommunitiesFound, CommunityView, communities, find_communities
+from kgplatform.building.conversing import converse
+from kgplatform.building.deciding import Decided, Merge, merges
 from kgplatform.building.founding import found
 from kgplatform.building.inferring import Inferred
 from kgplatform.building.ingest import Added, Progress
 from kgplatform.building.intake import location_of
-from kgplatform.building.linking import Linked, link
+from kgplatform.building.linking import Linked, calibrated, decide, link
 from kgplatform.building.mappings import Keeping
 from kgplatform.building.rdf import LoadReport, dump_rdf, load_rdf
 from kgplatform.building.renewing import Renewal, Renewing
@@ -27,10 +30,13 @@ from kgplatform.dataset import Committed
 from kgplatform.describing import EntityView, describe
 from kgplatform.documents.registry import DocumentRecord, State
 from kgplatform.inference import Explanation
+from kgplatform.linking.calibration import Gold, PairScore, Trial
+from kgplatform.linking.content import Contents
 from kgplatform.linking.entities import with_values
 from kgplatform.lookup import find_iri, find_statement
 from kgplatform.models.cache import forget
 from kgplatform.questions import answer
+from kgplatform.retrieval.sources import Rows
 from kgplatform.store import checked_iri
 from kgplatform.types import Answer, Evidence, Solutions
 
@@ -83,8 +89,12 @@ class KnowledgeGraph(Workspace):
 
     @classmethod
     def open(cls, folder: Path | str) -> KnowledgeGraph:
-        """The workspace in the folder; raises as the constructor does."""
-        return cls(Path(folder))
+        """The workspace in the folder, or the one that is lent here; raises as the constructor does."""
+        if isinstance(held := lending.lent(Path(folder)), cls):
+            return held
+        made = cls(Path(folder))
+        made.let_go = lending.host(made)
+        return made
 
     # documents in
 
@@ -108,17 +118,19 @@ class KnowledgeGraph(Workspace):
         ingest = self._ingest(policy, mapping)
         linking = with_values(self.registry.linking(), self.ontology)
         yield from ingest.add([location_of(path) for path in paths], linking, progress=progress)
-        if build:
+        if build and not self.registry.was_stopped:
             self.build()
 
     def documents(self, state: State | None = None) -> list[DocumentRecord]:
-        """The documents with their states, by source."""
+        """The documents with their texts and states, by source; `Registry.summaries` lists them without texts."""
         return self.registry.documents(state)
 
     def retry(self, *, progress: Progress | None = None) -> Iterator[Added]:
         """Adds again what failed or was interrupted, tables by the mapping that was given."""
         for mapping, places in waiting(self.registry).items():
             yield from self.add(*places, mapping=mapping, progress=progress)
+            if self.registry.was_stopped:
+                return
 
     def release(self, name: str) -> DocumentRecord:
         """Takes a document out of quarantine into the knowledge; raises NotFoundError if it is not there."""
@@ -145,11 +157,34 @@ class KnowledgeGraph(Workspace):
         Communities are found anew only if asked for: they are of the graph as a whole, and readers of it may wait.
         """
         linked = link(self._linking_parts()) if only in (None, "link") else None
+        if only in (None, "link"):
+            self._relate()
         inferred = self.inference.run() if only in (None, "infer") else None
         indexed = self._index() if only in (None, "index") else None
         grouped = self.find_communities() if communities or only == "communities" else None
         self.store.flush()
+        self.versions.rest()
         return BuildReport(linked, inferred, indexed, grouped)
+
+    # names
+
+    def links(self, *, language: str = "en") -> list[Merge]:
+        """The names that were taken for one thing with others, the least sure first, each with score and reason."""
+        return merges(self.registry.linking(), language=language)
+
+    def unlink(self, one: str, other: str, *, undo: bool = False) -> Decided:
+        """Keeps two names apart, now and whenever names are linked; ``undo`` forgets that decision.
+
+        Raises:
+            NotFoundError: a name is mentioned nowhere, or there is no decision to undo.
+        """
+        decided = decide(self._linking_parts(), one, other, undo=undo)
+        self.build("infer")
+        return decided
+
+    def calibrate(self, gold: Gold) -> tuple[PairScore, list[Trial]]:
+        """How well names are linked as they are set, and from which likeness of content on how well."""
+        return calibrated(self._linking_parts(), Contents(self.embedder), gold)
 
     # RDF in and out
 
@@ -162,6 +197,7 @@ class KnowledgeGraph(Workspace):
         name = checked_iri(graph) if graph else None
         report = load_rdf(self.dataset, Path(path), graph=name, format_=format_)
         self.inference.run()
+        self.versions.rest()
         return report
 
     def dump(self, path: Path | str | None = None, *, graph: str | None = None, format_: str | None = None) -> bytes:
@@ -171,22 +207,35 @@ class KnowledgeGraph(Workspace):
 
     # questions out
 
-    def ask(self, question: str) -> Answer:
-        """The answer to a question in English or Chinese, with its query and passages; never raises for a question."""
-        return answer.ask(question, parts=self._question_parts())
+    def ask(
+        self, question: str, *, conversation: str | None = None, now: str = "", options: AskOptions | None = None
+    ) -> Answer:
+        """The answer to a question in English or Chinese, with its query and passages; never raises for a question.
+
+        In a ``conversation``, a name of one's own, the turns before count and this one is kept; ``now`` is the ISO
+        moment as of which is asked (default: as the settings say, else that of the data or the clock).
+
+        Raises:
+            ConfigError: the options ask for a model where none is set, or a style, name or moment is none.
+            ReadError: the turns of the conversation cannot be read or written.
+        """
+        parts = self._question_parts(options or AskOptions())
+        given = now or self.settings.questions.now
+        return converse(question, parts=parts, folder=self.folder, conversation=conversation, now=given)
 
     def query(self, text: str, *, max_rows: int | None = None) -> Solutions:
         """The rows of a SPARQL SELECT, or the boolean of an ASK."""
-        return self.store.query(text, max_rows=max_rows)
+        return self.store.query(self.resolved(text), max_rows=max_rows)
 
     def construct(self, text: str) -> list[Triple]:
         """The triples of a SPARQL CONSTRUCT or DESCRIBE."""
-        return self.store.construct(text)
+        return self.store.construct(self.resolved(text))
 
     def update(self, text: str) -> Committed:
         """Carries out a SPARQL Update; what it adds to the default graph counts as asserted by a person."""
-        committed = carry_out(self.dataset, text, marker=self.folder / UPDATE)
+        committed = carry_out(self.dataset, self.resolved(text), marker=self.folder / UPDATE)
         self.inference.run()
+        self.versions.rest()
         return committed
 
     def update_ontology(self, *names: str, how: Renewing | None = None, dry_run: bool = False) -> Renewal:
@@ -204,9 +253,18 @@ class KnowledgeGraph(Workspace):
             self.build()
         return plan
 
-    def search(self, text: str, k: int = 10, *, retriever: str = "hybrid") -> list[Evidence]:
-        """The passages that fit the text, best first; ``retriever`` is one of `kgplatform.retrieval.RETRIEVERS`."""
-        return searching.search(self.sources, self.evidence_finder, text, k, retriever)
+    def search(
+        self, text: str, k: int = 10, *, retriever: str = "hybrid", plot: Path | None = None
+    ) -> list[Evidence]:
+        """The passages that fit the text, best first; ``retriever`` is one of `kgplatform.retrieval.RETRIEVERS`.
+
+        ``plot`` draws what was done into a file, as `kgplatform.retrieval.picture` tells.
+        """
+        self.sources.rows = self._rows
+        return searching.search(self.sources, self.evidence_finder, text, k, retriever, plot=plot)
+
+    def _rows(self, question: str) -> Rows:
+        return searching.rows_of(self.ask(question))
 
     def find_communities(self) -> CommunitiesFound:
         """Finds the groups of things that are closely tied, and writes them with their reports."""
@@ -258,8 +316,7 @@ class KnowledgeGraph(Workspace):
             self.inference.run()
         return report
 
-    def _question_parts(self) -> answer.QuestionParts:
-        limits = self.settings.questions
+    def _question_parts(self, options: AskOptions) -> answer.QuestionParts:
         return answer.QuestionParts(
             dataset=self.dataset,
             ontology=self.ontology,
@@ -267,7 +324,9 @@ class KnowledgeGraph(Workspace):
             run=self._run,
             find=self.evidence_finder.find,
             why=self.inference.why,
-            model=self.model,
+            model=chosen_model(self.model, options),
             retrieve=self.search,
-            settings=answer.QuestionSettings(max_rows=limits.max_rows, repairs=limits.repairs),
+            examples=examples(self.folder),
+            embedder=lambda: self.embedder,
+            settings=question_settings(self.settings, options),
         )

@@ -15,8 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 MAX_CHARACTERS = 1_000_000
+_SHORT = 20_000
 MAX_DEPTH = 200
 MAX_TOKENS = 200_000
 MAX_CLAUSES = 500
@@ -161,6 +163,15 @@ class _Seen:
 
 def scan(text: str) -> Scan:
     """What the text is and whether it is safe to parse; never fails and never recurses."""
+    return _known(text) if len(text) <= _SHORT else _scanned(text)  # each of several floors wants to know
+
+
+@lru_cache(maxsize=256)
+def _known(text: str) -> Scan:
+    return _scanned(text)
+
+
+def _scanned(text: str) -> Scan:
     if len(text) > MAX_CHARACTERS:
         issue = f"the query has {len(text):,} characters; {MAX_CHARACTERS:,} are allowed"
         return Scan("", frozenset(), frozenset(), (issue,))
@@ -208,6 +219,29 @@ def landmarks(text: str) -> Iterator[Landmark]:
             yield Landmark(token.upper(), match.start(), match.end(), depth)
         if kind == "open":
             depth += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token of SPARQL text: its kind (``word``, ``name``, ``iri``, ``variable``, ``string`` …), as written, where."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """The tokens in their order, without comments; a ``name`` has a colon in it, a ``word`` has none."""
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or "other"
+        if kind == "stray":
+            return
+        if kind == "comment":
+            continue
+        if kind in ("word", "local"):
+            kind = "word" if match["local"] is None else "name"
+        yield Token("string" if kind == "long" else kind, match.group(), match.start(), match.end())
 
 
 def _form(words: list[str]) -> str:

@@ -39,6 +39,7 @@ class OntologyClass:
     comments: tuple[Word, ...] = ()
     parents: tuple[NamedNode, ...] = ()
     key: tuple[NamedNode, ...] = ()
+    across: tuple[NamedNode, ...] = ()
     examples: tuple[Word, ...] = ()
     internal: bool = False
 
@@ -352,6 +353,7 @@ def _class(reading: _Reading, iri: NamedNode) -> OntologyClass:
         comments=reading.words(iri, f"{RDFS}comment", f"{SKOS}definition"),
         parents=tuple(p for p in reading.class_names(iri, f"{RDFS}subClassOf") if p != iri),
         key=tuple(part for part in keys if isinstance(part, NamedNode)),
+        across=reading.named(iri, f"{CORE}linkedAcross"),
         examples=reading.words(iri, f"{SKOS}example"),
         internal=reading.literal(iri, f"{CORE}internal") == "true",
     )

@@ -49,6 +49,15 @@ class ChatModel(Protocol):
 
 
 @runtime_checkable
+class SamplingModel(ChatModel, Protocol):
+    """A language model that can be asked the same several times and reply otherwise."""
+
+    def sample(self, number: int) -> ChatModel:
+        """The model for one of several independent replies: to the same request, another for every number."""
+        ...
+
+
+@runtime_checkable
 class Embedder(Protocol):
     """Turns texts into vectors of unit length; similar texts, similar directions."""
 

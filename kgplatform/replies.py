@@ -63,7 +63,7 @@ class Reply:
         self._name = ""
         self.version = -1
 
-    def begin(self, snapshot: Snapshot, client: str) -> None:
+    def begin(self, snapshot: Snapshot, client: str, name: str = "") -> None:
         """Hands the request to the worker, to a new one where the old one is gone, and notes that it is running."""
         assert self._worker is not None
         for last in (False, True):
@@ -82,6 +82,7 @@ class Reply:
             client=client,
             timeout_seconds=self._timeout_seconds,
             interrupt=self._worker.interrupt,
+            name=name,
         )
 
     def _next(self) -> tuple[bytes, bytes]:

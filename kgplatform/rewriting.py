@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pyoxigraph import NamedNode
 
 from kgplatform.errors import QueryRejectedError
-from kgplatform.lexing import Landmark, landmarks
+from kgplatform.lexing import Landmark, landmarks, scan
 
 _DATASET_WORDS = frozenset({"USING", "WITH"})
 _OTHER_GRAPHS = frozenset(
@@ -166,6 +166,29 @@ def hoisted(text: str, known: Mapping[str, str] | None = None) -> str:
         parts += [text[last : match.start()], "\n" * match.group().count("\n") or " "]
         last = match.end()
     return "".join([*parts, text[last:]])
+
+
+def mended(text: str) -> str:
+    """The query with the value of each GROUP_CONCAT a plain string, as SPARQL 1.1 §18.5.1.7 has it.
+
+    The store keeps the language where all the values share one.
+    """
+    if "GROUP_CONCAT" not in scan(text).keywords:
+        return text
+    put: list[tuple[int, str]] = []
+    opened: list[int] = []
+    is_next = False
+    for mark in landmarks(text):
+        if mark.text == "GROUP_CONCAT":
+            put.append((mark.start, "STR("))
+            is_next = True
+        elif is_next and mark.text == "(":
+            opened.append(mark.depth)
+            is_next = False
+        elif mark.text == ")" and opened and mark.depth == opened[-1]:
+            opened.pop()
+            put.append((mark.end, ")"))
+    return _with(text, put) if len(put) % 2 == 0 else text
 
 
 def _with(text: str, put: Iterable[tuple[int, str]]) -> str:

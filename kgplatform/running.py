@@ -46,12 +46,23 @@ class RunningQueries:
         self._cancelled: set[str] = set()
 
     def enter(
-        self, text: str, *, task: str, client: str, timeout_seconds: float, interrupt: Callable[[], object]
+        self,
+        text: str,
+        *,
+        task: str,
+        client: str,
+        timeout_seconds: float,
+        interrupt: Callable[[], object],
+        name: str = "",
     ) -> str:
-        """Notes a query that begins; the name it goes by. ``interrupt`` ends the process that runs it."""
-        name = secrets.token_hex(6)
-        running = Running(name, text, task, client, datetime.now(UTC), time.monotonic(), timeout_seconds)
+        """Notes a query that begins; the name it goes by, made up where none is given or another query has it.
+
+        ``interrupt`` ends the process that runs it.
+        """
         with self._lock:
+            if not name or name in self._running:
+                name = secrets.token_hex(6)
+            running = Running(name, text, task, client, datetime.now(UTC), time.monotonic(), timeout_seconds)
             self._running[name] = (running, interrupt)
         return name
 

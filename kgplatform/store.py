@@ -25,14 +25,25 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 from kgplatform.blanks import numbered as numbered
 from kgplatform.blanks import skolemised as skolemised
 from kgplatform.casts import CASTS
-from kgplatform.errors import ConfigError, QueryRejectedError, QuerySyntaxError, StoreError, WorkspaceError
+from kgplatform.complaints import PARSER_PLACE
+from kgplatform.complaints import syntax_error as syntax_error
+from kgplatform.errors import (
+    ConfigError,
+    QueryRejectedError,
+    StoreError,
+    WorkspaceError,
+    WorkspaceHeldError,
+)
+from kgplatform.functions import FUNCTIONS
 from kgplatform.lexing import read_only_issues, scan, triple_nesting
-from kgplatform.rewriting import hoisted
+from kgplatform.rewriting import hoisted, mended
 from kgplatform.streams import streamed
 from kgplatform.types import Solutions, Term
 from kgplatform.vocab import PREFIXES, RDF, XSD_STRING
 
 DEFAULT_GRAPH = DefaultGraph()
+CALLABLE = {**CASTS, **FUNCTIONS}
+"""What queries may call besides SPARQL's own functions."""
 _RESULTS = {
     "json": ox.QueryResultsFormat.JSON,
     "xml": ox.QueryResultsFormat.XML,
@@ -42,43 +53,7 @@ _RESULTS = {
 _BULK = 20_000
 """From how many quads on the bulk loader is used: 2.6 times faster and a fifth of the disk, all or nothing too."""
 
-_PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
-_PARSER_PLACE = re.compile(r"^Parser error (?:at|between) line (\d+) (?:between )?columns? (\d+)[^:]*: (.*)", re.DOTALL)
-_KEYWORD = re.compile(r"expected ([A-Z_]+)")
 _LOCKED = re.compile(r"lock", re.IGNORECASE)
-
-
-def syntax_error(error: SyntaxError, query: str) -> QuerySyntaxError:
-    """The store's complaint as one line with its place; lists of expected characters are left out."""
-    message = str(error)
-    match = _PLACE.search(message) or _PARSER_PLACE.search(message)
-    line, column, reason = (int(match[1]), int(match[2]), match[3]) if match else (0, 0, message)
-    if "Prefix not found" in reason:
-        reason, column = _undeclared(query, line, column)
-    elif (keyword := _KEYWORD.fullmatch(reason)) and column > len(keyword[1]):
-        column -= len(keyword[1])  # the parser counts from behind the word that it looked for
-        reason = "this is not what SPARQL expects here" + _nearest(query, line, column)
-    elif len(reason) > 160:
-        reason = "this is not what SPARQL expects here" + _nearest(query, line, column)
-    return QuerySyntaxError(" ".join(reason.split()), query=query, line=line, column=column)
-
-
-def _undeclared(query: str, line: int, column: int) -> tuple[str, int]:
-    """What is wrong, and where the name begins behind which the parser stopped."""
-    lines = query.splitlines()
-    before = lines[line - 1][: max(0, column - 1)] if 0 < line <= len(lines) else ""
-    match = re.search(r"([\w\-.]*:)[^\s:<>{}()]*$", before)
-    if match is None:
-        return "a prefix is used that is not declared", column
-    return f"the prefix {match[1]} is not declared", match.start() + 1
-
-
-def _nearest(query: str, line: int, column: int) -> str:
-    lines = query.splitlines()
-    if not 0 < line <= len(lines):
-        return ""
-    rest = lines[line - 1][max(0, column - 1) :].strip()[:30]
-    return f": {rest!r}" if rest else " (the text ends too early)"
 
 
 class Store:
@@ -182,7 +157,9 @@ class Store:
             raise QueryRejectedError(issues, query=text)
         substitutions: Any = {ox.Variable(name): term for name, term in (bindings or {}).items()} or None
         try:
-            return self._store.query(text, prefixes=self.prefixes, substitutions=substitutions, custom_functions=CASTS)
+            return self._store.query(
+                mended(text), prefixes=self.prefixes, substitutions=substitutions, custom_functions=CALLABLE
+            )
         except SyntaxError as error:
             raise syntax_error(error, text) from error
         except (ValueError, RuntimeError, OSError) as error:
@@ -260,7 +237,7 @@ class Store:
                 else:
                     self._store.extend(new)
             except (OSError, SyntaxError, ValueError, RuntimeError) as error:
-                raise StoreError(f"the dataset was not changed: {_first_line(error)}") from error
+                raise _unchanged(error) from error
             self.version += 1
 
     def add(self, lines: Iterable[bytes], *, many: bool = False) -> None:
@@ -275,7 +252,7 @@ class Store:
                 load = self._store.bulk_load if many else self._store.load
                 load(streamed(lines), format=RdfFormat.N_QUADS)
             except (OSError, SyntaxError, ValueError, RuntimeError) as error:
-                raise StoreError(f"the dataset was not changed: {_first_line(error)}") from error
+                raise _unchanged(error) from error
             self.version += 1
 
     def add_triples(self, text: bytes, graph: NamedNode | DefaultGraph) -> None:
@@ -285,7 +262,7 @@ class Store:
             try:
                 self._store.bulk_load(text, format=RdfFormat.N_TRIPLES, to_graph=graph)
             except (OSError, SyntaxError, ValueError, RuntimeError) as error:
-                raise StoreError(f"the dataset was not changed: {_first_line(error)}") from error
+                raise _unchanged(error) from error
             self.version += 1
 
     def update(self, text: str, *, base_iri: str | None = None) -> None:
@@ -307,10 +284,12 @@ class Store:
             self._announce()
             try:
                 whole = hoisted(text, self.prefixes)
-                self._store.update(whole, base_iri=base_iri, prefixes=self.prefixes, custom_functions=CASTS)
+                self._store.update(whole, base_iri=base_iri, prefixes=self.prefixes, custom_functions=CALLABLE)
             except SyntaxError as error:
                 raise syntax_error(error, text) from error
-            except (ValueError, RuntimeError, OSError) as error:
+            except OSError as error:
+                raise _unchanged(error) from error
+            except (ValueError, RuntimeError) as error:
                 raise QueryRejectedError((_first_line(error),), query=text) from error
             self.version += 1
 
@@ -320,9 +299,17 @@ class Store:
             self.before_write()
 
     def flush(self) -> None:
-        """Waits until what is committed has reached the disk; it then survives loss of power too."""
-        if self.path is not None:
+        """Waits until what is committed has reached the disk; it then survives loss of power too.
+
+        Raises:
+            StoreError: the disk refuses; what is committed survives the end of the process, but no loss of power.
+        """
+        if self.path is None:
+            return
+        try:
             self._store.flush()
+        except OSError as error:
+            raise StoreError(f"the disk refuses what is to be kept: {_first_line(error)}; make room on it") from error
 
     def close(self) -> None:
         """Lets the folder go; the store cannot be used after."""
@@ -344,11 +331,17 @@ class Store:
 
 def _open_error(error: OSError, path: Path) -> WorkspaceError:
     if _LOCKED.search(str(error)):
-        return WorkspaceError(
+        return WorkspaceHeldError(
             f"{path.parent}: the workspace is open in another process; stop that one, or ask the server there",
             path=path,
         )
     return WorkspaceError(f"{path}: no dataset can be opened here: {_first_line(error)}", path=path)
+
+
+def _unchanged(error: BaseException) -> StoreError:
+    """That a write was refused; the store takes no more after its disk refused one, until it is opened again."""
+    way_out = "; make room, or the disk writable, and start again" if isinstance(error, OSError) else ""
+    return StoreError(f"the dataset was not changed: {_first_line(error)}{way_out}")
 
 
 def _first_line(error: BaseException) -> str:
@@ -398,7 +391,7 @@ def parse(data: bytes, format_: RdfFormat, *, base_iri: str | None = None, sourc
     try:
         return list(ox.parse(io.BytesIO(data), format=format_, base_iri=base_iri))
     except (SyntaxError, ValueError) as error:
-        match = _PARSER_PLACE.search(str(error))
+        match = PARSER_PLACE.search(str(error))
         place = f"line {match[1]}, column {match[2]}: {match[3]}" if match else _first_line(error)
         raise StoreError(f"{source}: {place}") from error
 

@@ -212,6 +212,9 @@ class IssueKind(StrEnum):
     CARTESIAN = "cartesian"
     REPEATED_ROWS = "repeated-rows"
     UNLIMITED = "unlimited"
+    EMPTY = "empty"
+    SUSPICIOUS = "suspicious"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,15 +259,20 @@ class Solutions:
 
 @dataclass(frozen=True, slots=True)
 class Clarification:
-    """A question back to the asker, with the readings to choose from."""
+    """A question back to the asker, with the readings to choose from, and the thing that each is, where it is one."""
 
     question: str
     options: tuple[str, ...] = ()
+    things: tuple[NamedNode | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back for a question, with everything needed to check it."""
+    """What came back for a question, with everything needed to check it.
+
+    ``question_class`` is the number of the class of incomplete questions it is of, ``none`` where nothing is missing;
+    empty where the ontology tells no classes.
+    """
 
     text: str
     question: Question
@@ -279,6 +287,7 @@ class Answer:
     model: str | None = None
     usage: Usage = field(default_factory=Usage)
     trace: tuple[str, ...] = ()
+    question_class: str = ""
 
     @property
     def confidence_level(self) -> str:

@@ -1,11 +1,14 @@
-"""Vectors by IRI, on disk: usearch holds the vectors, a list beside it the IRIs.
+"""Vectors by number, on disk: most of them in a file that is mapped into memory, the latest in a log behind it.
 
-Two files make one index: ``<name>.keys`` (a line of JSON, then an IRI a line) names the vector file that belongs to
-it, ``<name>-<number>.usearch``. Saving writes a new vector file, then puts the new list in place by renaming it: that
-rename is the commit. A killed process leaves the old index or the new one, and a file that another process has mapped
-into memory is never cut short (it would be killed).
+Three files make one index. ``<name>.json`` names the others: ``<name>-<number>.usearch`` (a graph of near neighbours,
+mapped and never changed) and ``<name>-<number>.log`` (what was added and removed since, read when the index is opened).
+Saving appends to the log, so that it costs what changed, not what there is; when the log has grown, both are written
+anew and renaming ``<name>.json`` puts them in place. A killed process leaves the old index or the new one: an entry of
+the log that was not finished does not count. A file that another process has mapped is never cut short (it would be
+killed).
 
-Vectors are kept as bf16: half the memory of float32 at 0.998 of its recall. Up to 20,000 vectors the search is exact.
+Up to 20,000 vectors everything is in the log and the search is exact. Beyond, vectors are kept as bf16 (0.998 of the
+recall of float32 at half the size), and from 250,000 on as i8 (0.95 at a quarter), unless ``storage`` says otherwise.
 """
 
 from __future__ import annotations
@@ -17,15 +20,28 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgplatform.errors import StoreError
+from kgplatform.vectorlog import Latest, VectorLog
 
-_FORMAT: Final = 1
-_EXACT_UP_TO: Final = 20_000
+Keys: TypeAlias = NDArray[np.uint64] | Sequence[int]
+
+STORAGES: Final = ("auto", "f32", "f16", "bf16", "i8")
+"""How the vectors of a large index are kept."""
+
+SEARCHES: Final = ("auto", "exact", "approximate")
+"""How a large index is searched; ``auto`` is approximate."""
+
+_FORMAT: Final = 3
+_LOG_UP_TO: Final = 20_000
+_LOG_AT_MOST: Final = 50_000
+_BF16_UP_TO: Final = 250_000
+_APPROXIMATE_UP_TO: Final = 5_000
+_SPARE: Final = 8
 _BLOCK: Final = 65_536
 _BLOCKS: Final = 64
 
@@ -35,219 +51,344 @@ class _Header:
     format: int
     model: str
     dimensions: int
-    file: str
-    size: int
-    checksum: int
-    next_key: int
-    count: int
+    log: str
+    file: str = ""
+    size: int = 0
+    checksum: int = 0
+    count: int = 0
 
 
 class VectorIndex:
-    """Vectors of unit length under IRIs; safe for several threads, for one writing process.
+    """Vectors of unit length under numbers; safe for several threads, for one writing process.
 
     ``path`` names the index without an ending; None keeps it in memory. After opening, ``stale`` tells that there was
-    nothing usable at ``path`` (no file, a damaged one, one of another model or other dimensions): the index is empty
-    and wants to be filled from its source again.
+    nothing usable at ``path``: the index is empty and wants to be filled from its source again. Then ``misfit`` says
+    so if vectors of another model or other dimensions were there, and ``damaged`` if files were there that cannot be
+    read.
     """
 
-    def __init__(self, path: Path | None, *, dimensions: int, model_name: str) -> None:
+    def __init__(
+        self, path: Path | None, *, dimensions: int, model_name: str, storage: str = "auto", search: str = "auto"
+    ) -> None:
         self.dimensions = dimensions
         self.model_name = model_name
+        self.misfit = ""
+        self.damaged = False
         self._path = path
+        self._storage, self._search = storage, search
         self._lock = threading.RLock()
-        self._iris: dict[int, str] = {}
-        self._keys: dict[str, int] = {}
-        self._next_key = 0
-        self._mapped: Path | None = None
-        self._index: Any = None
+        self._header: _Header | None = None
+        self._clear()
         self.stale = path is not None and not self._load()
-        if self._index is None:
-            self._index = self._empty()
+
+    def _clear(self) -> None:
+        self._graph: Any = None
+        self._mapped: Path | None = None
+        self._rewrites = False
+        self._latest = Latest(self.dimensions)
+        self._log: VectorLog | None = None
 
     def __len__(self) -> int:
-        return len(self._keys)
+        in_graph = len(self._graph) if self._graph is not None else 0
+        return in_graph - len(self._latest.gone) + len(self._latest)
 
-    def __contains__(self, iri: object) -> bool:
-        return iri in self._keys
-
-    def __iter__(self) -> Iterator[str]:
+    def __contains__(self, key: object) -> bool:
         with self._lock:
-            return iter(list(self._keys))
+            return isinstance(key, int) and bool(self.holds(np.array([key], dtype=np.uint64))[0])
 
-    def add(self, iris: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Puts vectors under IRIs; an IRI that has one gets the new one.
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.keys().tolist())
+
+    def holds(self, keys: Keys) -> NDArray[np.bool_]:
+        """For each key whether it has a vector."""
+        keys = _keys(keys)
+        with self._lock:
+            in_graph = np.zeros(len(keys), dtype=np.bool_)
+            if self._graph is not None and len(keys):
+                in_graph = np.atleast_1d(self._graph.contains(np.ascontiguousarray(keys)))
+            latest, gone = self._latest, self._latest.gone
+            pairs = zip(keys.tolist(), in_graph.tolist(), strict=True)
+            return np.array([key in latest or (there and key not in gone) for key, there in pairs], dtype=np.bool_)
+
+    def keys(self) -> NDArray[np.uint64]:
+        """All keys, in no order."""
+        with self._lock:
+            kept = np.zeros(0, dtype=np.uint64)
+            if self._graph is not None and len(self._graph):
+                kept = np.asarray(self._graph.keys[:], dtype=np.uint64)
+                kept = kept[~np.isin(kept, self._latest.gone_keys())]
+            return np.concatenate([kept, self._latest.keys()])
+
+    def add(self, keys: Keys, vectors: NDArray[np.float32]) -> None:
+        """Puts vectors under keys; a key that has one gets the new one.
 
         Raises:
-            ValueError: the shape of ``vectors`` is not ``(len(iris), dimensions)``, or an IRI has a line break.
+            ValueError: the shape of ``vectors`` is not ``(len(keys), dimensions)``.
         """
-        if vectors.shape != (len(iris), self.dimensions):
-            raise ValueError(f"vectors of shape {vectors.shape} for {len(iris)} names of {self.dimensions} dimensions")
-        if any("\n" in iri or "\r" in iri for iri in iris):
-            raise ValueError("an IRI has no line break")
-        rows = {iri: row for row, iri in enumerate(iris)}  # of an IRI given twice the last counts
+        keys = _keys(keys)
+        if vectors.shape != (len(keys), self.dimensions):
+            raise ValueError(f"vectors of shape {vectors.shape} for {len(keys)} keys of {self.dimensions} dimensions")
+        rows = {key: row for row, key in enumerate(keys.tolist())}  # of a key given twice the last counts
         if not rows:
             return
         with self._lock:
-            self._make_writable()
             self.remove(rows)
-            keys = np.arange(self._next_key, self._next_key + len(rows), dtype=np.uint64)
-            self._index.add(keys, np.ascontiguousarray(vectors[list(rows.values())], dtype=np.float32))
-            for key, iri in zip(keys.tolist(), rows, strict=True):
-                self._iris[key] = iri
-                self._keys[iri] = key
-            self._next_key += len(rows)
+            self._latest.add(list(rows), np.asarray(vectors[list(rows.values())], dtype=np.float32))
+            if len(self._latest) > self._log_limit():
+                self._merge()
 
-    def remove(self, iris: Iterable[str]) -> int:
+    def remove(self, keys: Iterable[int]) -> int:
         """Takes vectors out; how many there were."""
         with self._lock:
-            keys = [self._keys[iri] for iri in dict.fromkeys(iris) if iri in self._keys]
-            if not keys:
-                return 0
-            self._make_writable()
-            self._index.remove(np.asarray(keys, dtype=np.uint64))
-            for key in keys:
-                del self._keys[self._iris.pop(key)]
-            return len(keys)
+            wanted = np.array(list(dict.fromkeys(keys)), dtype=np.uint64)
+            there = wanted[self.holds(wanted)] if len(wanted) else wanted
+            known = self._graph.contains(there) if self._graph is not None and len(there) else np.zeros(len(there))
+            for key, in_graph in zip(there.tolist(), np.atleast_1d(known).tolist(), strict=True):
+                self._latest.remove(key, in_graph=bool(in_graph))
+            return len(there)
 
-    def vectors(self, iris: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors under the IRIs, one row each.
+    def vectors(self, keys: Keys) -> NDArray[np.float32]:
+        """The vectors under the keys, one row each.
 
         Raises:
-            KeyError: an IRI has none.
+            KeyError: a key has none.
         """
+        keys = _keys(keys)
         with self._lock:
-            keys = np.asarray([self._keys[iri] for iri in iris], dtype=np.uint64)
-            if not len(keys):
-                return np.zeros((0, self.dimensions), dtype=np.float32)
-            return np.asarray(self._index.get(keys), dtype=np.float32).reshape(len(keys), self.dimensions)
+            found = np.zeros((len(keys), self.dimensions), dtype=np.float32)
+            for row, key in enumerate(keys.tolist()):
+                if (vector := self._latest.vector(key)) is not None:
+                    found[row] = vector
+                elif key in self:
+                    found[row] = _as_float32(self._graph.get(key))
+                else:
+                    raise KeyError(key)
+            return found
 
-    def search(self, vector: NDArray[np.float32], k: int) -> list[tuple[str, float]]:
-        """At most ``k`` IRIs, nearest first, with the cosine similarity (0 where the angle is obtuse)."""
+    def search(self, vector: NDArray[np.float32], k: int) -> list[tuple[int, float]]:
+        """At most ``k`` keys, nearest first, with the cosine similarity (0 where the angle is obtuse)."""
+        query = np.ascontiguousarray(vector, dtype=np.float32).reshape(self.dimensions)
         with self._lock:
             wanted = min(k, len(self))
             if wanted <= 0:
                 return []
-            query = np.ascontiguousarray(vector, dtype=np.float32).reshape(self.dimensions)
-            exact = len(self) <= _EXACT_UP_TO
-            # a few more than asked for, so that equal neighbours are put in the order of their IRIs
-            found = self._index.search(query, min(wanted + 8, len(self)), exact=exact)
-            pairs = [
-                (self._iris[key], 1.0 - float(distance))
-                for key, distance in zip(found.keys.tolist(), found.distances.tolist(), strict=True)
-                if key in self._iris
-            ]
+            pairs = [*self._latest.nearest(query, wanted + _SPARE), *self._in_graph(query, wanted + _SPARE)]
+        # similarities are compared as far as they can be told apart, so that equal ones keep one order
         pairs.sort(key=lambda pair: (-round(pair[1], 6), pair[0]))
-        return [(iri, min(1.0, max(0.0, similarity))) for iri, similarity in pairs[:wanted]]
+        return [(key, min(1.0, max(0.0, similarity))) for key, similarity in pairs[:wanted]]
+
+    def _in_graph(self, query: NDArray[np.float32], wanted: int) -> list[tuple[int, float]]:
+        if self._graph is None:
+            return []
+        size, gone, count = len(self._graph), self._latest.gone, wanted
+        while True:
+            count = min(count, size)
+            exact = self._search == "exact" or count > _APPROXIMATE_UP_TO or size <= _LOG_UP_TO
+            found = self._graph.search(query, count, exact=exact, threads=0 if exact else 1)
+            pairs = zip(found.keys.tolist(), found.distances.tolist(), strict=True)
+            kept = [(key, 1.0 - float(distance)) for key, distance in pairs if key not in gone]
+            if len(kept) >= wanted or count == size:
+                return kept[:wanted]
+            count *= 4
 
     def save(self) -> None:
-        """Writes the index beside the old one and puts it in its place in one step.
+        """Writes what has changed; the old index stays in place until the new one is whole.
 
         Raises:
-            StoreError: the disk refuses; the old index is untouched.
+            StoreError: the disk refuses, or another process has replaced the index meanwhile; nothing is changed.
         """
-        if self._path is None:
-            return
         with self._lock:
+            if self._path is None:
+                self._latest.forget_changes()
+                return
             try:
                 self._save(self._path)
             except (OSError, RuntimeError) as error:
                 raise StoreError(f"{self._path}: the vector index cannot be written ({error})") from error
-            self.stale = False
+            self.stale, self.misfit, self.damaged = False, "", False
+
+    def reload(self) -> None:
+        """Sees what another process has saved since; what was not saved here is dropped."""
+        with self._lock:
+            if self._path is not None and self._is_behind():
+                self._clear()
+                self.stale = not self._load()
+
+    def revert(self) -> None:
+        """Drops what was not saved; an index in memory keeps it."""
+        with self._lock:
+            if self._path is not None and (self._latest.has_changes or self._rewrites):
+                self._clear()
+                self.stale = not self._load()
+
+    def _is_behind(self) -> bool:
+        assert self._path is not None
+        header = _read_header(self._path)
+        if header != self._header or header is None or self._log is None:
+            return header is not None or self._header is not None
+        return self._log.is_behind()
 
     def _save(self, path: Path) -> None:
+        if self._header is not None and not self.stale and self._is_behind():
+            raise StoreError(f"{path}: the vector index was replaced meanwhile; open the workspace again")
         path.parent.mkdir(parents=True, exist_ok=True)
-        numbers = [int(p.stem.rpartition("-")[2]) for p in self._vector_files()]
-        file = path.with_name(f"{path.name}-{max(numbers, default=0) + 1}.usearch")
-        unfinished = file.with_suffix(".tmp")
-        self._index.save(str(unfinished))
-        _flush(unfinished)
-        unfinished.replace(file)
-        header = _Header(
-            format=_FORMAT,
-            model=self.model_name,
-            dimensions=self.dimensions,
-            file=file.name,
-            size=file.stat().st_size,
-            checksum=_checksum(file),
-            next_key=self._next_key,
-            count=len(self._iris),
-        )
-        keys = self._keys_file(path)
-        unfinished = keys.with_suffix(".tmp")
-        with unfinished.open("w", encoding="utf-8", newline="\n") as out:
-            out.write(json.dumps(asdict(header), ensure_ascii=False) + "\n")
-            out.writelines(f"{key}\t{iri}\n" for key, iri in self._iris.items())
+        wanted = self._wanted_storage()
+        if self._graph is not None and self._graph_storage() != wanted:
+            self._merge()
+        if self._log is None or self._rewrites or self._log.is_wasteful(len(self._latest)):
+            self._write_anew(path)
+        elif self._latest.has_changes:
+            self._log.append(*self._latest.changes())
+        self._latest.forget_changes()
+
+    def _write_anew(self, path: Path) -> None:
+        number = 1 + max((_number(p) for p in self._own_files(path)), default=0)
+        log = VectorLog(path.with_name(f"{path.name}-{number}.log"), self.dimensions)
+        gone = [] if self._rewrites else list(self._latest.gone)
+        log.create(gone, *self._latest.all())
+        header = _Header(_FORMAT, self.model_name, self.dimensions, log.path.name)
+        if self._graph is not None and len(self._graph):
+            file = self._mapped if self._mapped and not self._rewrites else None
+            file = file or self._write_graph(path.with_name(f"{path.name}-{number}.usearch"))
+            size, checksum, count = file.stat().st_size, _checksum(file), len(self._graph)
+            header = _Header(_FORMAT, self.model_name, self.dimensions, log.path.name, file.name, size, checksum, count)
+        unfinished = _header_file(path).with_suffix(".tmp")
+        with unfinished.open("w", encoding="utf-8") as out:
+            json.dump(asdict(header), out, ensure_ascii=False)
             out.flush()
             os.fsync(out.fileno())
-        unfinished.replace(keys)
-        for old in self._vector_files():
-            if old != file:
+        unfinished.replace(_header_file(path))
+        self._header, self._log, self._rewrites = header, log, False
+        for old in self._own_files(path):
+            if old.name not in (header.file, header.log):
                 old.unlink(missing_ok=True)
 
-    def _keys_file(self, path: Path) -> Path:
-        return path.with_name(f"{path.name}.keys")
+    def _write_graph(self, file: Path) -> Path:
+        """Writes the graph and goes on with the file mapped, which takes no memory of its own."""
+        unfinished = file.with_suffix(".tmp")
+        self._graph.save(str(unfinished))
+        with unfinished.open("rb+") as opened:
+            os.fsync(opened.fileno())
+        unfinished.replace(file)
+        self._graph, self._mapped = _opened(file, view=True), file
+        return file
 
-    def _vector_files(self) -> list[Path]:
-        if self._path is None or not self._path.parent.is_dir():
-            return []
-        found = self._path.parent.glob("*.usearch")
-        return [p for p in found if (parts := p.stem.rpartition("-"))[0] == self._path.name and parts[2].isdigit()]
+    def _own_files(self, path: Path) -> list[Path]:
+        found = [p for p in path.parent.iterdir() if p.suffix in (".usearch", ".log")]
+        return [p for p in found if p.stem.rpartition("-")[0] == path.name and _number(p)]
 
     def _load(self) -> bool:
-        """Whether a usable index was there; it is mapped into memory and read as it is used."""
+        """Whether a usable index was there."""
         assert self._path is not None
-        try:
-            lines = self._keys_file(self._path).read_text(encoding="utf-8").split("\n")
-            header = _Header(**json.loads(lines[0]))
-            pairs = [line.split("\t", 1) for line in lines[1:-1]]
-            iris = {int(key): iri for key, iri in pairs}
-        except (OSError, ValueError, TypeError):
+        header = _read_header(self._path)
+        if header is None:
+            self.damaged = self._path.parent.is_dir() and bool(self._own_files(self._path))
             return False
-        file = self._path.parent / str(header.file)
-        if not self._fits(header, file) or len(iris) != header.count:
+        if (header.model, header.dimensions) != (self.model_name, self.dimensions):
+            self.misfit = (
+                f"the vectors were made by model {header.model!r} ({header.dimensions} dimensions), "
+                f"not by {self.model_name!r} ({self.dimensions})"
+            )
             return False
-        index = self._opened(file, view=True)
-        if index is None or len(index) != header.count:
+        log = VectorLog(self._path.parent / header.log, self.dimensions)
+        latest = log.read()
+        graph = self._checked_graph(header) if header.file else None
+        if latest is None or (header.file and graph is None):
+            self.damaged = True
             return False
-        self._index, self._mapped = index, file
-        self._iris, self._keys = iris, {iri: key for key, iri in iris.items()}
-        self._next_key = header.next_key
+        gone = latest.gone_keys()
+        latest.gone = set(gone[np.atleast_1d(graph.contains(gone))].tolist()) if graph and len(gone) else set()
+        self._header, self._log, self._latest = header, log, latest
+        self._graph, self._mapped = graph, self._path.parent / header.file if header.file else None
         return True
 
-    def _fits(self, header: _Header, file: Path) -> bool:
-        wanted = (_FORMAT, self.model_name, self.dimensions)
-        if (header.format, header.model, header.dimensions) != wanted:
-            return False
+    def _checked_graph(self, header: _Header) -> Any:
+        assert self._path is not None
+        file = self._path.parent / header.file
         try:
-            return file.stat().st_size == header.size and _checksum(file) == header.checksum
+            fits = file.stat().st_size == header.size and _checksum(file) == header.checksum
         except OSError:
-            return False
-
-    def _opened(self, file: Path, *, view: bool) -> Any:
-        from usearch.index import Index
-
-        try:
-            return Index.restore(str(file), view=view)
-        except (ValueError, RuntimeError, OSError):
             return None
+        graph = _opened(file, view=True) if fits else None
+        return graph if graph is not None and len(graph) == header.count else None
 
-    def _make_writable(self) -> None:
-        if self._mapped is None:
-            return
-        index = self._opened(self._mapped, view=False)
-        if index is None:
-            raise StoreError(f"{self._mapped}: the vector index was replaced meanwhile; open the workspace again")
-        self._index, self._mapped = index, None
+    def _log_limit(self) -> int:
+        in_graph = len(self._graph) if self._graph is not None else 0
+        return min(max(_LOG_UP_TO, in_graph // 10), _LOG_AT_MOST)
 
-    def _empty(self) -> Any:
+    def _wanted_storage(self) -> str:
+        if self._storage != "auto":
+            return self._storage
+        was_small = self._graph is None or self._graph_storage() != "i8"
+        return "bf16" if was_small and len(self) <= _BF16_UP_TO else "i8"
+
+    def _graph_storage(self) -> str:
+        return str(self._graph.dtype.name).lower()
+
+    def _merge(self) -> None:
+        """Takes the latest into the graph, which is then one of this process until it is saved."""
         from usearch.index import Index
 
-        return Index(ndim=self.dimensions, metric="cos", dtype="bf16", connectivity=16)
+        wanted, old = self._wanted_storage(), self._graph
+        gone = self._latest.gone_keys()
+        if old is not None and self._graph_storage() == wanted:
+            if self._mapped is not None:
+                old = _opened(self._mapped, view=False)
+                if old is None:
+                    raise StoreError(
+                        f"{self._mapped}: the vector index was replaced meanwhile; open the workspace again"
+                    )
+            if len(gone):
+                old.remove(gone)
+            graph = old
+        else:
+            graph = Index(ndim=self.dimensions, metric="cos", dtype=wanted, connectivity=16)
+            kept = np.asarray(old.keys[:], dtype=np.uint64) if old is not None else np.zeros(0, dtype=np.uint64)
+            kept = kept[~np.isin(kept, gone)]
+            for start in range(0, len(kept), _BLOCK):
+                some = kept[start : start + _BLOCK]
+                graph.add(some, _as_float32(old.get(some)))
+        keys, vectors = self._latest.all()
+        if len(keys):
+            graph.add(keys, vectors)
+        self._graph, self._mapped, self._rewrites = graph, None, True
+        self._latest = Latest(self.dimensions)
 
 
-def _flush(file: Path) -> None:
-    with file.open("rb+") as opened:
-        os.fsync(opened.fileno())
+def _keys(keys: Keys) -> NDArray[np.uint64]:
+    return np.asarray(keys, dtype=np.uint64).reshape(-1)
+
+
+def _as_float32(vectors: NDArray[Any]) -> NDArray[np.float32]:
+    """Stored vectors as floats; bytes stand for 127ths."""
+    floats = np.asarray(vectors, dtype=np.float32)
+    return floats / np.float32(127) if np.asarray(vectors).dtype == np.int8 else floats
+
+
+def _header_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}.json")
+
+
+def _read_header(path: Path) -> _Header | None:
+    try:
+        header = _Header(**json.loads(_header_file(path).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    return header if header.format == _FORMAT else None
+
+
+def _number(file: Path) -> int:
+    number = file.stem.rpartition("-")[2]
+    return int(number) if number.isdigit() else 0
+
+
+def _opened(file: Path, *, view: bool) -> Any:
+    from usearch.index import Index
+
+    try:
+        return Index.restore(str(file), view=view)
+    except (ValueError, RuntimeError, OSError):
+        return None
 
 
 def _checksum(file: Path) -> int:

@@ -37,6 +37,7 @@ GEO: Final = f"{_OWN}geo#"
 TRAVEL: Final = f"{_OWN}travel#"
 ACADEMIC: Final = f"{_OWN}academic#"
 AIRPORT: Final = f"{_OWN}airport#"
+KGP: Final = f"{_OWN}function#"
 
 PREFIXES: Final[dict[str, str]] = {
     "rdf": RDF,

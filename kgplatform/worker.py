@@ -31,10 +31,10 @@ from pyoxigraph import NamedNode, QueryResultsFormat, RdfFormat, Triple
 
 from kgplatform import wire
 from kgplatform.blanks import numbered, unskolemised
-from kgplatform.casts import CASTS
 from kgplatform.errors import KgPlatformError, QueryRejectedError, StoreError
 from kgplatform.lexing import read_only_issues, scan
-from kgplatform.store import DEFAULT_GRAPH, Store, parse, syntax_error
+from kgplatform.rewriting import mended
+from kgplatform.store import CALLABLE, DEFAULT_GRAPH, Store, parse, syntax_error
 from kgplatform.types import Solutions
 
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
@@ -75,17 +75,18 @@ def _in_order_of_use(result: ox.QuerySolutions, query: str) -> str:
 
 def _result(store: Store, request: wire.Request) -> Any:
     given = bool(request.default_graphs or request.named_graphs)
+    text = mended(request.text)
     try:
         return store._store.query(
-            request.text,
+            text,
             base_iri=request.base_iri,
             prefixes=store.prefixes,
-            custom_functions=CASTS,
+            custom_functions=CALLABLE,
             default_graph=_graphs(request.default_graphs) if given else None,
             named_graphs=_graphs(request.named_graphs) if given else None,
         )
     except SyntaxError as error:
-        raise syntax_error(error, request.text) from error
+        raise syntax_error(error, text) from error
     except (ValueError, RuntimeError, OSError) as error:
         raise QueryRejectedError((str(error),), query=request.text) from error
 

@@ -18,11 +18,12 @@ _PACKAGE_ROOT = str(Path(__file__).resolve().parent.parent)
 
 
 class Snapshot:
-    """A state of the store on disk, removed when it is neither the newest nor used."""
+    """A state of the store on disk, removed when it is neither the newest nor used, unless it is somebody else's."""
 
-    def __init__(self, path: Path, version: int) -> None:
+    def __init__(self, path: Path, version: int, *, is_kept: bool = False) -> None:
         self.path = path
         self.version = version
+        self.is_kept = is_kept
         self.users = 0
 
 

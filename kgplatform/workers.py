@@ -2,7 +2,8 @@
 
 A query that runs too long, takes too much memory or ends its process costs one worker, which is replaced at once;
 the process that owns the store goes on. Workers read hard-link snapshots of the store (milliseconds to make),
-renewed when the store has changed, so that a query never waits for a writer. The text is scanned for nesting,
+renewed when the store has changed, so that a query never waits for a writer. One more worker than the settings say is
+kept for queries that are sure to be quick, for when the others are taken. The text is scanned for nesting,
 length, updates and SERVICE before any parser sees it (`kgplatform.lexing`), and the worker has no network where
 the kernel allows that. Uploads are parsed there too, and updates are tried there on a copy of the store before the
 owner carries them out.
@@ -28,6 +29,7 @@ from typing import Any, TypeAlias
 from kgplatform import wire, worker
 from kgplatform.errors import KgPlatformError, QueryRejectedError
 from kgplatform.lexing import read_only_issues, scan
+from kgplatform.quickness import is_quick
 from kgplatform.replies import Reply as Reply
 from kgplatform.replies import Whole as Whole
 from kgplatform.running import RunningQueries
@@ -40,6 +42,9 @@ _TRIAL = "trial-"
 _Write: TypeAlias = Callable[[Store, wire.Request, Any], None]
 _MOST_WAITING = 16
 """So many callers wait for a worker; the next is told at once that all are busy."""
+_QUICK_PATIENCE_SECONDS = 1.0
+"""So long a query that is sure to be quick waits for the worker that is kept for such."""
+
 _LOCK_PATIENCE_SECONDS = 0.25
 """How long a query waits for a writer before it reads the state before that write."""
 
@@ -79,6 +84,9 @@ class QueryWorkers:
         self._free: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
         for item in self._workers:
             self._free.put(item)
+        self._quick = WorkerProcess(memory_bytes, self._prefixes)
+        self._quick_free: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
+        self._quick_free.put(self._quick)
         if store.path is not None:
             if folder is None:
                 raise ValueError("a store on disk needs a folder for its snapshots")
@@ -94,8 +102,12 @@ class QueryWorkers:
         max_rows: int | None = None,
         default_graphs: Iterable[str] = (),
         named_graphs: Iterable[str] = (),
+        client: str = "",
+        name: str = "",
     ) -> Solutions:
         """The rows of a SELECT, at most ``max_rows`` (``truncated``: there were more), or the boolean of an ASK.
+
+        ``name`` is what the query goes by in `running` (none given: one is made up), ``client`` who asked.
 
         Raises:
             QueryRejectedError: not a query for rows, unsafe, or it needed more than the worker may have.
@@ -109,14 +121,14 @@ class QueryWorkers:
         self._refuse(text)
         if self._folder is None:
             return worker.solutions(self._store, request)
-        with self._reply(request, timeout_seconds) as reply:
+        with self._reply(request, timeout_seconds, client, name=name) as reply:
             head = json.loads(reply.expect(wire.HEADER))
             rows: list[tuple[Term | None, ...]] = []
             for payload in reply:
                 rows.extend(wire.decode_rows(payload))
         return Solutions(tuple(head["variables"]), tuple(rows), head["boolean"], head["truncated"])
 
-    def stream(
+    def stream(  # noqa: PLR0913
         self,
         text: str,
         *,
@@ -126,8 +138,13 @@ class QueryWorkers:
         named_graphs: Iterable[str] = (),
         base_iri: str | None = None,
         client: str = "",
+        at: Snapshot | None = None,
+        name: str = "",
     ) -> Reply | Whole:
         """The result as text in pieces, written by the store's own serialisers as it is computed.
+
+        ``name`` is as for `solutions`; ``at`` is an earlier state of the store to ask instead, which must stay until
+        this has returned.
 
         Errors that show before the first byte are raised here. Later ones are raised from the iterator: what came
         before is then a cut result, and the caller must not pass it off as whole. ``timeout_seconds`` counts until
@@ -144,10 +161,19 @@ class QueryWorkers:
             base_iri=base_iri,
         )
         self._refuse(text)
-        return self._streamed(request, worker.serialise, timeout_seconds=timeout_seconds, client=client)
+        return self._streamed(
+            request, worker.serialise, timeout_seconds=timeout_seconds, client=client, at=at, name=name
+        )
 
     def graph(
-        self, iri: str, *, media_type: str, timeout_seconds: float, skolem: str = "", client: str = ""
+        self,
+        iri: str,
+        *,
+        media_type: str,
+        timeout_seconds: float,
+        skolem: str = "",
+        client: str = "",
+        at: Snapshot | None = None,
     ) -> Reply | Whole:
         """The triples of a graph (empty: the default graph) as text in pieces, as `stream` gives a result.
 
@@ -158,14 +184,23 @@ class QueryWorkers:
             QueryError: as for `stream`.
         """
         request = wire.Request(iri, media_type=media_type, task=wire.Task.GRAPH, skolem=skolem)
-        return self._streamed(request, worker.write_graph, timeout_seconds=timeout_seconds, client=client)
+        return self._streamed(request, worker.write_graph, timeout_seconds=timeout_seconds, client=client, at=at)
 
-    def _streamed(self, request: wire.Request, write: _Write, *, timeout_seconds: float, client: str) -> Reply | Whole:
+    def _streamed(
+        self,
+        request: wire.Request,
+        write: _Write,
+        *,
+        timeout_seconds: float,
+        client: str,
+        at: Snapshot | None,
+        name: str = "",
+    ) -> Reply | Whole:
         if self._folder is None:
             output = io.BytesIO()
             write(self._store, request, output)
             return Whole(output.getvalue(), self._store.version)
-        reply = self._reply(request, timeout_seconds, client)
+        reply = self._reply(request, timeout_seconds, client, at, name=name)
         reply.peek()
         return reply
 
@@ -225,14 +260,22 @@ class QueryWorkers:
         if self._closed:
             raise QueryRejectedError(("the workers are closed",), query=text)
 
-    def _reply(self, request: wire.Request, timeout_seconds: float, client: str = "") -> Reply:
+    def _reply(
+        self,
+        request: wire.Request,
+        timeout_seconds: float,
+        client: str = "",
+        at: Snapshot | None = None,
+        *,
+        name: str = "",
+    ) -> Reply:
         deadline = time.monotonic() + timeout_seconds
         taken = self._taken(request.text, timeout_seconds)
         reply = Reply(self, taken, request, deadline=deadline, timeout_seconds=timeout_seconds)
         try:
-            self._assign(taken)
+            self._assign(taken, at)
             assert taken.snapshot is not None
-            reply.begin(taken.snapshot, client)
+            reply.begin(taken.snapshot, client, name)
         except KgPlatformError:
             reply.close()
             raise
@@ -243,6 +286,9 @@ class QueryWorkers:
         busy = WorkersBusyError((f"all {len(self._workers)} query workers are busy; try again shortly",), query=text)
         with suppress(queue.Empty):
             return self._free.get_nowait()
+        if is_quick(text):
+            with suppress(queue.Empty):
+                return self._quick_free.get(timeout=min(timeout_seconds, _QUICK_PATIENCE_SECONDS))
         if not self._queue.acquire(blocking=False):
             raise busy
         try:
@@ -254,10 +300,10 @@ class QueryWorkers:
 
     # snapshots
 
-    def _assign(self, taken: WorkerProcess) -> None:
-        """Points the worker at the newest snapshot; the one it had goes when nobody has it."""
+    def _assign(self, taken: WorkerProcess, at: Snapshot | None = None) -> None:
+        """Points the worker at the newest snapshot, or an earlier one; the one it had goes when nobody has it."""
         with self._lock:
-            newest = self._renewed()
+            newest = self._renewed() if at is None else at
             if taken.snapshot is newest:
                 return
             old, taken.snapshot = taken.snapshot, newest
@@ -302,7 +348,7 @@ class QueryWorkers:
             self._lock.release()
 
     def _drop_unused(self, snapshot: Snapshot) -> None:
-        if snapshot.users == 0 and snapshot is not self._current:
+        if snapshot.users == 0 and snapshot is not self._current and not snapshot.is_kept:
             shutil.rmtree(snapshot.path, ignore_errors=True)
 
     def give_back(self, taken: WorkerProcess, *, healthy: bool) -> None:
@@ -312,7 +358,7 @@ class QueryWorkers:
         with self._lock:
             if not healthy and not self._closed and taken.snapshot is not None and taken.snapshot.path.is_dir():
                 taken.start(taken.snapshot)
-        self._free.put(taken)
+        (self._quick_free if taken is self._quick else self._free).put(taken)
 
     def out_of_memory(self, query: str) -> QueryRejectedError:
         """The error for a query that met the memory cap."""
@@ -329,7 +375,9 @@ class QueryWorkers:
         with suppress(queue.Empty):
             while True:
                 self._free.get_nowait().kill()
-        for item in self._workers:
+        with suppress(queue.Empty):
+            self._quick_free.get_nowait().kill()
+        for item in (*self._workers, self._quick):
             item.interrupt()  # those in use are cleared away by the threads that use them
         if self._folder is not None:
             for left in (*self._folder.glob(f"{_PREFIX}*"), *self._folder.glob(f"{_TRIAL}*")):

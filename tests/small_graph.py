@@ -7,21 +7,38 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform import packs
+from kgplatform.building import searching
+from kgplatform.building.calling import Calling
+from kgplatform.building.communities import (
+    CommunitiesFound,
+    CommunityParts,
+    CommunityView,
+    communities,
+    find_communities,
+)
 from kgplatform.building.inferring import Inference
+from kgplatform.building.resembling import Resemblance
 from kgplatform.building.updating import carry_out
-from kgplatform.config import InferenceSettings, ServerSettings, Settings
+from kgplatform.config import CommunitySettings, InferenceSettings, ServerSettings, Settings
 from kgplatform.dataset import Change, Committed, EvidenceDataset
-from kgplatform.documents.registry import Linking, Registry
+from kgplatform.describing import Labels
+from kgplatform.documents.registry import Linking, Registry, State
+from kgplatform.errors import QueryRejectedError
 from kgplatform.linking.evidence import EvidenceFinder
 from kgplatform.linking.projection import Projection, document_triples
 from kgplatform.ontology import Ontology
+from kgplatform.questions.knowing import Knowledge, knowledge
+from kgplatform.retrieval.index import ChunkIndex
+from kgplatform.retrieval.sources import Sources
 from kgplatform.store import Store
+from kgplatform.testing import HashEmbedder
 from kgplatform.types import (
     Answer,
     Attempt,
@@ -35,10 +52,13 @@ from kgplatform.types import (
     Mention,
     Query,
     Question,
+    Solutions,
+    Term,
     Usage,
     Verdict,
 )
-from kgplatform.vocab import GEO, LABEL, PREFIXES, TRAVEL, XSD_INTEGER, chunk_iri, document_iri
+from kgplatform.versions import Versions
+from kgplatform.vocab import GEO, KGP, LABEL, PREFIXES, TRAVEL, XSD_INTEGER, chunk_iri, document_iri
 from kgplatform.workers import QueryWorkers
 
 BASE = "https://example.org/kg/"
@@ -127,9 +147,51 @@ class SmallGraph:
     evidence_finder: EvidenceFinder
     inference: Inference
     folder: Path
+    versions: Versions
 
     def update(self, text: str) -> Committed:
-        return carry_out(self.dataset, text, marker=self.folder / "update.pending")
+        committed = carry_out(self.dataset, text, marker=self.folder / "update.pending")
+        self.versions.rest()
+        return committed
+
+    @property
+    def knowledge(self) -> Knowledge:
+        return knowledge(self.dataset, self.ontology)
+
+    @cached_property
+    def embedder(self) -> HashEmbedder:
+        return HashEmbedder()
+
+    @property
+    def model(self) -> None:
+        return None
+
+    @cached_property
+    def sources(self) -> Sources:
+        index = ChunkIndex(self.folder / "chunks", self.embedder)
+        records = [record for record in self.registry.documents() if record.state is State.PROCESSED]
+        index.sync((c, r.document.title) for r in records for c in self.registry.chunks(r.document.iri))
+        return searching.sources(self.registry, index, folder=None)
+
+    def communities(self, *, language: str = "en") -> list[CommunityView]:
+        return communities(self._community_parts(), language=language)
+
+    def find_communities(self) -> CommunitiesFound:
+        return find_communities(self._community_parts())
+
+    def _community_parts(self) -> CommunityParts:
+        def label(term: Term, language: str) -> str:
+            return Labels(self.dataset, self.ontology, language).reference(term).label
+
+        return CommunityParts(self.dataset, self.ontology, CommunitySettings(), label)
+
+    def resolved(self, text: str) -> str:
+        def refused(address: str, *_: object) -> Solutions:
+            raise QueryRejectedError((f"SERVICE <{address}> is not asked: SERVICE is switched off",), query=text)
+
+        return Calling(self.store.prefixes, self.search, Resemblance(self.dataset, HashEmbedder), refused).resolved(
+            text
+        )
 
     def entity(self, name: str) -> NamedNode:
         return next(
@@ -138,7 +200,7 @@ class SmallGraph:
             if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal) and quad.object.value == name
         )
 
-    def ask(self, question: str) -> Answer:
+    def ask(self, question: str, *, conversation: str | None = None, now: str = "") -> Answer:
         asked = Question(question, "zh" if "哪" in question else "en")
         if "Mars" in question:
             return Answer(
@@ -206,7 +268,7 @@ def small_graph(
     folder: Path, *, timeout_seconds: float = 10.0, empty: bool = False, server: ServerSettings | None = None
 ) -> SmallGraph:
     """The workspace in a new folder."""
-    store = Store.open(folder / "store", prefixes={**PREFIXES, "kg": BASE})
+    store = Store.open(folder / "store", prefixes={**PREFIXES, "kgp": KGP, "kg": BASE})
     dataset, registry = EvidenceDataset(store, BASE), Registry(folder / "documents.sqlite")
     loaded = packs.load(["travel"], folder=folder)
     dataset.commit(Change(added={dataset.ontology: loaded.triples}))
@@ -224,6 +286,14 @@ def small_graph(
         registry.fail(failed, "the pages are images; there is no text in them")
     settings = replace(Settings(), base=BASE, server=server or ServerSettings(timeout_seconds=timeout_seconds))
     workers = QueryWorkers(store, folder=folder / "workers", count=2, memory_bytes=1 << 30)
+    inference = Inference(
+        dataset,
+        ontology=loaded.ontology,
+        triples=loaded.triples,
+        settings=InferenceSettings(enabled=False),
+    )
+    versions = Versions(store, folder / "versions", keep=5, every_seconds=0)
+    versions.watch()
     return SmallGraph(
         BASE,
         settings,
@@ -233,13 +303,9 @@ def small_graph(
         loaded.ontology,
         workers,
         EvidenceFinder(registry, projection),
-        Inference(
-            dataset,
-            ontology=loaded.ontology,
-            triples=loaded.triples,
-            settings=InferenceSettings(enabled=False),
-        ),
+        inference,
         folder,
+        versions,
     )
 
 

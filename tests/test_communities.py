@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,16 @@ from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform.building.communities import CommunityParts, communities, find_communities
+from kgplatform.building.community_reports import ReportWriter, names_in
 from kgplatform.cli.main import main
 from kgplatform.communities.detection import degrees_of, detect
 from kgplatform.communities.reports import Member, TiedFact, report
+from kgplatform.communities.writing import PARTS, Material, write
 from kgplatform.config import CommunitySettings
 from kgplatform.dataset import Change, EvidenceDataset
 from kgplatform.packs import load
 from kgplatform.store import Store
+from kgplatform.testing import ScriptedModel
 from kgplatform.vocab import LABEL, TYPE, local_name
 
 
@@ -228,3 +232,45 @@ def test_the_verb_lists_them_and_shows_those_of_a_thing(tmp_path, capsys):
     assert main(["communities", "Nowhere", "-w", folder]) != 0
     assert main(["build", "-w", folder]) == 0
     assert "1 communities" in capsys.readouterr().err
+
+
+def _reply(**parts):
+    return json.dumps({part: parts.get(part, "") for part in PARTS}, ensure_ascii=False)
+
+
+def test_a_model_writes_reports_and_only_of_what_changed(parts):
+    model = ScriptedModel(otherwise=lambda messages: _reply(introduction="It is a group of places."))
+    by_model = replace(parts, writer=ReportWriter(model, workers=2))
+    filled(by_model)
+    asked = len(model.conversations)
+    assert asked == 2 * len(communities(by_model))
+    assert {view.summary for view in communities(by_model)} == {"It is a group of places."}
+    find_communities(by_model)
+    assert len(model.conversations) == asked
+    parts.dataset.commit(Change(dropped=(chunk(1),), added={chunk(1): tied(*HILL[:2], ("pier", "hut"))}))
+    assert [view.stale for view in communities(by_model)].count(True) == 1
+    find_communities(by_model)
+    assert len(model.conversations) == asked + 2
+    assert not any(view.stale for view in communities(by_model))
+
+
+def test_sentences_with_names_or_numbers_of_their_own_are_left_out():
+    members = (Member("Lake Inn", "hotel", 2.0), Member("West Lake", "lake", 3.0))
+    facts = (TiedFact("Lake Inn near West Lake", 5.0), TiedFact("Lake Inn room count 24", 3.0))
+    text = "The hotel Lake Inn is near West Lake. Guests also like Leifeng Pagoda. It has 24 rooms. It has 99 rooms."
+    model = ScriptedModel(_reply(introduction=text, hotels="Stay at the Grand Hyatt."))
+    written = write(model, Material(members, facts, "en"), names_in=names_in)
+    assert written.report is not None
+    assert written.report.text == "The hotel Lake Inn is near West Lake. It has 24 rooms."
+    assert len(written.left_out) == 3
+    members = (Member("西湖", "湖泊", 3.0), Member("湖畔客栈", "酒店", 2.0))
+    model = ScriptedModel(_reply(introduction="湖畔客栈靠近西湖。杭州是好地方。", hotels="湖畔客栈。"))
+    written = write(model, Material(members, (TiedFact("湖畔客栈靠近西湖", 5.0),), "zh"), names_in=names_in)
+    assert written.report is not None
+    assert written.report.text == "湖畔客栈靠近西湖。\n住宿：湖畔客栈。"
+
+
+def test_where_nothing_of_a_model_can_be_used_the_built_in_report_stands(parts):
+    model = ScriptedModel(otherwise=lambda messages: _reply(introduction="We saw Atlantis."))
+    filled(replace(parts, writer=ReportWriter(model)))
+    assert all("Atlantis" not in view.summary and view.summary for view in communities(parts))

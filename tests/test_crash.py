@@ -133,3 +133,24 @@ def test_a_kill_between_graphs_and_registry_is_settled_on_opening(notes: Path, t
         assert kg.documents()[0].state is State.PENDING
         assert [added.outcome for added in kg.add(path, build=False)] == ["added"]
         assert_whole(kg)
+
+
+def test_adding_one_by_one_gives_the_graph_of_adding_all_at_once(notes: Path, tmp_path: Path) -> None:
+    travel = Path(__file__).resolve().parents[1] / "examples" / "travel"
+    names = (
+        "hotels.csv",
+        "xizha-overnight.html",
+        "wuzhen-qinglv-yejing.txt",
+        "wuzhen-with-two-kids.txt",
+        "moganshan-qixing.md",
+    )
+    files = [*(travel / name for name in names), *sorted(notes.iterdir())[:3]]
+    at_once, one_by_one = new_workspace(tmp_path / "whole"), new_workspace(tmp_path / "parts")
+    dumps = []
+    for workspace, parts in ((at_once, [files]), (one_by_one, [[file] for file in files])):
+        with KnowledgeGraph.open(workspace) as kg:
+            kg.__dict__["embedder"] = HashEmbedder()
+            for part in parts:
+                assert [added.outcome for added in kg.add(*part)] == ["added"] * len(part)
+            dumps.append(sorted(kg.dump().splitlines()))
+    assert dumps[0] == dumps[1]

@@ -209,3 +209,15 @@ def test_loading_prints_nothing() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.embedding
+def test_the_last_single_texts_are_remembered_and_cannot_be_spoilt():
+    embedder = SentenceTransformersEmbedder()
+    first = embedder.embed(["a boat"])
+    kept = first.copy()
+    first[:] = 0
+    assert np.array_equal(embedder.embed(["a boat"]), kept)
+    for number in range(40):
+        embedder.embed([f"text {number}"])
+    assert np.allclose(embedder.embed(["a boat"]), kept, atol=1e-5)

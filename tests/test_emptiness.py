@@ -57,7 +57,7 @@ def test_a_value_that_is_not_there_is_named_with_those_that_are() -> None:
     assert found.near == ('"B7"',)
     assert len(STORE.query(found.relaxed).rows) == 2
     assert found.words("en") == (
-        'Nothing in the graph matches line 3 by itself: ?h o:code "B8" Without it there are 2 rows. What there is: "B7".'
+        'Nothing in the graph matches line 3 by itself: ?h o:code "B8". Without it there are 2 rows. What there is: "B7".'
     )
     assert found.words("zh").startswith('图中没有任何内容符合第 3 行：?h o:code "B8"。没有这一条件时有 2 行。')
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.documents.registry import Linking, NameKey
+from kgplatform.linking.candidates import Likeness
 from kgplatform.linking.entities import link_entities, link_triples
 from kgplatform.linking.projection import Projection
 from kgplatform.ontology import Ontology, Word, read_ontology
@@ -62,7 +63,7 @@ def link(
     similarity: float = 0.92,
 ) -> Linking:
     return link_entities(
-        [reading(*mentions, claims=claims)], ontology=ontology(), base=BASE, known=known, similarity=similarity
+        [reading(*mentions, claims=claims)], ontology=ontology(), base=BASE, known=known, likeness=Likeness(similarity)
     )
 
 
@@ -137,9 +138,13 @@ def test_the_reading_beside_a_chinese_name_is_an_alias_and_a_place_is_not() -> N
 
 
 def test_translated_names_tell_how_what_they_begin_with_is_called() -> None:
-    theatre = mention("travel:Theatre", "Wuzhen Grand Theatre", "乌镇大剧院")
-    assert same(WUZHEN, WUZHEN_ZH, theatre)
-    assert not same(WUZHEN, WUZHEN_ZH)
+    watertown, chinese = mention("travel:WaterTown", "Crowtown"), WUZHEN_ZH
+    theatres = [
+        mention("travel:Theatre", f"Crowtown {kind}", f"乌镇{zh}")
+        for kind, zh in (("Hall", "会堂"), ("Opera", "歌剧院"))
+    ]
+    assert same(watertown, chinese, *theatres)
+    assert not same(watertown, chinese)
 
 
 def test_a_name_after_the_place_it_lies_in_is_the_name() -> None:
@@ -267,7 +272,7 @@ def test_an_embedder_may_confirm_a_slip_in_a_short_name() -> None:
             return super().embed(["the same"] * len(texts))
 
     def linked(embedder: HashEmbedder | None) -> int:
-        found = link_entities(names, ontology=ontology(), base=BASE, embedder=embedder, similarity=0.905)
+        found = link_entities(names, ontology=ontology(), base=BASE, likeness=Likeness(0.905, embedder=embedder))
         return len(found.entities)
 
     assert linked(None) == 2
@@ -405,5 +410,7 @@ def test_the_default_model_joins_nothing_that_the_rules_keep_apart() -> None:
 
     names = ["West Scenic Zone", "East Scenic Zone", "Wuzhen Theatre", "Wuzhen Grand Theatre", "Metro Line 1", "Line 4"]
     readings = [reading(mention("travel:Attraction", name)) for name in names]
-    linking = link_entities(readings, ontology=ontology(), base=BASE, embedder=SentenceTransformersEmbedder())
+    linking = link_entities(
+        readings, ontology=ontology(), base=BASE, likeness=Likeness(embedder=SentenceTransformersEmbedder())
+    )
     assert len(linking.entities) == len(names)

@@ -43,7 +43,7 @@ def outcomes(added: Iterator[Added]) -> list[str]:
 def assert_well(kg: KnowledgeGraph) -> None:
     assert kg.dataset.violations() == (frozenset(), frozenset())
     indexed = {chunk.iri.value for record in kg.documents() for chunk in kg.registry.chunks(record.document.iri)}
-    assert set(kg.chunks._indexed()) == indexed
+    assert {passage.iri for passage in kg.chunks.passages()} == indexed
 
 
 def mentions(kg: KnowledgeGraph, text: str) -> list[str]:

@@ -87,6 +87,8 @@ def kept_files() -> tuple[Path, ...]:
         found = [ROOT / name for name in listed if name]
     else:
         found = [path for path in ROOT.rglob("*") if not any(part.startswith((".", "__py")) for part in path.parts)]
+        made = (ROOT / "kgplatform" / "web" / "static", ROOT / "frontend" / "node_modules")
+        found = [path for path in found if not any(path.is_relative_to(folder) for folder in made)]
     return tuple(path for path in found if path.is_file())
 
 

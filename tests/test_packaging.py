@@ -28,6 +28,7 @@ WHERE = f"from kgplatform import resources; print(*(resources.folder(name) for n
 def run(*command: str | Path, folder: Path) -> str:
     """The standard output of a command that succeeds, run with no trace of the checkout on its path."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV", "PIP_"))}
+    environment["KGPLATFORM_WEB"] = "keep"  # the assets of the pages go in as they are; building them needs the network
     done = subprocess.run(
         [str(part) for part in command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -132,7 +133,20 @@ def test_source_distribution_carries_what_is_needed_to_test_it(built: Built) -> 
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     assert {"LICENSE", "README.md", "CHANGELOG.md", "Makefile", "constraints.txt", "pyproject.toml"} <= names
     assert {f"tests/{path.name}" for path in (ROOT / "tests").glob("*.py")} <= names
+    assert {"hatch_build.py", "tools/web.py", "frontend/package-lock.json", "frontend/.npmrc"} <= names
+    assert {path.relative_to(ROOT).as_posix() for path in (ROOT / "frontend" / "src").rglob("*.*")} <= names
+    assert not [name for name in names if "node_modules" in name]
     assert shipped_files() <= names
+
+
+def test_built_assets_go_into_wheel_and_source_distribution_though_git_ignores_them(built: Built) -> None:
+    static = ROOT / "kgplatform" / "web" / "static"
+    if not (static / "manifest.json").is_file():
+        pytest.skip("the assets of the pages are not built: make web")
+    expected = {path.relative_to(ROOT).as_posix() for path in static.iterdir()}
+    assert expected <= set(zipfile.ZipFile(built.wheel).namelist())
+    with tarfile.open(built.sdist) as archive:
+        assert expected <= {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
 
 
 @pytest.mark.parametrize("kind", ["wheel", "wheel_from_sdist"])

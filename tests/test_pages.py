@@ -83,6 +83,14 @@ class Outline(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
+def only_own_scripts(outline: Outline) -> bool:
+    """Whether each script of the page is a file of this server, or data for such a file."""
+    return all(
+        (attributes.get("src") or "").startswith("/static/") or attributes.get("type") == "application/json"
+        for attributes in outline.named("script")
+    )
+
+
 # every page
 
 
@@ -108,7 +116,8 @@ def test_no_page_asks_for_anything_from_elsewhere(client: FlaskClient, name: str
     assert "script-src 'self'" in response.headers["Content-Security-Policy"]
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     outline = Outline(response.get_data(as_text=True))
-    loaded = [a.get("src") for a in outline.named("script") + outline.named("img")]
+    programs = [a for a in outline.named("script") if a.get("type") != "application/json"]
+    loaded = [a.get("src") for a in programs + outline.named("img")]
     loaded += [a.get("href") for a in outline.named("link")]
     assert loaded
     assert all(address and address.startswith("/") and not address.startswith("//") for address in loaded)
@@ -119,6 +128,8 @@ def test_no_page_asks_for_anything_from_elsewhere(client: FlaskClient, name: str
 def test_what_pages_load_is_there_and_may_be_cached(client: FlaskClient) -> None:
     for attributes in Outline(get(client, "/")).named("link") + Outline(get(client, "/")).named("script"):
         address = attributes.get("href") or attributes.get("src")
+        if attributes.get("type") == "application/json":
+            continue
         assert address
         response = client.get(address)
         assert response.status_code == 200
@@ -173,7 +184,7 @@ def test_scripts_in_labels_titles_and_results_stay_text(client: FlaskClient, pat
 def test_scripts_in_addresses_stay_text(client: FlaskClient, path: str) -> None:
     response = client.get(path + quote(ATTACK), headers={"Accept": "text/html"}, follow_redirects=True)
     outline = Outline(response.get_data(as_text=True))
-    assert len(outline.named("script")) == 1
+    assert only_own_scripts(outline)
     assert not outline.named("img")
 
 
@@ -181,7 +192,7 @@ def test_a_document_full_of_markup_is_shown_as_it_is(client: FlaskClient, kg: Sm
     record = next(r for r in kg.registry.documents() if EVIL in r.document.title)
     text = get(client, addresses.of_iri(record.document.iri, BASE))
     assert EVIL not in text
-    assert len(Outline(text).named("script")) == 1
+    assert only_own_scripts(Outline(text))
 
 
 def test_a_page_for_a_javascript_iri_does_not_link_to_it(client: FlaskClient, kg: SmallGraph) -> None:
@@ -235,7 +246,7 @@ def test_a_source_opens_its_document_at_the_passage(client: FlaskClient) -> None
 def test_an_unclear_question_offers_its_readings_as_links(client: FlaskClient) -> None:
     text = get(client, PAGES["unclear"])
     assert "Which one do you mean?" in text
-    assert 'href="/ask?question=How+many+rooms+has+Canal+House%3F"' in text
+    assert re.search(r"href=\"/ask\?question=How\+many\+rooms\+has\+Canal\+House%3F&amp;conversation=\w+\"", text)
 
 
 def test_what_cannot_be_answered_is_said_with_the_nearest_passages(client: FlaskClient) -> None:

@@ -14,8 +14,9 @@ from kgplatform.ontology import Ontology, read_ontology
 from kgplatform.questions.answer import Knowledge, QuestionParts, ask, knowledge
 from kgplatform.questions.facts import read_facts
 from kgplatform.questions.rendering import as_json, as_text
-from kgplatform.questions.schema import render, schema_view
+from kgplatform.questions.schema import schema_view
 from kgplatform.store import DEFAULT_GRAPH, Store, parse
+from kgplatform.text import count_tokens
 from kgplatform.types import Answer, Evidence, Verdict
 
 TOWN = """
@@ -212,10 +213,11 @@ def test_schema_view_leaves_the_ontology_itself_out(town: Graph) -> None:
 
 
 def test_schema_prompt_stays_within_its_budget(town: Graph) -> None:
-    short = render(town.knowledge.schema, budget_tokens=60)
-    full = render(town.knowledge.schema, focus=["hotel"])
+    text = town.knowledge.briefer.schema_text
+    short, full = text.text(budget_tokens=120), text.text()
     assert 0 < len(short) < len(full)
-    assert full.startswith("class <http://town/o#Hotel>")
+    assert count_tokens(short) <= 120
+    assert f"class {text.prefixes.short(NamedNode('http://town/o#Hotel'))}" in full
 
 
 HOSTILE = [

@@ -100,24 +100,25 @@ def test_check_survives_any_text(text: str) -> None:
 
 
 def test_repair_replaces_a_term_that_has_one_near_name() -> None:
-    repair = mended("hotels", P + "SELECT ?h WHERE { ?h a o:Hotell }", names=GRAPH.knowledge.names)
+    repair = mended(P + "SELECT ?h WHERE { ?h a o:Hotell }", names=GRAPH.knowledge.names)
     assert repair.sound
     assert "<http://town/o#Hotel>" in repair.text
     assert [bool(attempt.issues) for attempt in repair.attempts] == [True, False]
 
 
 def test_repair_unquotes_numbers() -> None:
-    repair = mended("hotels", P + 'SELECT ?h WHERE { ?h o:price "300" }', names=GRAPH.knowledge.names)
+    repair = mended(P + 'SELECT ?h WHERE { ?h o:price "300" }', names=GRAPH.knowledge.names)
     assert repair.sound
     assert "300" in repair.text
     assert '"300"' not in repair.text
 
 
 def test_repair_shows_the_issues_to_the_model() -> None:
-    model = ScriptedModel(P + "SELECT ?h WHERE { ?h a o:Hotel }")
-    repair = mended("hotels", "SELECT ?h WHERE {", names=GRAPH.knowledge.names, model=model)
-    assert repair.sound
-    assert "What is wrong with it" in model.conversations[0][-1].content
+    model = ScriptedModel("SELECT ?h WHERE {", P + "SELECT ?h WHERE { ?h a o:Hotel }", "Some hotels.")
+    answer = asked(model)
+    assert answer.model == "scripted"
+    assert answer.query is not None
+    assert "What is wrong with it" in model.conversations[1][-1].content
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,8 @@ def test_ask_uses_the_model_when_there_is_one() -> None:
     assert set(answer.values) == {"Canal Inn", "Silk House"}
     assert answer.text == "Canal Inn and Silk House are in Wuzhen."
     assert answer.usage.calls == 2
-    assert "<http://town/o#Hotel>" in model.conversations[0][-1].content
+    assert "PREFIX town: <http://town/o#>" in model.conversations[0][-1].content
+    assert "class town:Hotel" in model.conversations[0][-1].content
 
 
 def test_a_wording_that_invents_is_dropped() -> None:

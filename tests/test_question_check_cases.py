@@ -162,6 +162,6 @@ def test_check_says_what_would_be_allowed() -> None:
     ],
 )
 def test_repair_mends_casts_and_labels(query: str, mended_part: str) -> None:
-    repair = mended("which city", P + query, names=NAMES)
+    repair = mended(P + query, names=NAMES)
     assert repair.sound
     assert mended_part in repair.text

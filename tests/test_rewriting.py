@@ -9,7 +9,7 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
 from kgplatform.errors import QueryRejectedError
 from kgplatform.lexing import landmarks
-from kgplatform.rewriting import hoisted, using, within
+from kgplatform.rewriting import hoisted, mended, using, within
 from kgplatform.store import Store
 
 A, B, C = (NamedNode(f"http://example.org/{name}") for name in "abc")
@@ -165,3 +165,20 @@ def test_a_prefix_declared_again_alike_is_no_hindrance() -> None:
     made.update(text % "http://example.org/")
     assert held(made, DefaultGraph()) == {triple("b", 7), triple("c", 5)}
     assert hoisted(text % "urn:other:", {"ex": "http://example.org/"}) == text % "urn:other:"
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("SELECT (GROUP_CONCAT(?x) AS ?y) {}", "SELECT (STR(GROUP_CONCAT(?x)) AS ?y) {}"),
+        (
+            "SELECT (group_concat(distinct STR(?x) ; separator=')') AS ?y) {} HAVING (GROUP_CONCAT(?z) = 'a')",
+            "SELECT (STR(group_concat(distinct STR(?x) ; separator=')')) AS ?y) {} "
+            "HAVING (STR(GROUP_CONCAT(?z)) = 'a')",
+        ),
+        ("SELECT ('GROUP_CONCAT(' AS ?y) {} # GROUP_CONCAT(", "SELECT ('GROUP_CONCAT(' AS ?y) {} # GROUP_CONCAT("),
+        ("SELECT (GROUP_CONCAT(?x AS ?y {}", "SELECT (GROUP_CONCAT(?x AS ?y {}"),
+    ],
+)
+def test_concatenated_values_become_plain_strings(query: str, wanted: str) -> None:
+    assert mended(query) == wanted

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 from pyoxigraph import Literal, NamedNode, Triple
 
+from kgplatform.building.community_reports import Draft, ReportWriter, report_triples
 from kgplatform.communities.detection import Community, Edges, Partition, degrees_of, detect
-from kgplatform.communities.reports import Member, Report, TiedFact, report
+from kgplatform.communities.reports import Member, TiedFact
+from kgplatform.communities.writing import Material
 from kgplatform.config import CommunitySettings
 from kgplatform.dataset import Change, EvidenceDataset
 from kgplatform.ontology import Ontology
@@ -22,10 +25,9 @@ from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.types import Term
 from kgplatform.vocab import CORE, DCTERMS, LABEL, TYPE, XSD_DOUBLE, XSD_INTEGER, graph_iri, slug
 
-_LANGUAGES = ("en", "zh")
 _SAME = 0.5
 
-_COMMUNITY, _REPORT = NamedNode(f"{CORE}Community"), NamedNode(f"{CORE}CommunityReport")
+_COMMUNITY = NamedNode(f"{CORE}Community")
 _MEMBER, _LEVEL, _RANK = (NamedNode(f"{CORE}{name}") for name in ("memberOf", "level", "rank"))
 _SIZE, _MODULARITY = NamedNode(f"{CORE}size"), NamedNode(f"{CORE}modularity")
 _OF, _SUMMARY = NamedNode(f"{CORE}reportOf"), NamedNode(f"{CORE}summary")
@@ -66,6 +68,7 @@ class CommunityParts:
     ontology: Ontology
     settings: CommunitySettings
     label: Callable[[Term, str], str]
+    writer: ReportWriter = field(default_factory=ReportWriter)
 
     @property
     def graph(self) -> NamedNode:
@@ -87,7 +90,8 @@ def find_communities(parts: CommunityParts) -> CommunitiesFound:
         edges, resolution=parts.settings.resolution, largest=parts.settings.largest, before=before or None
     )
     names = _names(partition, old, parts)
-    triples = list(_triples(partition, names, statements, degrees_of(edges), parts))
+    told = _Told(partition, names, statements, degrees_of(edges))
+    triples = [*_triples(told), *report_triples(_drafts(told, parts), parts.writer, _reports(parts))]
     parts.dataset.commit(Change(dropped=(parts.graph,), added={parts.graph: triples}))
     kept = set(names.values()) & old.keys()
     levels = {community.level for community in partition.communities}
@@ -164,7 +168,7 @@ def _text(terms: Iterable[Term], language: str) -> str:
 def _statements(parts: CommunityParts) -> Iterator[tuple[Triple, int]]:
     """The statements between things, with how many graphs hold each as evidence."""
     dataset, ontology = parts.dataset, parts.ontology
-    left_out = {dataset.ontology, dataset.inferred, dataset.links}
+    left_out = {dataset.ontology, dataset.inferred, dataset.links, dataset.identities, dataset.relations}
     shown = {item.iri for item in ontology.domain_properties if item.is_object}
     count: dict[Triple, int] = {}
     for graph in dataset.store.graphs():
@@ -212,29 +216,50 @@ def _new_name(community: Community, parts: CommunityParts) -> NamedNode:
     return NamedNode(f"{parts.dataset.base}community/{head}-{digest}")
 
 
-def _triples(
-    partition: Partition,
-    names: Mapping[int, NamedNode],
-    statements: Mapping[Triple, int],
-    degrees: Mapping[str, float],
-    parts: CommunityParts,
-) -> Iterator[Triple]:
-    inside = _facts_of(partition, statements)
-    said = _digests(statements)
-    for place, community in enumerate(partition.communities):
-        iri = names[place]
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is known of the communities: their names, the statements, and how closely each thing is tied."""
+
+    partition: Partition
+    names: Mapping[int, NamedNode]
+    statements: Mapping[Triple, int]
+    degrees: Mapping[str, float]
+
+
+def _triples(told: _Told) -> Iterator[Triple]:
+    for place, community in enumerate(told.partition.communities):
+        iri = told.names[place]
         yield Triple(iri, TYPE, _COMMUNITY)
         yield Triple(iri, _LEVEL, Literal(str(community.level), datatype=XSD_INTEGER))
         yield Triple(iri, _SIZE, Literal(str(len(community.members)), datatype=XSD_INTEGER))
         yield Triple(iri, _RANK, Literal(str(community.weight), datatype=XSD_DOUBLE))
         if community.parent is not None:
-            yield Triple(iri, _MEMBER, names[community.parent])
+            yield Triple(iri, _MEMBER, told.names[community.parent])
         else:
-            yield Triple(iri, _MODULARITY, Literal(str(partition.modularity), datatype=XSD_DOUBLE))
+            yield Triple(iri, _MODULARITY, Literal(str(told.partition.modularity), datatype=XSD_DOUBLE))
         for member in community.members:
             yield Triple(NamedNode(member), _MEMBER, iri)
+
+
+def _reports(parts: CommunityParts) -> dict[NamedNode, list[Triple]]:
+    """The reports that are there, each with the labels of its community."""
+    held = [item.triple for item in parts.dataset.store.quads(graph=parts.graph)]
+    homes = {t.subject: t.object for t in held if t.predicate == _OF and isinstance(t.object, NamedNode)}
+    found: dict[NamedNode, list[Triple]] = {iri: [] for iri in homes.values()}
+    for triple in held:
+        home = homes.get(triple.subject, triple.subject if triple.predicate == LABEL else None)
+        if isinstance(home, NamedNode) and home in found:
+            found[home].append(triple)
+    return found
+
+
+def _drafts(told: _Told, parts: CommunityParts) -> Iterator[Draft]:
+    inside = _facts_of(told.partition, told.statements)
+    said = _digests(told.statements)
+    for place, community in enumerate(told.partition.communities):
         digest = _digest_of(map(NamedNode, community.members), said)
-        yield from _report_triples(iri, community, inside[place], digest, _Writing(degrees, parts))
+        material = partial(_material, community, inside[place], told.degrees, parts)
+        yield Draft(told.names[place], digest, material)
 
 
 def _facts_of(partition: Partition, statements: Mapping[Triple, int]) -> dict[int, list[Triple]]:
@@ -251,44 +276,24 @@ def _facts_of(partition: Partition, statements: Mapping[Triple, int]) -> dict[in
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Writing:
-    """What a report is written from besides its community."""
-
-    degrees: Mapping[str, float]
-    parts: CommunityParts
-
-
-def _report_triples(
-    iri: NamedNode, community: Community, facts: Iterable[Triple], digest: str, writing: _Writing
-) -> Iterator[Triple]:
-    about = NamedNode(f"{iri.value}/report")
-    yield Triple(about, TYPE, _REPORT)
-    yield Triple(about, _OF, iri)
-    yield Triple(about, _IDENTIFIER, Literal(digest))
-    told = list(facts)
-    for language in _LANGUAGES:
-        written = _written(community, told, writing, language)
-        yield Triple(iri, LABEL, Literal(written.title, language=language))
-        yield Triple(about, _SUMMARY, Literal(written.text, language=language))
-
-
-def _written(community: Community, facts: Iterable[Triple], writing: _Writing, language: str) -> Report:
-    parts, degrees = writing.parts, writing.degrees
+def _material(
+    community: Community, facts: Iterable[Triple], degrees: Mapping[str, float], parts: CommunityParts, language: str
+) -> Material:
+    """Members and facts of a community in words."""
     label = parts.label
-    members = [
+    members = tuple(
         Member(label(NamedNode(member), language), _type_label(member, parts, language), degrees[member])
         for member in community.members
-    ]
+    )
     space = "" if language == "zh" else " "
-    tied = (
+    tied = tuple(
         TiedFact(
             space.join(label(term, language) for term in (fact.subject, fact.predicate, fact.object)),
             sum(degrees[end.value] for end in (fact.subject, fact.object) if isinstance(end, NamedNode)),
         )
         for fact in facts
     )
-    return report(members, tied, language)
+    return Material(members, tied, language)
 
 
 def _type_label(member: str, parts: CommunityParts, language: str) -> str:

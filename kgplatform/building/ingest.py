@@ -8,7 +8,8 @@ crash left between the two.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -16,21 +17,21 @@ from typing import TypeAlias
 from pyoxigraph import NamedNode, Triple
 
 from kgplatform.building import large
-from kgplatform.building.changes import changed_names, is_same
 from kgplatform.building.extracting import extracted, usage_of
 from kgplatform.building.intake import Intake
 from kgplatform.building.mappings import ChosenMapping
 from kgplatform.building.policing import Policing, Ruling, findings_of, release
-from kgplatform.building.tables import TableStatements
+from kgplatform.building.projecting import Projecting, ReadDocument
 from kgplatform.building.tabular import RowChanges, TableParts, entry_of
 from kgplatform.building.unread import Location, name_of, source_of, unread
 from kgplatform.checking.findings import Finding
 from kgplatform.checking.quarantine import is_quarantined, quarantine_graph
 from kgplatform.dataset import Change, Committed
 from kgplatform.documents.reading import Discovery, discover
-from kgplatform.documents.registry import DocumentRecord, Linking, NameKey, State, name_keys
+from kgplatform.documents.registry import Linking, State
+from kgplatform.documents.running import Run
 from kgplatform.errors import KgPlatformError, ModelUnavailableError, ReadError
-from kgplatform.linking.projection import Projection, document_triples
+from kgplatform.linking.projection import Projection
 from kgplatform.protocols import Chunker, Extractor
 from kgplatform.types import Chunk, Document, Extraction, Refusal, Usage
 
@@ -65,23 +66,7 @@ class Added:
         return self.rejected
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A document with all that was read in it, ready to be committed."""
-
-    document: Document
-    chunks: tuple[Chunk, ...] = ()
-    extractions: tuple[Extraction, ...] = ()
-    table: TableStatements | None = None
-
-    @property
-    def refused(self) -> tuple[Refusal, ...]:
-        if self.table is not None:
-            return self.table.refused
-        return tuple(refusal for extraction in self.extractions for refusal in extraction.refused)
-
-
-class Ingest:
+class Ingest(Projecting):
     """Adds documents to a workspace and takes them out again."""
 
     def __init__(
@@ -94,16 +79,14 @@ class Ingest:
         workers: int = 4,
         policing: Policing | None = None,
     ) -> None:
-        self._base = tables.base
-        self._registry = tables.registry
-        self._dataset = tables.dataset
-        self._tables = tables
+        super().__init__(tables)
         self._chunker = chunker
         self._extractor_for = extractor_for
         self._intake = intake
         self._workers = workers
         self._policing = policing
         self._model_away: ModelUnavailableError | None = None
+        self._run: Run | None = None
 
     def add(self, given: Sequence[Location], linking: Linking, *, progress: Progress | None = None) -> Iterator[Added]:
         """Adds files, folders and pages; yields what became of each document, failures included, and goes on.
@@ -128,15 +111,34 @@ class Ingest:
         files = [*apart, *sorted(found.files, key=lambda path: not self._tables.is_table(path))]
         places: list[Location] = [*files, *dict.fromkeys(pages)]
         self._announce(places)
-        for number, place in enumerate(places, start=1):
-            if progress is not None:
-                progress(number, len(places), name_of(place))
-            adding = self._add_page(place, projection) if isinstance(place, str) else self._add_file(place, projection)
-            yield from adding
+        self._run = self._registry.begin_run(len(places))
+        stopped = True
+        try:
+            for number, place in enumerate(places, start=1):
+                if not self._run.goes_on():
+                    return
+                if progress is not None:
+                    progress(number, len(places), name_of(place))
+                yield from self._add_place(place, projection)
+            stopped = False
+        finally:
+            self._run.end(stopped=stopped)
+
+    def _add_place(self, place: Location, projection: Projection) -> Iterator[Added]:
+        assert self._run is not None
+        self._run.take(source_of(place))
+        failed = False
+        for added in self._add_page(place, projection) if isinstance(place, str) else self._add_file(place, projection):
+            failed = failed or added.outcome == "failed"
+            yield added
+        self._run.finished(failed=failed)
+
+    def _stage(self, name: str) -> AbstractContextManager[None]:
+        return self._run.stage(name) if self._run is not None else nullcontext()
 
     def _announce(self, places: Sequence[Location]) -> None:
         """Enters the files not seen before as PENDING, so that an interrupted run can be taken up again."""
-        known = {record.document.source for record in self._registry.documents()}
+        known = self._registry.sources()
         for place in places:
             if source_of(place) not in known:
                 self._registry.announce(unread(self._base, place))
@@ -144,7 +146,8 @@ class Ingest:
 
     def _add_page(self, address: str, projection: Projection) -> Iterator[Added]:
         try:
-            documents = self._intake.page(address)
+            with self._stage("read"):
+                documents = self._intake.page(address)
         except ReadError as error:
             yield self._failed(unread(self._base, address), error.reason)
             return
@@ -164,7 +167,8 @@ class Ingest:
                 yield self._add_large(path, projection)
                 return
             is_apart = self._tables.is_apart(path)
-            documents = [self._tables.document(path)] if is_apart else self._intake.documents(path)
+            with self._stage("read"):
+                documents = [self._tables.document(path)] if is_apart else self._intake.documents(path)
         except ReadError as error:
             yield self._failed(unread(self._base, path), error.reason)
             return
@@ -203,21 +207,15 @@ class Ingest:
         try:
             old = (*((document.iri,) if self._registry.state(document.iri) is State.PROCESSED else ()), *replaced)
             seen = self._read(document)
-            graphs = self._graphs(seen, projection)
+            with self._stage("link"):
+                graphs = self._graphs(seen, projection)
             table = seen.table
             dropped = [graph for iri in (document.iri, *replaced) for graph in self._graphs_of(iri)]
             changes = self._tables.changes(old, table, graphs[table.graph]) if table else None
-            ruling = self._policing.rule(graphs, dropped) if self._policing else Ruling(graphs)
-            self._registry.enter(
-                document,
-                seen.chunks,
-                seen.extractions,
-                rows=table.rows if table else (),
-                graph=table.graph if table else None,
-            )
-            if table is not None:
-                self._registry.set_table(document.iri, entry_of(document, table.mapping))
-            self._dataset.commit(Change(dropped=(*dropped, *ruling.graphs), added=ruling.graphs))
+            with self._stage("check"):
+                ruling = self._policing.rule(graphs, dropped) if self._policing else Ruling(graphs)
+            with self._stage("load"):
+                self._load(seen, Change(dropped=(*dropped, *ruling.graphs), added=ruling.graphs))
         except KgPlatformError as error:
             reason = error.reason if isinstance(error, ReadError) else str(error)
             return self._failed(document, reason, findings_of(error))
@@ -246,6 +244,15 @@ class Ingest:
             usage=usage_of(seen.extractions),
         )
 
+    def _load(self, seen: ReadDocument, change: Change) -> None:
+        """Enters what was read, and then its graphs, so that a crash between the two can be settled."""
+        document, table = seen.document, seen.table
+        rows, graph = (table.rows, table.graph) if table else ((), None)
+        self._registry.enter(document, seen.chunks, seen.extractions, rows=rows, graph=graph)
+        if table is not None:
+            self._registry.set_table(document.iri, entry_of(document, table.mapping))
+        self._dataset.commit(change)
+
     def _add_large(self, path: Path, projection: Projection) -> Added:
         """Adds a large table in batches; of a newer version, only what differs from the older one is written."""
         from kgplatform.documents.tabular.opening import open_table
@@ -255,7 +262,8 @@ class Ingest:
         is_remapped = self._registry.state(document.iri) is State.PROCESSED
         stale = self._registry.drop_source(document.source, [document.iri])
         try:
-            found = large.load(self._tables, document, source, projection, stale)
+            with self._stage("load"):
+                found = large.load(self._tables, document, source, projection, stale)
         except KgPlatformError as error:
             reason = error.reason if isinstance(error, ReadError) else str(error)
             is_kept = large.is_whole(self._tables, document.iri)  # it was read by another mapping, and stays as it was
@@ -298,13 +306,16 @@ class Ingest:
         self._registry.fail(document, reason)
         return Added(document, "failed", error=reason, findings=findings)
 
-    def _read(self, document: Document) -> _Read:
+    def _read(self, document: Document) -> ReadDocument:
         if self._tables.holds(document):
-            table = self._tables.read(document)
+            with self._stage("extract"):
+                table = self._tables.read(document)
             whole = Chunk(table.graph, document.iri, 0, 0, len(document.text), document.text)
-            return _Read(document, (whole,), (table.extraction,), table)
-        chunks = tuple(self._chunker(document))
-        return _Read(document, chunks, tuple(self._extracted(chunks, document)))
+            return ReadDocument(document, (whole,), (table.extraction,), table)
+        with self._stage("split"):
+            chunks = tuple(self._chunker(document))
+        with self._stage("extract"):
+            return ReadDocument(document, chunks, tuple(self._extracted(chunks, document)))
 
     def _extracted(self, chunks: Sequence[Chunk], document: Document) -> list[Extraction]:
         if self._model_away is not None:
@@ -314,19 +325,6 @@ class Ingest:
         except ModelUnavailableError as error:
             self._model_away = error  # the rest of this run fails at once instead of waiting for each document
             raise
-
-    def _graphs(self, seen: _Read, projection: Projection) -> dict[NamedNode, list[Triple]]:
-        by_chunk = {extraction.chunk: extraction for extraction in seen.extractions}
-        graphs = {seen.document.iri: document_triples(seen.document, seen.chunks, by_chunk, projection)}
-        for extraction in seen.extractions:
-            graphs[extraction.chunk] = projection.triples(extraction)
-        if seen.table is not None:
-            graphs[seen.table.graph] = seen.table.projected(projection)
-        return graphs
-
-    def _accepted(self, graphs: Mapping[NamedNode, Iterable[Triple]]) -> tuple[Triple, ...]:
-        """The statements in the evidence graphs among these, each once."""
-        return tuple(dict.fromkeys(t for g, ts in graphs.items() if self._dataset.is_evidence(g) for t in ts))
 
     def _graphs_of(self, iri: NamedNode) -> list[NamedNode]:
         """The graphs that an earlier commit of the document made."""
@@ -384,66 +382,5 @@ class Ingest:
         record = self._registry.document(iri)
         return release(record, lambda record: self._projected(record, projection), self._dataset, self._registry)
 
-    def _projected(self, record: DocumentRecord, projection: Projection) -> dict[NamedNode, list[Triple]]:
-        document = record.document
-        table = self._tables.again(document) if record.graph else None
-        chunks, extractions = self._registry.chunks(document.iri), self._registry.extractions(document.iri)
-        return self._graphs(_Read(document, tuple(chunks), tuple(extractions), table), projection)
-
     def _same_file(self, sha256: str) -> list[NamedNode]:
         return [record.document.iri for record in self._registry.with_hash(sha256)]
-
-    def reproject(self, before: Linking, after: Linking) -> int:
-        """Projects the chunks anew whose mentions stand for other entities than before, or for renamed ones.
-
-        Returns the number of documents touched.
-        """
-        changed = changed_names(before, after)
-        if not changed:
-            return 0
-        old, new = Projection(self._base, before), Projection(self._base, after)
-        touched = 0
-        for record in self._registry.documents(State.PROCESSED):
-            touched += self._reproject_document(record, old, new, changed)
-        return touched
-
-    def _reproject_document(
-        self, record: DocumentRecord, old: Projection, new: Projection, changed: frozenset[NameKey]
-    ) -> bool:
-        document = record.document
-        extractions = tuple(self._registry.extractions(document.iri))
-        if not any(key in changed for extraction in extractions for key in name_keys(extraction)):
-            return False
-        if all(is_same(extraction, old, new) for extraction in extractions):
-            return False
-        self._project(record, extractions, new)
-        return True
-
-    def _project(self, record: DocumentRecord, extractions: tuple[Extraction, ...], projection: Projection) -> None:
-        document = record.document
-        table = self._tables.again(document) if record.graph else None
-        seen = _Read(document, tuple(self._registry.chunks(document.iri)), extractions, table)
-        graphs = self._graphs(seen, projection)
-        self._dataset.commit(Change(dropped=tuple(graphs), added=graphs))
-        self._registry.recount(document.iri, len(self._accepted(graphs)))
-        if table is not None and document.iri not in self._registry.large_tables():
-            self._registry.set_rows(document.iri, table.rows)
-
-    def bring_in_line(self, linking: Linking) -> int:
-        """Projects anew the documents whose graphs are not what was read in them; returns how many."""
-        projection = Projection(self._base, linking)
-        touched = 0
-        for record in self._registry.documents(State.PROCESSED):
-            extractions = tuple(self._registry.extractions(record.document.iri))
-            if not all(self._is_in_line(extraction, record, projection) for extraction in extractions):
-                self._project(record, extractions, projection)
-                touched += 1
-        return touched
-
-    def _is_in_line(self, extraction: Extraction, record: DocumentRecord, projection: Projection) -> bool:
-        """Whether the graph holds what the extraction says; of a table, whether it speaks of the same things."""
-        held = {item.triple for item in self._dataset.store.quads(graph=extraction.chunk)}
-        if record.graph is None:
-            return held == set(projection.triples(extraction))
-        named = {triple.subject for triple in held} | {triple.object for triple in held}
-        return all(projection.entity(mention, extraction.chunk) in named for mention in extraction.mentions)

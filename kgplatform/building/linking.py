@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kgplatform.building.changes import retired
+from kgplatform.building.deciding import Decided, decision, together
+from kgplatform.building.identities import follow
 from kgplatform.building.ingest import Ingest
 from kgplatform.building.known import known_entities
 from kgplatform.building.places import MeantPlaces, PlaceStage, open_places
 from kgplatform.dataset import Change, EvidenceDataset
 from kgplatform.documents.registry import Linking, Registry
+from kgplatform.errors import NotFoundError
+from kgplatform.linking.calibration import Gold, PairScore, Trial, pair_score, trials
+from kgplatform.linking.candidates import Likeness
+from kgplatform.linking.content import Contents
 from kgplatform.linking.entities import link_entities, link_triples
 from kgplatform.ontology import Ontology
-from kgplatform.protocols import Embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +40,7 @@ class LinkingParts:
     dataset: EvidenceDataset
     ontology: Ontology
     ingest: Ingest
-    embedder: Embedder | None
-    similarity: float
+    likeness: Likeness
     places: Path
     world: bool = True
 
@@ -53,10 +58,36 @@ class LinkingParts:
             ontology=self.ontology,
             base=self.base,
             known={**known, **meant.known},
-            embedder=self.embedder,
-            similarity=self.similarity,
+            likeness=self.likeness,
+            apart=self.registry.kept_apart(),
         )
         return stage.settled(linking, meant) if stage else linking, meant
+
+
+def calibrated(parts: LinkingParts, contents: Contents, gold: Gold) -> tuple[PairScore, list[Trial]]:
+    """How well names are linked now, and from which likeness of content on how well; nothing is written."""
+
+    def linked_from(likeness: float) -> Linking:
+        chosen = replace(parts.likeness, content=likeness, contents=contents)
+        return replace(parts, likeness=chosen).linked()
+
+    return pair_score(parts.linked(), gold), trials(linked_from, gold)
+
+
+def decide(parts: LinkingParts, one: str, other: str, *, undo: bool = False) -> Decided:
+    """Keeps two names apart from now on, or with ``undo`` lets them come together again, and links anew.
+
+    Raises:
+        NotFoundError: a name is mentioned nowhere, or to undo, nothing was decided about the two.
+    """
+    pair = decision(parts.registry, parts.base, one, other)
+    before = together(parts.registry.linking(), pair)
+    if not undo:
+        parts.registry.keep_apart([pair])
+    elif not parts.registry.let_together(pair):
+        raise NotFoundError(f"nothing was decided about {one!r} and {other!r}", name=one)
+    link(parts)
+    return Decided(pair, before, together(parts.registry.linking(), pair))
 
 
 def link(parts: LinkingParts) -> Linked:
@@ -73,6 +104,7 @@ def link(parts: LinkingParts) -> Linked:
     if before != after:
         links = parts.dataset.links
         parts.dataset.commit(Change(dropped=(links,), added={links: link_triples(after, parts.base)}))
+        follow(parts.dataset, retired(before, after))
         parts.registry.set_linking(after)
     places = len(meant.resolution.ids())
     return Linked(names=len(after.names), entities=len(after.entities), reprojected=touched, places=places)

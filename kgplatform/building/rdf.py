@@ -138,12 +138,16 @@ def dump_rdf(
     else:
         data = dataset.store.serialise(sorted(dataset.store.quads(), key=str), kind)
     if path is not None:
-        _write(path, data)
+        write_whole(path, data)
     return data
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Writes the whole file or nothing."""
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes the whole file or nothing.
+
+    Raises:
+        StoreError: it cannot be written; an earlier one is left as it was.
+    """
     if path.is_dir():
         raise StoreError(f"{path}: is a folder; name a file in it")
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")

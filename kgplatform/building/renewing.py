@@ -26,6 +26,7 @@ from typing import Any
 from pyoxigraph import BlankNode, NamedNode, Triple
 
 from kgplatform import config, packs
+from kgplatform.building.changes import retired as retired_by
 from kgplatform.building.founding import import_rules
 from kgplatform.building.linking import LinkingParts
 from kgplatform.dataset import Change, EvidenceDataset
@@ -290,20 +291,10 @@ def _relink(parts: LinkingParts) -> None:
         if before == after:
             return
         parts.ingest.reproject(before, after)
-        links, retired = parts.dataset.links, _retired(before, after)
+        links, retired = parts.dataset.links, retired_by(before, after)
         parts.dataset.commit(Change(dropped=(links,), added={links: link_triples(after, parts.base)}))
         _follow(parts.dataset, retired)
         parts.registry.set_linking(after)
-
-
-def _retired(before: Linking, after: Linking) -> dict[NamedNode, NamedNode]:
-    """The IRIs that no name stands for any longer, each with the one that its names stand for now."""
-    found: dict[NamedNode, NamedNode] = {}
-    for key, link in before.names.items():
-        now = after.names.get(key)
-        if now is not None and now.entity != link.entity and link.entity not in after.entities:
-            found.setdefault(link.entity, now.entity)
-    return found
 
 
 def _follow(dataset: EvidenceDataset, retired: Mapping[NamedNode, NamedNode]) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from kgplatform import config, packs
-from kgplatform.building import renewing, searching
+from kgplatform.building import gathering, indexing, lending, renewing, searching
+from kgplatform.building.calling import Calling
 from kgplatform.building.communities import CommunityParts
+from kgplatform.building.community_reports import ReportWriter
 from kgplatform.building.estimating import Estimate, EstimateParts, estimate
 from kgplatform.building.founding import STORE
 from kgplatform.building.inferring import Inference
@@ -22,6 +24,8 @@ from kgplatform.building.linking import LinkingParts
 from kgplatform.building.mappings import Keeping, mappings
 from kgplatform.building.places import FILE as PLACES
 from kgplatform.building.policing import Policing
+from kgplatform.building.relating import RelatingParts, relate
+from kgplatform.building.resembling import Resemblance
 from kgplatform.building.tabular import TableParts
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.documents.chunking import chunker
@@ -32,19 +36,24 @@ from kgplatform.extraction.demonstrations import Demonstrations
 from kgplatform.extraction.learning.examples import read_examples
 from kgplatform.extraction.model import Asking, ModelExtractor
 from kgplatform.extraction.quiet import quietly
+from kgplatform.federation import Federation, FederationRules
+from kgplatform.linking.candidates import Likeness
+from kgplatform.linking.content import Contents
 from kgplatform.linking.evidence import EvidenceFinder
 from kgplatform.linking.projection import Projection
 from kgplatform.models.cache import CachedModel
 from kgplatform.models.chat import OpenAIModel
-from kgplatform.models.embedding import SentenceTransformersEmbedder
 from kgplatform.protocols import Embedder, Extractor
 from kgplatform.questions import answer
+from kgplatform.questions.dialogue.scheme import read_schemes
 from kgplatform.questions.schema import SchemaView
 from kgplatform.retrieval.index import ChunkIndex
+from kgplatform.retrieval.knowledge import Knowledge
 from kgplatform.retrieval.sources import Sources
 from kgplatform.store import Store
-from kgplatform.types import Document, Solutions
-from kgplatform.vocab import PREFIXES
+from kgplatform.types import Chunk, Document, Evidence, Solutions
+from kgplatform.versions import Versions
+from kgplatform.vocab import KGP, PREFIXES
 from kgplatform.workers import QueryWorkers
 
 MODELS = "models.sqlite"
@@ -52,6 +61,8 @@ UPDATE = "update.pending"
 """There while an update has not been reconciled with the evidence."""
 
 _REGISTRY, _CHUNKS, _WORKERS, _INFERENCE = "documents.sqlite", "chunks", "workers", "inference.json"
+_VERSIONS, _NAMES = "versions", Path("vectors", "names")
+_RELATED = Path("vectors", "related")
 
 
 class Workspace:
@@ -65,14 +76,19 @@ class Workspace:
             ConfigError: its settings are wrong.
             OntologyError: its ontology cannot be read.
         """
-        self.folder = folder
+        self.folder = folder = folder.absolute()
+        self.let_go: Callable[[], None] = lambda: None
         renewing.settle_files(folder)
         self.settings = config.load(folder)
         self.base = self.settings.base
         self.loaded = packs.load(self.settings.ontology, folder=folder)
-        self.store = Store.open(folder / STORE, prefixes={**PREFIXES, "kg": self.base})
+        self.store = Store.open(folder / STORE, prefixes={**PREFIXES, "kgp": KGP, "kg": self.base})
         self.registry = Registry(folder / _REGISTRY)
         self.dataset = EvidenceDataset(self.store, self.base)
+        kept = self.settings.versions
+        self.versions = Versions(
+            self.store, folder / _VERSIONS, keep=kept.keep, days=kept.days, every_seconds=kept.every_seconds
+        )
         self._use(self.loaded)
         self._recover()
 
@@ -87,6 +103,7 @@ class Workspace:
             settings=self.settings.inference,
             file=self.folder / _INFERENCE,
         )
+        self.versions.watch()
 
     def _recover(self) -> None:
         """Settles what a crash interrupted: a document between registry and dataset, an update not yet reconciled."""
@@ -98,11 +115,15 @@ class Workspace:
 
     def close(self) -> None:
         """Stops the query workers and lets go of the files."""
+        self.let_go()
         if "workers" in self.__dict__:
             self.workers.close()
-        self.store.flush()
-        self.store.close()
-        self.registry.close()
+        self.versions.rest()
+        try:
+            self.store.flush()
+        finally:
+            self.store.close()
+            self.registry.close()
 
     def __enter__(self) -> Self:
         return self
@@ -110,13 +131,13 @@ class Workspace:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if lending.loan(self) is None:
+            self.close()
 
     @cached_property
     def embedder(self) -> Embedder:
         """The embedding model, loaded when first used."""
-        settings = self.settings.embedding
-        return SentenceTransformersEmbedder(settings.name, allow_download=settings.allow_download)
+        return indexing.embedder(self.settings.embedding)
 
     @cached_property
     def model(self) -> CachedModel | None:
@@ -137,12 +158,29 @@ class Workspace:
     @cached_property
     def chunks(self) -> ChunkIndex:
         """The passage index."""
-        return ChunkIndex(self.folder / _CHUNKS, self.embedder)
+        return indexing.passage_index(
+            self.folder / _CHUNKS, self.embedder, self.settings.retrieval, self._passages
+        )
 
     @cached_property
     def sources(self) -> Sources:
         """What retrievers draw on."""
-        return searching.sources(self.registry, self.chunks, folder=self.folder / _CHUNKS / "graphs", model=self.model)
+        return searching.sources(
+            self.registry,
+            self.chunks,
+            folder=self.folder / _CHUNKS / "graphs",
+            model=self.model,
+            knowledge=gathering.kept(lambda: self.store.version, self._gathered),
+            reranker=indexing.reranker(
+                self.settings.retrieval, allow_download=self.settings.embedding.allow_download
+            ),
+        )
+
+    def _gathered(self) -> Knowledge:
+        parts = gathering.GatheringParts(
+            self.dataset, self.ontology, self.registry, self.projection, self._community_parts()
+        )
+        return gathering.gather(parts)
 
     @cached_property
     def workers(self) -> QueryWorkers:
@@ -155,6 +193,25 @@ class Workspace:
             memory_bytes=settings.memory_mb * 1_000_000,
             prefixes=self.store.prefixes,
         )
+
+    @cached_property
+    def calling(self) -> Calling:
+        """What evaluates the SERVICE blocks of queries."""
+        chosen = self.settings.federation
+        rules = FederationRules(
+            chosen.endpoints, chosen.timeout_seconds, chosen.max_bytes, chosen.max_rows, chosen.cache_seconds
+        )
+        federation = Federation(rules, genid=f"{self.base}genid/remote-")
+
+        def found(text: str, k: int) -> list[Evidence]:
+            return searching.search(self.sources, self.evidence_finder, text, k, "hybrid")
+
+        resemblance = Resemblance(self.dataset, lambda: self.embedder)
+        return Calling(self.store.prefixes, found, resemblance, federation.ask)
+
+    def resolved(self, text: str) -> str:
+        """The query or update with the rows of its SERVICE blocks in their places; raises as `Calling.resolved`."""
+        return self.calling.resolved(text)
 
     @property
     def projection(self) -> Projection:
@@ -171,6 +228,11 @@ class Workspace:
         """The ontology together with how the data uses it, for the store as it is now."""
         return self._knowledge().schema
 
+    @property
+    def knowledge(self) -> answer.Knowledge:
+        """The schema, names and translator for the store as it is now."""
+        return self._knowledge()
+
     def label(self, term: object, language: str = "en") -> str:
         """What a term is called in the language, for a reader."""
         return self._knowledge().names.label(term, language)
@@ -178,7 +240,7 @@ class Workspace:
     def _knowledge(self) -> answer.Knowledge:
         version = self.store.version
         if self._known is None or self._known[0] != version:
-            self._known = (version, answer.knowledge(self.dataset, self.ontology))
+            self._known = (version, answer.knowledge(self.dataset, self.ontology, read_schemes(self.loaded.files)))
         return self._known[1]
 
     def _run(self, text: str) -> Solutions:
@@ -262,19 +324,36 @@ class Workspace:
             dataset=self.dataset,
             ontology=self.ontology,
             ingest=self._ingest(),
-            embedder=self.embedder,
-            similarity=self.settings.linking.similarity,
+            likeness=self._likeness(),
             places=self.folder / PLACES,
             world=self.settings.places.world,
         )
 
+    def _likeness(self) -> Likeness:
+        chosen = self.settings.linking
+        contents = Contents(self.embedder, self.folder / _NAMES) if chosen.content < 1 else None
+        return Likeness(chosen.similarity, chosen.content, self.embedder, contents)
+
+    def _relate(self) -> int:
+        """Makes relations across levels, or takes them out where they are off."""
+        threshold = self.settings.linking.relations
+        if threshold >= 1 and not self.dataset.has_relations:
+            return 0
+        parts = RelatingParts(self._community_parts(), self.embedder, threshold, self.folder / _RELATED)
+        return relate(parts)
+
     def _index(self) -> int:
-        records = [record for record in self.registry.documents(State.PROCESSED) if record.graph is None]
-        passages = (
-            (chunk, record.document.title) for record in records for chunk in self.registry.chunks(record.document.iri)
-        )
-        self.chunks.sync(passages)
+        self.chunks.sync(self._passages())
         return len(self.chunks)
 
+    def _passages(self) -> Iterator[tuple[Chunk, str]]:
+        for record in self.registry.documents(State.PROCESSED):
+            if record.graph is None:
+                yield from ((chunk, record.document.title) for chunk in self.registry.chunks(record.document.iri))
+
     def _community_parts(self) -> CommunityParts:
-        return CommunityParts(self.dataset, self.ontology, self.settings.communities, self.label)
+        by_model = self.settings.communities.reports == "model"
+        if by_model and self.model is None:
+            raise ConfigError("communities.reports is model, but model.name names none", setting="communities.reports")
+        writer = ReportWriter(self.model if by_model else None, self.settings.model.workers)
+        return CommunityParts(self.dataset, self.ontology, self.settings.communities, self.label, writer)

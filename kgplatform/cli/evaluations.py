@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from kgplatform.cli import extractions, output
+from kgplatform.cli import asking, extractions, output
 from kgplatform.errors import ReadError
 from kgplatform.evaluation.calibration import Bin
 from kgplatform.evaluation.extraction import read_all, read_texts
@@ -51,7 +51,11 @@ def _questions(given: argparse.Namespace) -> int:
         bar = output.Bar()
         asked: list[AskedQuestion] = []
         with opened(given.output) as file:
-            for number, item in enumerate(ask_all(gold.questions, ask=kg.ask, query=kg.query, label_of=kg.label), 1):
+            chosen = asking.options(given, measured=True)
+            answers = ask_all(
+                gold.questions, ask=lambda text: kg.ask(text, options=chosen), query=kg.query, label_of=kg.label
+            )
+            for number, item in enumerate(answers, 1):
                 asked.append(item)
                 if file:
                     file.write(json.dumps(_result(item), ensure_ascii=False) + "\n")
@@ -101,6 +105,10 @@ def _result(item: AskedQuestion) -> dict[str, object]:
         "confidence": answer.confidence,
         "using": answer.using,
         "model": answer.model,
+        "attempts": [
+            {"query": attempt.query, "issues": [issue.message for issue in attempt.issues]}
+            for attempt in (answer.query.attempts if answer.query else ())
+        ],
         "calls": answer.usage.calls,
         "prompt_tokens": answer.usage.prompt_tokens,
         "completion_tokens": answer.usage.completion_tokens,

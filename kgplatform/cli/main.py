@@ -11,15 +11,19 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from kgplatform.errors import ConfigError, KgPlatformError, QuerySyntaxError, WorkspaceError
+from kgplatform.cli import ask_options, rdf_arguments
+from kgplatform.cli.delegating import carried_out
+from kgplatform.errors import ConfigError, KgPlatformError, QuerySyntaxError, WorkspaceError, WorkspaceHeldError
 
 if TYPE_CHECKING:
     _Verbs: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
 DONE, SHORT, MISUSED = 0, 1, 2
 _MISUSES = (ConfigError, WorkspaceError)
+_LONG = frozenset({"add", "benchmark", "build", "check", "demo", "documents", "evaluate", "load", "ontology", "serve"})
+"""Verbs that may hold a workspace for long."""
 
 
 _RDF_FORMATS = "turtle, ntriples, nquads, trig, rdfxml or jsonld (default: by suffix)"
@@ -74,7 +78,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"kgplatform {__version__}")
     verbs: _Verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
-    for declare in (_making, _reading, _asking, _placing, _measuring, _running):
+    for declare in (_making, _linking, _reading, _asking, _placing, _measuring, _running):
         declare(verbs)
     return parser
 
@@ -145,37 +149,49 @@ def _making(verbs: _Verbs) -> None:
     )
 
 
-def _reading(verbs: _Verbs) -> None:
-    load = _verb(verbs, "load", "load RDF files")
-    load.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    load.add_argument("--graph", metavar="IRI", help="put the statements into this graph instead of the knowledge")
-    load.add_argument(
-        "--format", metavar="NAME", help="turtle, ntriples, nquads, trig, rdfxml or jsonld (default: by suffix)"
-    )
+def _linking(verbs: _Verbs) -> None:
+    links = _verb(verbs, "links", "the names that were taken for one thing, with score and reason")
+    links.add_argument("name", nargs="?", metavar="NAME|IRI", help="only those of this name or thing")
+    links.add_argument("--apart", action="store_true", help="instead the names that are kept apart by decision")
+    links.add_argument("--language", default="en", metavar="CODE", help="of labels and reasons (default: en)")
+    _formatted(links, "text", "json")
 
-    dump = _verb(verbs, "dump", "write the graph as RDF")
-    dump.add_argument("file", nargs="?", type=Path, metavar="FILE", help="default: stdout, as nquads")
-    dump.add_argument("--graph", metavar="IRI", help="only this graph")
-    dump.add_argument(
-        "--format", metavar="NAME", help="turtle, ntriples, nquads, trig, rdfxml or jsonld (default: by suffix)"
-    )
+    unlink = _verb(verbs, "unlink", "keep two names apart, now and whenever names are linked")
+    unlink.add_argument("first", metavar="NAME", help="a name, or the IRI that it had by itself")
+    unlink.add_argument("second", metavar="NAME")
+    unlink.add_argument("--undo", action="store_true", help="forget the decision")
+
+    link = _verb(verbs, "link", "measure linking against gold, or take up identities from elsewhere")
+    link.add_argument("action", choices=("calibrate", "external"))
+    link.add_argument("source", metavar="FILE|URL", help="calibrate: things with their names, as JSON Lines; external: CSV")
+    link.add_argument("--precision", type=float, default=0.97, metavar="P", help="calibrate: at least so precise")
+    link.add_argument("--type", metavar="ID", help="external: only candidates of this type of the service")
+    link.add_argument("--least", type=float, default=0.9, metavar="S", help="external: the least score (default: 0.9)")
+    _formatted(link, "text", "json")
+
+
+def _reading(verbs: _Verbs) -> None:
+    rdf_arguments.declare(lambda name, text: _verb(verbs, name, text))
 
 
 def _asking(verbs: _Verbs) -> None:
     ask = _verb(verbs, "ask", "answer a question in English or Chinese")
     ask.add_argument("question", metavar="QUESTION")
+    ask_options.add_ask_options(ask)
     _formatted(ask, "text", "json")
 
     query = _verb(verbs, "query", "run a SPARQL query")
     _sparql(query)
     formats = ("table", "json", "xml", "csv", "tsv", "turtle", "ntriples", "rdfxml", "jsonld")
     query.add_argument("--format", choices=formats, metavar="NAME", help=", ".join(formats))
+    rdf_arguments.timed(query)
     _sparql(_verb(verbs, "update", "run a SPARQL update"))
 
     search = _verb(verbs, "search", "find passages")
     search.add_argument("text", metavar="TEXT")
     search.add_argument("-k", type=int, default=10, metavar="N", help="how many (default: 10)")
     search.add_argument("--retriever", default="hybrid", metavar="NAME", help="how to find them (default: hybrid)")
+    search.add_argument("--plot", type=Path, metavar="FILE", help="draw what was done: a .png, .svg or .pdf file")
     _formatted(search, "text", "json")
 
     why = _verb(verbs, "why", "why a statement holds: its passages, or the premises it follows from")
@@ -189,6 +205,21 @@ def _asking(verbs: _Verbs) -> None:
     communities.add_argument("--refresh", action="store_true", help="find them anew first")
     communities.add_argument("--language", default="en", metavar="CODE", help="of titles and reports (default: en)")
     _formatted(communities, "text", "json")
+
+    courses = _verb(verbs, "courses", "the courses with gaps and overlaps, or the way to one")
+    courses.add_argument("course", nargs="?", metavar="COURSE", help="the goal: a course, or a concept to learn")
+    courses.add_argument("--known", action="append", default=[], metavar="COURSE", help="a course taken; repeatable")
+    courses.add_argument("--language", default="en", metavar="CODE", help="of names (default: en)")
+    _formatted(courses, "text", "json")
+
+    literature = _verb(verbs, "literature", "a digest of the papers, or chosen ones compared")
+    literature.add_argument("topic", nargs="?", metavar="TOPIC", help="what to look for: lists the papers that fit")
+    literature.add_argument(
+        "--compare", action="append", default=[], metavar="PAPER", help="read this one in full; repeat for more"
+    )
+    literature.add_argument("--no-model", action="store_true", help="the papers' own sentences, without a model")
+    literature.add_argument("--language", default="en", metavar="CODE", help="of names and texts (default: en)")
+    _formatted(literature, "text", "json")
 
     _checking(verbs)
 
@@ -225,11 +256,24 @@ def _checking(verbs: _Verbs) -> None:
 
 
 def _measuring(verbs: _Verbs) -> None:
+    testset = _verb(verbs, "testset", "make gold questions, to measure with `evaluate` and `benchmark`")
+    testset.add_argument("of", choices=("graph", "documents", "table", "users", "airport"), help="made from")
+    testset.add_argument("out", type=Path, metavar="FILE", help="where to write them, as JSON Lines")
+    testset.add_argument("--count", type=int, default=100, metavar="N", help="at most so many (default: 100)")
+    testset.add_argument("--seed", type=int, default=0, metavar="N", help="draw others (default: 0)")
+    testset.add_argument("--language", action="append", metavar="CODE", help="of the questions; repeatable (default: en)")
+    testset.add_argument("--test", type=float, metavar="SHARE", help="divide: so much development, the rest for testing")
+    testset.add_argument("--table", type=Path, metavar="CSV", help="table: its rows")
+    testset.add_argument("--templates", type=Path, metavar="FILE", help="table: questions with {columns}, as JSON Lines")
+    testset.add_argument("--model", action="store_true", help="documents: have the model make them")
+    testset.add_argument("--paraphrase", action="store_true", help="have the model say them as a person would")
+
     evaluate = _verb(verbs, "evaluate", "ask gold questions, or read gold texts, and measure what comes back")
-    studies = ("questions", "extraction")
+    studies = ("questions", "extraction", "airport")
     evaluate.add_argument("study", choices=studies, metavar="STUDY", help=" or ".join(studies))
     evaluate.add_argument("file", type=Path, metavar="FILE", help="gold questions or texts, as JSON Lines")
     evaluate.add_argument("--output", type=Path, metavar="FILE", help="write each result here, as JSON Lines")
+    ask_options.add_options(evaluate)
     _formatted(evaluate, "text", "json")
 
     benchmark = _verb(verbs, "benchmark", "compare retrievers on gold passages")
@@ -239,6 +283,8 @@ def _measuring(verbs: _Verbs) -> None:
         "--retriever", action="append", default=[], metavar="NAME", help="only this one; repeat for more (default: all)"
     )
     benchmark.add_argument("-k", type=int, default=10, metavar="N", help="how many passages each (default: 10)")
+    benchmark.add_argument("--pairs", action="store_true", help="also compare every retriever with every other")
+    benchmark.add_argument("--plot", type=Path, metavar="FILE", help="also draw the comparison (.svg, .png or .pdf)")
     _formatted(benchmark, "text", "json")
 
 
@@ -294,6 +340,9 @@ def _running(verbs: _Verbs) -> None:
     conformance.add_argument(
         "--suite", action="append", default=[], metavar="NAME", help="only this suite; repeat for more"
     )
+    conformance.add_argument(
+        "-w", "--workspace", type=Path, metavar="DIR", help="keep the results there, to be seen at /conformance"
+    )
     _formatted(conformance, "table", "json", "turtle")
 
     _verb(verbs, "doctor", "what is installed, configured and missing")
@@ -311,11 +360,10 @@ def _sparql(parser: argparse.ArgumentParser) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; the exit status. Errors are one line on stderr."""
     _utf8()
-    given = build_parser().parse_args(arguments)
-    verb: Callable[[argparse.Namespace], int] = getattr(importlib.import_module("kgplatform.cli.verbs"), given.verb)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    given = build_parser().parse_args(words)
     try:
-        _check_words(given)
-        return verb(given)
+        return carried_out(given, words, lambda: _hosted(given))
     except KgPlatformError as error:
         _complain(error)
         return MISUSED if isinstance(error, _MISUSES) else SHORT
@@ -325,6 +373,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SHORT
+
+
+def _hosted(given: argparse.Namespace) -> int:
+    """The exit status of a command that is run here; one that takes long carries out those of others meanwhile."""
+    if given.verb not in _LONG:
+        return _run(given)
+    from kgplatform.building.lending import hosting
+    from kgplatform.cli.holding import Holding
+
+    takes_all = given.verb in ("serve", "demo")
+
+    def hold(kg: Any) -> Callable[[], None]:
+        return Holding(kg, verb=given.verb, command=_command, takes_all=takes_all).close
+
+    with hosting(hold):
+        return _run(given)
+
+
+def _run(given: argparse.Namespace) -> int:
+    """The exit status of a command; of errors only that another process holds the workspace is left to the caller."""
+    verb: Callable[[argparse.Namespace], int] = getattr(importlib.import_module("kgplatform.cli.verbs"), given.verb)
+    try:
+        _check_words(given)
+        return verb(given)
+    except WorkspaceHeldError:
+        raise
+    except KgPlatformError as error:
+        _complain(error)
+        return MISUSED if isinstance(error, _MISUSES) else SHORT
+
+
+def _command(words: Sequence[str]) -> tuple[argparse.Namespace, Callable[[], int]]:
+    given = build_parser().parse_args(words)
+    return given, lambda: _run(given)
 
 
 def _check_words(given: argparse.Namespace) -> None:

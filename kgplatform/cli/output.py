@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -63,15 +64,23 @@ class Bar:
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
+        self._began = time.monotonic()
 
     def __call__(self, done: int, total: int, name: str) -> None:
         """Shows that item ``done`` of ``total`` is in hand."""
         if not self._live:
             return
         filled = _BAR * done // max(total, 1)
-        line = cut(f"[{'█' * filled}{' ' * (_BAR - filled)}] {done}/{total} {name}", 78)
+        line = cut(f"[{'█' * filled}{' ' * (_BAR - filled)}] {done}/{total}{self._left(done, total)} {name}", 78)
         sys.stderr.write(f"\r{line}{' ' * (78 - width(line))}")
         sys.stderr.flush()
+
+    def _left(self, done: int, total: int) -> str:
+        """The time left, from how long the items before took."""
+        if done < 2:
+            return ""
+        seconds = round((time.monotonic() - self._began) / (done - 1) * (total - done + 1))
+        return f" {seconds // 60}:{seconds % 60:02} left"
 
     def end(self) -> None:
         """Clears the line."""

@@ -6,16 +6,21 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 from kgplatform.building.ingest import Added
 from kgplatform.building.mappings import Keeping
 from kgplatform.building.rdf import FORMATS
 from kgplatform.cli import output
+from kgplatform.cli.courses import run as courses  # noqa: F401 (the verb)
 from kgplatform.cli.learning import run as learn  # noqa: F401 (the verb)
-from kgplatform.documents.registry import DocumentRecord, State
-from kgplatform.errors import ConfigError, KgPlatformError
+from kgplatform.cli.linking import link, links, unlink  # noqa: F401 (verbs)
+from kgplatform.cli.literature import run as literature  # noqa: F401 (the verb)
+from kgplatform.cli.rdf import dump, load, query, update, versions  # noqa: F401 (the verbs)
+from kgplatform.cli.stopping import gracefully
+from kgplatform.documents.registry import DocumentRecord, DocumentSummary, State
+from kgplatform.errors import ConfigError
 from kgplatform.graph import KnowledgeGraph
+from kgplatform.types import Document
 
 _DONE, _SHORT = 0, 1
 
@@ -52,7 +57,18 @@ def add(given: argparse.Namespace) -> int:
         bar = output.Bar()
         by = Keeping(given.mapping, beside=True)
         added = kg.add(*given.paths, build=not given.no_build, policy=given.policy, mapping=by, progress=bar)
-        return _report(added, bar, given.format)
+        return _taken_in(kg, added, bar, given.format)
+
+
+def _taken_in(kg: KnowledgeGraph, added: Iterable[Added], bar: output.Bar, format_: str) -> int:
+    """Reports what is added, and lets a signal end that in good order."""
+    with gracefully(kg.registry.stop):
+        status = _report(added, bar, format_)
+    if not kg.registry.was_stopped:
+        return status
+    waiting = kg.registry.counts().get(State.PENDING, 0)
+    output.note(f"stopped; {waiting} documents wait: `kgplatform documents retry` goes on with them")
+    return _SHORT
 
 
 def _report(added: Iterable[Added], bar: output.Bar, format_: str) -> int:
@@ -130,22 +146,19 @@ def documents(given: argparse.Namespace) -> int:
             return _DONE
         if given.action == "retry":
             bar = output.Bar()
-            return _report(kg.retry(progress=bar), bar, given.format)
+            return _taken_in(kg, kg.retry(progress=bar), bar, given.format)
         if given.action == "show":
             _show_document(kg, kg.registry.find(given.name), given.format)
             return _DONE
-        _list_documents(kg.documents(), given.format)
+        _list_documents(kg.registry.summaries(), given.format)
     return _DONE
 
 
-def _list_documents(records: list[DocumentRecord], format_: str) -> None:
+def _list_documents(records: list[DocumentSummary], format_: str) -> None:
     if format_ == "json":
-        output.as_json([_record_json(record) for record in records])
+        output.as_json([_record_json(record, record) for record in records])
         return
-    rows = [
-        (r.state.value, str(r.statements), str(r.refused), r.document.source, r.error or r.document.title)
-        for r in records
-    ]
+    rows = [(r.state.value, str(r.statements), str(r.refused), r.source, r.error or r.title) for r in records]
     output.table(("state", "statements", "refused", "source", "title"), rows)
     apart = sum(record.state is State.QUARANTINED for record in records)
     output.note(
@@ -154,8 +167,7 @@ def _list_documents(records: list[DocumentRecord], format_: str) -> None:
     )
 
 
-def _record_json(record: DocumentRecord) -> dict[str, object]:
-    document = record.document
+def _record_json(document: Document | DocumentSummary, record: DocumentRecord | DocumentSummary) -> dict[str, object]:
     return {
         "iri": document.iri.value,
         "source": document.source,
@@ -184,9 +196,9 @@ def _show_document(kg: KnowledgeGraph, record: DocumentRecord, format_: str) -> 
         passages = [{"start": c.start, "end": c.end, "quote": text[c.start : c.end]} for c in claims]
         refusals = [{"text": r.text, "reason": r.reason} for r in refused]
         used = {"usage": usage_json(usage_of(extractions))}
-        output.as_json({**_record_json(record), **used, "passages": passages, "refusals": refusals})
+        output.as_json({**_record_json(record.document, record), **used, "passages": passages, "refusals": refusals})
         return
-    for name, value in _record_json(record).items():
+    for name, value in _record_json(record.document, record).items():
         if value is not None:
             output.say(f"{name:<11} {value}")
     if cost := usage_text(usage_of(extractions)):
@@ -230,53 +242,25 @@ def communities(given: argparse.Namespace) -> int:
     return shown.run(given)
 
 
-def load(given: argparse.Namespace) -> int:
-    """Loads RDF files; one that fails does not stop the rest."""
-    status = _DONE
-    with KnowledgeGraph.open(given.workspace) as kg:
-        for path in given.files:
-            try:
-                report = kg.load(path, graph=given.graph, format_=given.format)
-            except KgPlatformError as error:
-                output.note(f"kgplatform: {error}")
-                status = _SHORT
-                continue
-            output.say(f"{report.source}: {report.read} statements read, {report.new} quads new")
-            for before, after in report.rewritten[:10]:
-                output.note(f"  the store writes {before} as {after}")
-    return status
-
-
-def dump(given: argparse.Namespace) -> int:
-    """Writes the graph as RDF."""
-    with KnowledgeGraph.open(given.workspace) as kg:
-        data = kg.dump(given.file, graph=given.graph, format_=given.format)
-    if given.file is None:
-        sys.stdout.buffer.write(data)
-    else:
-        output.note(f"{given.file}: {len(data):,} bytes")
-    return _DONE
-
-
 def ask(given: argparse.Namespace) -> int:
     """Answers a question."""
-    from kgplatform.questions import rendering
+    from kgplatform.cli import asking
 
-    with KnowledgeGraph.open(given.workspace) as kg:
-        answer = kg.ask(given.question)
-        if given.format == "json":
-            language = answer.question.language
-            output.as_json(rendering.as_json(answer, lambda term: kg.label(term, language)))
-        else:
-            output.say(rendering.as_text(answer))
-    return _DONE if answer.verdict.value == "answered" else _SHORT
+    return asking.run(given)
+
+
+def testset(given: argparse.Namespace) -> int:
+    """Makes gold questions."""
+    from kgplatform.cli import airport, testsets
+
+    return airport.make_questions(given) if given.of == "airport" else testsets.run(given)
 
 
 def evaluate(given: argparse.Namespace) -> int:
     """Asks gold questions and shows how many were answered rightly."""
-    from kgplatform.cli import evaluations
+    from kgplatform.cli import airport, evaluations
 
-    return evaluations.run(given)
+    return airport.run(given) if given.study == "airport" else evaluations.run(given)
 
 
 def benchmark(given: argparse.Namespace) -> int:
@@ -286,54 +270,14 @@ def benchmark(given: argparse.Namespace) -> int:
     return benchmarks.run(given)
 
 
-def query(given: argparse.Namespace) -> int:
-    """Runs a SPARQL query and prints rows or a graph."""
-    from kgplatform.lexing import scan
-
-    text = _sparql(given)
-    is_graph = scan(text).form in ("CONSTRUCT", "DESCRIBE")
-    wanted = given.format or ("turtle" if is_graph else "table")
-    with KnowledgeGraph.open(given.workspace) as kg:
-        if is_graph != (wanted in FORMATS):
-            kinds = "turtle, ntriples, rdfxml or jsonld" if is_graph else "table, json, xml, csv or tsv"
-            raise ConfigError(
-                f"this query gives {'a graph' if is_graph else 'rows'}; --format can be {kinds}", setting="format"
-            )
-        if is_graph:
-            sys.stdout.buffer.write(kg.store.serialise(kg.construct(text), FORMATS[wanted]))
-        elif wanted == "table":
-            output.solutions(kg.query(text), kg.store.prefixes)
-        else:
-            sys.stdout.buffer.write(kg.store.results(text, wanted))
-    return _DONE
-
-
-def update(given: argparse.Namespace) -> int:
-    """Runs a SPARQL update."""
-    text = _sparql(given)
-    with KnowledgeGraph.open(given.workspace) as kg:
-        committed = kg.update(text)
-        output.say(f"{committed.gained} statements asserted, {committed.lost} struck out")
-    return _DONE
-
-
-def _sparql(given: argparse.Namespace) -> str:
-    if (given.text is None) == (given.file is None):
-        raise ConfigError("give SPARQL by -e TEXT, as a FILE, or - for stdin", setting="query")
-    if given.text is not None:
-        return str(given.text)
-    try:
-        if given.file == "-":
-            return sys.stdin.buffer.read().decode()
-        return Path(given.file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{given.file}: cannot be read: {error}", setting="query") from error
-
-
 def search(given: argparse.Namespace) -> int:
     """Finds passages."""
     with KnowledgeGraph.open(given.workspace) as kg:
-        found = kg.search(given.text, given.k, retriever=given.retriever)
+        if kg.chunks.misfit:
+            output.note(f"found by words only: {kg.chunks.misfit}")
+        found = kg.search(given.text, given.k, retriever=given.retriever, plot=given.plot)
+    if given.plot:
+        output.note(f"drawn: {given.plot}")
     if given.format == "json":
         names = ("chunk", "document", "title", "source", "quote", "start", "end", "score")
         output.as_json([{n: getattr(getattr(e, n), "value", getattr(e, n)) for n in names} for e in found])
@@ -439,9 +383,11 @@ def token(given: argparse.Namespace) -> int:
 
 def conformance(given: argparse.Namespace) -> int:
     """Runs the W3C's tests and prints how they went."""
-    from kgplatform.cli.conformance import print_results
+    from kgplatform.cli.conformance import keep, print_results
     from kgplatform.conformance.suites import chosen, run
 
     results = list(run(given.folder, chosen(given.suite)))
     print_results(results, given.format)
+    if given.workspace is not None:
+        keep(results, given.workspace)
     return _SHORT if any(result.is_surprise for result in results) else _DONE

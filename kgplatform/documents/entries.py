@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from pyoxigraph import NamedNode, Triple
 
+from kgplatform.documents.decisions import Apart
 from kgplatform.ontology import Word
 from kgplatform.text import normalise
 from kgplatform.types import Chunk, Document, Extraction, Mention
@@ -79,13 +80,15 @@ class Linking:
     """The map from names to entities, and what is known of these.
 
     ``scoped`` holds names that stand for something of their own in one document (its IRI, or a table's graph);
-    ``refused`` statements that were read, but cannot be for what is known of their entities.
+    ``refused`` statements that were read, but cannot be for what is known of their entities; ``apart`` names that a
+    person decided are of two things.
     """
 
     names: Mapping[NameKey, NameLink] = field(default_factory=dict)
     entities: Mapping[NamedNode, LinkedEntity] = field(default_factory=dict)
     scoped: Mapping[tuple[str, NameKey], NamedNode] = field(default_factory=dict)
     refused: frozenset[Triple] = frozenset()
+    apart: frozenset[Apart] = frozenset()
 
 
 def name_keys(extraction: Extraction) -> Iterator[NameKey]:

@@ -16,8 +16,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pyoxigraph import NamedNode, Triple
+from pyoxigraph import NamedNode
 
+from kgplatform.documents.decisions import SCHEMA as _DECISIONS_SCHEMA
+from kgplatform.documents.decisions import Decisions
 from kgplatform.documents.entries import (
     DocumentRecord,
     LinkedEntity,
@@ -31,15 +33,20 @@ from kgplatform.documents.entries import (
     record_of,
     table_row_of,
 )
+from kgplatform.documents.linkings import SCHEMA as _LINKINGS_SCHEMA
+from kgplatform.documents.linkings import LinkingEntries, note_names
+from kgplatform.documents.listing import DocumentSummary, Listing
 from kgplatform.documents.records import decode, encode, with_terms
+from kgplatform.documents.running import SCHEMA as _RUNS_SCHEMA
+from kgplatform.documents.running import Runs
 from kgplatform.documents.table_entries import SCHEMA as _TABLES_SCHEMA
 from kgplatform.documents.table_entries import TABLES, TableEntries
 from kgplatform.errors import NotFoundError, WorkspaceError
-from kgplatform.ontology import Word
 from kgplatform.types import Chunk, Document, Extraction
 
 __all__ = [
     "DocumentRecord",
+    "DocumentSummary",
     "LinkedEntity",
     "Linking",
     "NameKey",
@@ -65,19 +72,10 @@ CREATE TABLE IF NOT EXISTS table_rows (
   document TEXT NOT NULL, subject TEXT NOT NULL, line INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
   PRIMARY KEY (document, subject, start));
 CREATE INDEX IF NOT EXISTS rows_about ON table_rows (subject);
-CREATE TABLE IF NOT EXISTS names (
-  type TEXT NOT NULL, name TEXT NOT NULL, entity TEXT NOT NULL, score REAL NOT NULL, method TEXT NOT NULL,
-  PRIMARY KEY (type, name));
-CREATE TABLE IF NOT EXISTS entities (entity TEXT PRIMARY KEY, type TEXT NOT NULL, labels TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS names_in (
-  document TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, entity TEXT NOT NULL,
-  PRIMARY KEY (document, type, name));
-CREATE TABLE IF NOT EXISTS refused (
-  subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL, PRIMARY KEY (subject, predicate, object));
 """
 
 
-class Registry(TableEntries):
+class Registry(TableEntries, Decisions, LinkingEntries, Listing, Runs):
     """The registry of a workspace; safe for several threads."""
 
     def __init__(self, path: Path | None) -> None:
@@ -87,11 +85,13 @@ class Registry(TableEntries):
             self._db.row_factory = sqlite3.Row
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.executescript(_SCHEMA + _TABLES_SCHEMA)
+            self._db.executescript(_SCHEMA + _TABLES_SCHEMA + _DECISIONS_SCHEMA + _LINKINGS_SCHEMA + _RUNS_SCHEMA)
         except sqlite3.DatabaseError as error:
             raise WorkspaceError(
                 f"{path}: the document registry cannot be opened: {error}", path=Path(path or ".")
             ) from error
+        self._fill_occurrences()
+        self._prepare_runs()
 
     def close(self) -> None:
         """Lets the file go."""
@@ -124,10 +124,12 @@ class Registry(TableEntries):
         graph: NamedNode | None = None,
     ) -> None:
         """Enters a document whole, as PROCESSING; an earlier entry of the same IRI is replaced."""
-        read = {extraction.chunk.value: encode(extraction) for extraction in extractions}
+        given = tuple(extractions)
+        read = {extraction.chunk.value: encode(extraction) for extraction in given}
         with self._transaction() as db:
             _forget(db, document.iri.value)
             _insert(db, "INSERT", document, State.PROCESSING, None)
+            note_names(db, document.iri.value, given)
             db.execute("UPDATE documents SET graph=? WHERE iri=?", (graph.value if graph else None, document.iri.value))
             db.executemany(
                 "INSERT INTO chunks VALUES (?,?,?,?,?,?)",
@@ -201,10 +203,12 @@ class Registry(TableEntries):
                 if any(json.dumps(old.value, ensure_ascii=False) in row["extraction"] for old in terms):
                     changed = encode(with_terms(decode(row["extraction"]), terms))
                     db.execute("UPDATE chunks SET extraction=? WHERE iri=?", (changed, row["iri"]))
+            db.execute("DELETE FROM occurrences")
             for old, new in terms.items():
                 db.execute("UPDATE OR IGNORE names SET type=? WHERE type=?", (new.value, old.value))
                 db.execute("DELETE FROM names WHERE type=?", (old.value,))
                 db.execute("UPDATE entities SET type=? WHERE type=?", (new.value, old.value))
+        self._fill_occurrences()
 
     def remove(self, iri: NamedNode) -> None:
         """Forgets a document and all that was read in it."""
@@ -247,9 +251,15 @@ class Registry(TableEntries):
     # looking up
 
     def documents(self, state: State | None = None) -> list[DocumentRecord]:
-        """The entries, by source; those of a state if one is given."""
-        rows = self._all("SELECT * FROM documents ORDER BY source, iri")
-        return [record_of(row) for row in rows if state is None or row["state"] == state.value]
+        """The entries with their texts, by source; those of a state if one is given. `summaries` has no texts."""
+        rows = self._all("SELECT * FROM documents WHERE ?1 IS NULL OR state=?1 ORDER BY source, iri", _value(state))
+        return [record_of(row) for row in rows]
+
+    def each(self, state: State) -> Iterator[DocumentRecord]:
+        """The entries in a state, by source, read one at a time; those that went meanwhile are passed over."""
+        for iri in self.iris(state):
+            rows = self._all("SELECT * FROM documents WHERE iri=? AND state=?", iri.value, state.value)
+            yield from (record_of(row) for row in rows)
 
     def document(self, iri: NamedNode) -> DocumentRecord:
         """The entry of a document.
@@ -331,18 +341,13 @@ class Registry(TableEntries):
 
     def extractions(self, document: NamedNode | None = None) -> Iterator[Extraction]:
         """What was read, chunk by chunk: in one document or in all that are PROCESSED, in a stable order."""
-        if document is not None:
+        processed = self._all("SELECT iri FROM documents WHERE state='processed' ORDER BY iri")
+        for iri in [document.value] if document is not None else [row["iri"] for row in processed]:
             rows = self._all(
-                "SELECT extraction FROM chunks WHERE document=? AND extraction IS NOT NULL ORDER BY position",
-                document.value,
+                "SELECT extraction FROM chunks WHERE document=? AND extraction IS NOT NULL ORDER BY position", iri
             )
-        else:
-            rows = self._all(
-                "SELECT c.extraction FROM chunks c JOIN documents d ON d.iri = c.document"
-                " WHERE d.state='processed' AND c.extraction IS NOT NULL ORDER BY c.document, c.position"
-            )
-        for row in rows:
-            yield decode(row["extraction"])
+            for row in rows:
+                yield decode(row["extraction"])
 
     def table_graphs(self) -> dict[str, NamedNode]:
         """The table graphs in use, with the document each belongs to."""
@@ -351,59 +356,9 @@ class Registry(TableEntries):
             for row in self._all("SELECT iri, graph FROM documents WHERE graph IS NOT NULL")
         }
 
-    # names and entities
 
-    def linking(self) -> Linking:
-        """Which entity each (class, normalised name) stands for."""
-        names = {
-            (NamedNode(row["type"]), row["name"]): NameLink(
-                NamedNode(row["type"]), row["name"], NamedNode(row["entity"]), row["score"], row["method"]
-            )
-            for row in self._all("SELECT * FROM names")
-        }
-        entities = {
-            NamedNode(row["entity"]): LinkedEntity(
-                NamedNode(row["entity"]),
-                NamedNode(row["type"]),
-                tuple(Word(*pair) for pair in json.loads(row["labels"])),
-            )
-            for row in self._all("SELECT * FROM entities")
-        }
-        scoped = {
-            (row["document"], (NamedNode(row["type"]), row["name"])): NamedNode(row["entity"])
-            for row in self._all("SELECT * FROM names_in")
-        }
-        refused = frozenset(Triple(*(NamedNode(iri) for iri in row)) for row in self._all("SELECT * FROM refused"))
-        return Linking(names, entities, scoped, refused)
-
-    def set_linking(self, linking: Linking) -> None:
-        """Replaces the map from names to entities."""
-        with self._transaction() as db:
-            for table in ("names", "entities", "names_in", "refused"):
-                db.execute(f"DELETE FROM {table}")
-            db.executemany(
-                "INSERT INTO names_in VALUES (?,?,?,?)",
-                [(document, key[0].value, key[1], iri.value) for (document, key), iri in linking.scoped.items()],
-            )
-            db.executemany(
-                "INSERT INTO refused VALUES (?,?,?)",
-                [tuple(getattr(p, "value", "") for p in (t.subject, t.predicate, t.object)) for t in linking.refused],
-            )
-            db.executemany(
-                "INSERT INTO names VALUES (?,?,?,?,?)",
-                [(k[0].value, k[1], link.entity.value, link.score, link.method) for k, link in linking.names.items()],
-            )
-            db.executemany(
-                "INSERT INTO entities VALUES (?,?,?)",
-                [
-                    (
-                        e.iri.value,
-                        e.type.value,
-                        json.dumps([[w.text, w.language] for w in e.labels], ensure_ascii=False),
-                    )
-                    for e in linking.entities.values()
-                ],
-            )
+def _value(state: State | None) -> str | None:
+    return state.value if state else None
 
 
 def _now() -> str:
@@ -424,5 +379,5 @@ def _insert(db: sqlite3.Connection, verb: str, document: Document, state: State,
 def _forget(db: sqlite3.Connection, iri: str) -> None:
     db.execute("DELETE FROM documents WHERE iri = ?", (iri,))
     db.execute("DELETE FROM chunks WHERE document = ?", (iri,))
-    for table in ("table_rows", *TABLES):
+    for table in ("table_rows", "occurrences", *TABLES):
         db.execute(f"DELETE FROM {table} WHERE document = ?", (iri,))

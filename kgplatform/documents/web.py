@@ -8,24 +8,23 @@ redirect is held to the same rules.
 from __future__ import annotations
 
 import http.client
-import ipaddress
 import socket
-import ssl
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from kgplatform.documents.parts import one_line
 from kgplatform.errors import ReadError
-
-Resolve: TypeAlias = Callable[[str, int], Sequence[str]]
-"""What gives the numeric addresses of a host that may be connected to; raises OSError where there are none."""
+from kgplatform.guarding import Resolve as Resolve
+from kgplatform.guarding import connected, is_numeric, left
+from kgplatform.guarding import is_public as is_public
+from kgplatform.guarding import public_addresses as public_addresses
 
 _SUFFIXES: Final = {
     "text/html": ".html",
@@ -75,31 +74,6 @@ def is_address(location: object) -> bool:
     return isinstance(location, str) and location[:8].lower().startswith(("http://", "https://"))
 
 
-def public_addresses(host: str, port: int) -> list[str]:
-    """The numeric addresses that a host name stands for, if all of them are public.
-
-    Raises:
-        OSError: the name is not known, or one of them is private, loopback, link-local or reserved.
-    """
-    found = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
-    for address in found:
-        if not is_public(address):
-            raise OSError(f"{host} is at {address}, which is not a public address")
-    return list(dict.fromkeys(found))
-
-
-def is_public(address: str) -> bool:
-    """Whether a numeric address is one of the public internet, also where it carries another one inside."""
-    parsed = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(parsed, ipaddress.IPv6Address):
-        inner = parsed.ipv4_mapped or parsed.sixtofour or (parsed.teredo[1] if parsed.teredo else None)
-        if inner is not None and not is_public(str(inner)):
-            return False
-        if parsed.is_site_local:
-            return False
-    return parsed.is_global and not parsed.is_multicast and not parsed.is_reserved
-
-
 def fetch(address: str, rules: WebRules, *, resolve: Resolve = public_addresses) -> WebPage:
     """The content at an address, over at most five redirects.
 
@@ -127,7 +101,7 @@ def _allowed(current: str, address: str, rules: WebRules) -> SplitResult:
     try:
         parts = urlsplit(current)
         host, port = (parts.hostname or "").rstrip("."), parts.port
-        names = {host.lower(), host.lower().encode("idna").decode("ascii") if not _is_numeric(host) else host}
+        names = {host.lower(), host.lower().encode("idna").decode("ascii") if not is_numeric(host) else host}
     except ValueError as error:  # UnicodeError is one
         raise _wrong(f"is not an address ({one_line(str(error))})", address) from error
     if parts.scheme.lower() not in _PORTS or not host or len(current) > _MAX_LETTERS:
@@ -164,8 +138,8 @@ def _answer(parts: SplitResult, address: str, resolve: Resolve, deadline: float)
     host, scheme = (parts.hostname or "").rstrip("."), parts.scheme.lower()
     port = parts.port or _PORTS[scheme]
     try:
-        name = host if _is_numeric(host) else host.encode("idna").decode("ascii")
-        link = _connected(name, port, resolve(name, port), is_secured=scheme == "https", deadline=deadline)
+        name = host if is_numeric(host) else host.encode("idna").decode("ascii")
+        link = connected(name, port, resolve(name, port), is_secured=scheme == "https", deadline=deadline)
     except TimeoutError as error:
         raise _late(address) from error
     except (OSError, ValueError) as error:
@@ -209,42 +183,6 @@ def _cut(link: socket.socket) -> None:
         link.shutdown(socket.SHUT_RDWR)
 
 
-def _is_numeric(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True
-
-
-def _connected(host: str, port: int, addresses: Sequence[str], *, is_secured: bool, deadline: float) -> socket.socket:
-    """A connection to one of the addresses, under the host's name; the name is not resolved again."""
-    trouble: OSError = OSError(f"{host} has no address")
-    for address in addresses:
-        try:
-            link = socket.create_connection((address, port), timeout=_left(deadline))
-        except OSError as error:
-            trouble = error
-            continue
-        return _secured(link, host) if is_secured else link
-    raise trouble
-
-
-def _secured(link: socket.socket, host: str) -> socket.socket:
-    try:
-        return ssl.create_default_context().wrap_socket(link, server_hostname=host)
-    except OSError:
-        link.close()
-        raise
-
-
-def _left(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return left
-
-
 def _page(
     response: http.client.HTTPResponse, parts: SplitResult, address: str, rules: WebRules, deadline: float
 ) -> WebPage:
@@ -277,8 +215,8 @@ def _body(response: http.client.HTTPResponse, address: str, rules: WebRules, dea
             size += len(piece)
             if size > rules.max_bytes:
                 raise _wrong(f"is larger than {limit}", address)
-            _left(deadline)
-        _left(deadline)  # a connection that was cut ends like one that is complete
+            left(deadline)
+        left(deadline)  # a connection that was cut ends like one that is complete
     except TimeoutError as error:
         raise _late(address) from error
     except (OSError, http.client.HTTPException, ValueError) as error:

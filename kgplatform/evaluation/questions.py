@@ -85,7 +85,7 @@ def ask_all(
 
 
 def predictions(answer: Answer, label_of: Callable[[Term, str], str]) -> Iterator[list[object]]:
-    """The rows of an answer as a scorer compares them: the values shown, then rows of labels, then rows of IRIs."""
+    """The rows of an answer as a scorer compares them: the values shown, labels (English ones too), IRIs."""
     if answer.verdict is not Verdict.ANSWERED:
         yield []
         return
@@ -94,7 +94,7 @@ def predictions(answer: Answer, label_of: Callable[[Term, str], str]) -> Iterato
         return
     yield list(answer.values)
     language = answer.question.language
-    for shown in (lambda term: _label(term, language, label_of), _plain):
+    for shown in (lambda t: _label(t, language, label_of), lambda t: _label(t, "en", label_of), _plain):
         yield [[shown(term) for term in row if term is not None] for row in answer.solutions.rows]
 
 

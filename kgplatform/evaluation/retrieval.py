@@ -15,7 +15,7 @@ from pathlib import Path
 from kgplatform.evaluation.ranking import all_at, context_precision, ndcg_at, recall_at, reciprocal_rank
 from kgplatform.evaluation.statistics import Comparison, Estimate, compare, estimate
 from kgplatform.json_lines import read_json_lines
-from kgplatform.text import count_tokens, normalise
+from kgplatform.text import count_tokens, normalise, sentences
 from kgplatform.types import Evidence
 
 
@@ -40,11 +40,16 @@ class RetrievalScores:
     precision: float
     seconds: float
     tokens: int
+    context_recall: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class RetrieverReport:
-    """How one retriever did; ``against_best`` compares its recall with the best one's, None for the best itself."""
+    """How one retriever did; ``against_best`` compares its recall with the best one's, None for the best itself.
+
+    ``context_recall`` is the share of the gold quotes that the passages say (of the gold documents, where a question
+    has no quotes), ``recalls`` the recall of each question, in their order.
+    """
 
     name: str
     recall: Estimate
@@ -55,6 +60,8 @@ class RetrieverReport:
     tokens: float
     seconds: tuple[float, float]
     against_best: Comparison | None
+    context_recall: Estimate
+    recalls: tuple[float, ...]
 
 
 def read_gold_passages(path: Path) -> tuple[list[GoldPassages], list[str]]:
@@ -113,7 +120,25 @@ def score_hits(gold: GoldPassages, hits: Sequence[Evidence], k: int, seconds: fl
         precision=context_precision(ranked, wanted, depth),
         seconds=seconds,
         tokens=sum(count_tokens(hit.quote) for hit in hits[:k]),
+        context_recall=_context_recall(gold, hits[:k]),
     )
+
+
+def _context_recall(gold: GoldPassages, hits: Sequence[Evidence]) -> float:
+    """|A| / |T|: the share of what the answer rests on that the passages say; a quote may lie across two of them.
+
+    Source: the travel study, equation 12 (as in the RAGAS framework, Es et al. 2024), with gold in place of a judge.
+    """
+    if not gold.quotes:
+        return sum(any(_covers(hit, "document", item) for hit in hits) for item in gold.documents) / len(gold.documents)
+    return sum(_said(quote, hits) for quote in gold.quotes) / len(gold.quotes)
+
+
+def _said(quote: str, hits: Sequence[Evidence]) -> bool:
+    if any(_covers(hit, "quote", quote) for hit in hits):
+        return True
+    parts = [quote[start:end] for start, end in sentences(quote) if normalise(quote[start:end])]
+    return len(parts) > 1 and all(any(_covers(hit, "quote", part) for hit in hits) for part in parts)
 
 
 def _covers(hit: Evidence, kind: str, item: str) -> bool:
@@ -165,4 +190,6 @@ def _report(name: str, scores: Sequence[RetrievalScores], best: Sequence[Retriev
         tokens=sum(score.tokens for score in scores) / len(scores),
         seconds=(times[len(times) // 2], times[min(len(times) - 1, int(len(times) * 0.95))]),
         against_best=compare(recalls, [score.recall for score in best]) if best else None,
+        context_recall=estimate([score.context_recall for score in scores]),
+        recalls=tuple(recalls),
     )

@@ -18,8 +18,10 @@ import numpy as np
 from pyoxigraph import NamedNode
 
 from kgplatform.documents.registry import NameKey
+from kgplatform.linking.content import Contents
 from kgplatform.linking.identity import Codes, Kinship
 from kgplatform.linking.names import Name, Names, sort_key
+from kgplatform.linking.readings import Readings
 from kgplatform.linking.wording import Wording, Words, directions, misspelt, row, says_of
 from kgplatform.ontology import Ontology
 from kgplatform.protocols import Embedder
@@ -42,25 +44,39 @@ class Pair:
     method: str
 
 
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """From which likeness on (0..1) two names may be one, and what compares them.
+
+    ``spelling`` is for names a slip apart; ``content``, for what is said of names (equation 1), is off at 1.
+    """
+
+    spelling: float = 0.92
+    content: float = 1.0
+    embedder: Embedder | None = None
+    contents: Contents | None = None
+
+
 class Candidates:
     """The rules, over the names of one workspace."""
 
-    def __init__(
-        self, names: Names, ontology: Ontology, wording: Wording, *, embedder: Embedder | None, similarity: float
-    ) -> None:
+    def __init__(self, names: Names, ontology: Ontology, wording: Wording, likeness: Likeness) -> None:
         self.kinship = Kinship(ontology)
         self.codes = Codes(ontology)
         self._names = names
         self._wording = wording
-        self._embedder = embedder
-        self._similarity = similarity
+        self._embedder = likeness.embedder
+        self._similarity = likeness.spelling
+        self._likeness = likeness
         self._person = NamedNode(f"{CORE}Person")
+        self._sounds = Readings(ontology, wording, self.kinship, left_out=self._person)
         self._ontology = ontology
 
     def pairs(self) -> list[Pair]:
         """All candidates, in a stable order."""
         found = [*self._same_text(), *self._same_code(), *self._aliases(), *self._same_words(), *self._same_core()]
         found += [*self._translated_parts(), *self._subtitles(), *self._inside_a_place(), *self._spelling()]
+        found += [*self._read_alike(), *self._content()]
         return sorted(found, key=lambda pair: (-pair.score, pair.method, sort_key(pair.first), sort_key(pair.second)))
 
     def _same_text(self) -> Iterator[Pair]:
@@ -145,7 +161,10 @@ class Candidates:
         return Pair(name.key, target.key, 0.97 if name.is_chinese != target.is_chinese else 0.93, "alias")
 
     def _claims(self) -> dict[str, list[tuple[Name, int]]]:
-        """The names that are also called by an alias, those left out that claim it far less often than others do."""
+        """The names that are also called by an alias, those left out that claim it far less often than others do.
+
+        A name that is called so twice or more, and nothing else in that script, is not left out.
+        """
         counted: dict[str, dict[NameKey, int]] = defaultdict(dict)
         for name in self._names:
             for alias, count in _trusted(name).items():
@@ -157,7 +176,7 @@ class Candidates:
             kept[alias] = [
                 (self._names.by_key[key], count)
                 for key, count in sorted(counted[alias].items(), key=lambda item: sort_key(item[0]))
-                if count >= most * _LEAST_SHARE
+                if count >= most * _LEAST_SHARE or (count > 1 and _only(self._names.by_key[key], alias))
             ]
         return kept
 
@@ -170,7 +189,7 @@ class Candidates:
         if self._names.tied(name.text, target.text) or not self.kinship.related(name.type, target.type):
             return False
         if name.is_chinese != target.is_chinese:
-            return True
+            return not self._sounds.differ(name, target)
         sure = count > 1 or reads_like(target.text, name.aliases)
         return name.type == target.type or (sure and self.kinship.comparable(name.type, target.type))
 
@@ -300,6 +319,28 @@ class Candidates:
             if score >= self._similarity:
                 yield Pair(first, second, round(score, 4), "similarity")
 
+    # sound and content
+
+    def _read_alike(self) -> Iterator[Pair]:
+        """A Chinese name and how it is read, where class and class words agree (雷峰塔, Leifeng Pagoda)."""
+        for latin, chinese in self._sounds.alike(self._names):
+            if not self._names.tied(latin.text, chinese.text) and (latin.forms or chinese.forms):
+                yield Pair(latin.key, chinese.key, 0.92, "reading")
+
+    def _content(self) -> Iterator[Pair]:
+        """Names of comparable classes of which much the same is said: the travel framework's equation 1."""
+        if self._likeness.content >= 1 or self._likeness.contents is None:
+            return
+        for near in self._likeness.contents.near(self._names, self._ontology, self._likeness.content):
+            if self._may_be_one(near.first, near.second):
+                yield Pair(near.first.key, near.second.key, near.similarity, "content")
+
+    def _may_be_one(self, first: Name, second: Name) -> bool:
+        """Whether class and names allow that the contents decide: persons and numbered things are told by name."""
+        if self._ontology.is_a(first.type, (self._person,)) or directions(first.text) != directions(second.text):
+            return False
+        return self.kinship.comparable(first.type, second.type) and not self._names.tied(first.text, second.text)
+
     def _with_a_letter_less(self, names: Iterable[Name]) -> Iterator[tuple[str, Name]]:
         """Names under themselves and under themselves with one letter left out: two that are a slip apart share one."""
         for name in names:
@@ -343,6 +384,11 @@ def _trusted(name: Name) -> dict[str, int]:
         for script in (True, False)
     }
     return {alias: count for alias, count in counts.items() if count >= most[has_han(alias)] * _LEAST_SHARE}
+
+
+def _only(name: Name, alias: str) -> bool:
+    """Whether the name is called nothing else in the alias's script."""
+    return {other for other in map(normalise, name.aliases) if has_han(other) == has_han(alias)} == {alias}
 
 
 def _grouped(keyed: Iterable[tuple[str, Name]]) -> list[list[Name]]:

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 
 from pyoxigraph import Literal, NamedNode, Triple
 
+from kgplatform.documents.decisions import Apart
 from kgplatform.documents.registry import LinkedEntity, Linking, NameKey, NameLink
-from kgplatform.linking.candidates import Candidates
+from kgplatform.linking.candidates import Candidates, Likeness
 from kgplatform.linking.grouping import Group, grouped, ways_from
 from kgplatform.linking.names import Name, Names, read_names, sort_key
 from kgplatform.linking.wording import Wording, row
 from kgplatform.ontology import Individual, Ontology, Word
-from kgplatform.protocols import Embedder
 from kgplatform.text import has_han, normalise
 from kgplatform.types import Extraction
 from kgplatform.vocab import CORE, DCTERMS, TYPE, XSD_DOUBLE, entity_iri
@@ -33,27 +33,26 @@ def link_entities(
     ontology: Ontology,
     base: str,
     known: Mapping[NameKey, NamedNode] | None = None,
-    embedder: Embedder | None = None,
-    similarity: float = 0.92,
+    likeness: Likeness | None = None,
+    apart: Iterable[Apart] = (),
 ) -> Linking:
     """The map from names to entities for everything that was read.
 
     ``known`` are entities that the graph has from tables or loaded data, by class and normalised name: they keep
-    their IRIs. ``similarity`` (0..1) is the least likeness of two spellings that are no more than a slip apart; an
-    ``embedder``, where there is one, may raise it.
+    their IRIs. ``likeness`` says from where on names that look or sound alike are one; names ``apart`` never are.
 
     Raises:
         ModelUnavailableError: the embedding model cannot be used.
     """
     names = read_names(extractions, ontology, known or {})
     values = _values(names, ontology)
-    kept = Names({key: name for key, name in names.by_key.items() if key not in values}, names.within)
+    kept = replace(names, by_key={key: name for key, name in names.by_key.items() if key not in values})
     minting = _Minting(ontology, base, {name.text for name in kept})
 
-    wording = Wording(ontology)
+    wording, chosen, decided = Wording(ontology), likeness or Likeness(), frozenset(apart)
 
     def groups_of(names: Names) -> list[Group]:
-        return grouped(names, Candidates(names, ontology, wording, embedder=embedder, similarity=similarity))
+        return grouped(names, Candidates(names, ontology, wording, chosen), decided)
 
     # twice: the first time tells the class of a thing from all its names, and that tells more of their wording
     groups = groups_of(_narrowed(kept, groups_of(kept), minting))
@@ -66,7 +65,8 @@ def link_entities(
         entities[made.entity.iri] = made.entity
         links.update(_links(group, made))
     ordered = {key: links[key] for key in sorted(links, key=sort_key)}
-    return Linking(ordered, {iri: entities[iri] for iri in sorted(entities, key=lambda iri: iri.value)})
+    found = {iri: entities[iri] for iri in sorted(entities, key=lambda iri: iri.value)}
+    return Linking(ordered, found, apart=decided)
 
 
 def with_values(linking: Linking, ontology: Ontology) -> Linking:
@@ -100,7 +100,7 @@ def _values(names: Names, ontology: Ontology) -> dict[NameKey, NamedNode]:
 def _narrowed(names: Names, groups: Iterable[Group], minting: _Minting) -> Names:
     """The names, each as of the class of its group."""
     types = {name.key: minting.type(group) for group in groups for name in group.names}
-    return Names({key: replace(name, narrowed=types[key]) for key, name in names.by_key.items()}, names.within)
+    return replace(names, by_key={key: replace(name, narrowed=types[key]) for key, name in names.by_key.items()})
 
 
 @dataclass(frozen=True, slots=True)

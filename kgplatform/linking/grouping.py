@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from pyoxigraph import NamedNode
 
+from kgplatform.documents.decisions import Apart
 from kgplatform.documents.registry import NameKey
 from kgplatform.linking.candidates import Candidates, Pair
 from kgplatform.linking.names import Name, Names, sort_key
 from kgplatform.linking.wording import directions
+from kgplatform.text import normalise
 
 
 @dataclass
@@ -24,17 +26,26 @@ class Group:
     directions: dict[bool, frozenset[str]]
     texts: set[str]
     tied: set[str]
+    keys: dict[NamedNode, frozenset[str]]
+    apart: set[str]
     pairs: list[Pair] = field(default_factory=list)
 
 
-def grouped(names: Names, candidates: Candidates) -> list[Group]:
-    """The groups that the candidates make, one for each thing, in the order of their first names."""
-    group_of = {name.key: _alone(name, names, candidates) for name in names}
+def grouped(names: Names, candidates: Candidates, apart: Iterable[Apart] = ()) -> list[Group]:
+    """The groups that the candidates make, one for each thing, in the order of their first names.
+
+    Names that a person decided to keep ``apart`` are in no group together, whatever speaks for it.
+    """
+    decided: dict[str, set[str]] = {}
+    for pair in apart:
+        decided.setdefault(pair.first, set()).add(pair.second)
+        decided.setdefault(pair.second, set()).add(pair.first)
+    group_of = {name.key: _alone(name, names, candidates, decided) for name in names}
     _join_known(names, group_of)
-    for pair in candidates.pairs():
-        first, second = group_of[pair.first], group_of[pair.second]
+    for candidate in candidates.pairs():
+        first, second = group_of[candidate.first], group_of[candidate.second]
         if first is not second and not _in_conflict(first, second, candidates):
-            first.pairs.append(pair)
+            first.pairs.append(candidate)
             _merge(first, second, group_of)
     distinct = {id(group): group for group in group_of.values()}.values()
     for group in distinct:
@@ -42,7 +53,10 @@ def grouped(names: Names, candidates: Candidates) -> list[Group]:
     return sorted(distinct, key=lambda group: sort_key(group.names[0].key))
 
 
-def _alone(name: Name, names: Names, candidates: Candidates) -> Group:
+def _alone(name: Name, names: Names, candidates: Candidates, decided: Mapping[str, set[str]]) -> Group:
+    keys: dict[NamedNode, frozenset[str]] = {}
+    for predicate, value in name.keys:
+        keys[predicate] = keys.get(predicate, frozenset()) | {normalise(value)}
     return Group(
         names=[name],
         types={name.key[0], name.type},
@@ -51,6 +65,8 @@ def _alone(name: Name, names: Names, candidates: Candidates) -> Group:
         directions={name.is_chinese: directions(name.text)},
         texts={name.text},
         tied=set(names.within.get(name.text, ())) - {name.text},
+        keys=keys,
+        apart=set(decided.get(name.text, ())),
     )
 
 
@@ -61,7 +77,9 @@ def _join_known(names: Names, group_of: dict[NameKey, Group]) -> None:
         if name.known is None:
             continue
         other = first.setdefault(name.known, name.key)
-        if other != name.key:
+        if group_of[other].apart & group_of[name.key].texts:
+            group_of[name.key].known.clear()  # a person knows better
+        elif other != name.key:
             group_of[other].pairs.append(Pair(other, name.key, 1.0, "known"))
             _merge(group_of[other], group_of[name.key], group_of)
 
@@ -69,9 +87,11 @@ def _join_known(names: Names, group_of: dict[NameKey, Group]) -> None:
 def _in_conflict(first: Group, second: Group, candidates: Candidates) -> bool:
     if first.known and second.known and first.known != second.known:
         return True
-    if first.texts & second.tied:
-        return True  # what lies in something is not that
+    if first.texts & second.apart or first.texts & second.tied:
+        return True  # a person said so; what lies in something is not that
     if first.codes and second.codes and not first.codes & second.codes:
+        return True
+    if any(not ours & second.keys[key] for key, ours in first.keys.items() if key in second.keys):
         return True
     if any(
         ours and theirs and ours != theirs
@@ -90,6 +110,9 @@ def _merge(first: Group, second: Group, group_of: dict[NameKey, Group]) -> None:
     first.codes |= second.codes
     first.texts |= second.texts
     first.tied |= second.tied
+    first.apart |= second.apart
+    for key, values in second.keys.items():
+        first.keys[key] = first.keys.get(key, frozenset()) | values
     for script, found in second.directions.items():
         first.directions[script] = first.directions.get(script, frozenset()) | found
     for name in second.names:

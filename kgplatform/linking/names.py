@@ -18,7 +18,8 @@ from kgplatform.types import Extraction, Mention
 class Name:
     """A name of a class: how it is spelt and what else it is called, each with how often; its entity if known.
 
-    ``narrowed`` is the class of the thing it turned out to stand for.
+    ``narrowed`` is the class of the thing it turned out to stand for; ``keys`` are values that tell things of its
+    class apart, ``context`` what is said of it: property and value, as they stand in the text.
     """
 
     key: NameKey
@@ -26,6 +27,8 @@ class Name:
     aliases: Counter[str] = field(default_factory=Counter)
     known: NamedNode | None = None
     narrowed: NamedNode | None = None
+    keys: frozenset[tuple[NamedNode, str]] = frozenset()
+    context: tuple[tuple[NamedNode, str], ...] = ()
 
     @property
     def type(self) -> NamedNode:
@@ -50,18 +53,27 @@ class Name:
 
 @dataclass(frozen=True)
 class Names:
-    """All names, in the order of their keys; ``within`` holds names that a transitive property ties, both ways."""
+    """All names, in the order of their keys.
+
+    ``within`` holds names that a transitive property ties, both ways; ``above`` the same from what lies in something.
+    """
 
     by_key: Mapping[NameKey, Name]
     within: Mapping[str, frozenset[str]]
+    above: Mapping[str, frozenset[str]]
 
     def __iter__(self) -> Iterator[Name]:
         return iter(self.by_key.values())
 
     def tied(self, first: str, second: str) -> bool:
-        """Whether one is said to lie within the other, or be part of it, in one or two steps."""
-        near = self.within.get(first, frozenset())
-        return second in near or any(second in self.within.get(step, frozenset()) for step in near)
+        """Whether one is said to lie within the other, or be part of it, in one or two steps.
+
+        Two that lie in the same are not tied by that: both may be one.
+        """
+        return second in self.within.get(first, ()) or self._far(first, second) or self._far(second, first)
+
+    def _far(self, lower: str, upper: str) -> bool:
+        return any(upper in self.above.get(step, ()) for step in self.above.get(lower, ()))
 
 
 def sort_key(key: NameKey) -> tuple[str, str]:
@@ -74,7 +86,9 @@ def read_names(extractions: Iterable[Extraction], ontology: Ontology, known: Map
     forms: dict[NameKey, Counter[str]] = {key: Counter() for key in known}
     aliases: dict[NameKey, Counter[str]] = {}
     within: dict[str, set[str]] = {}
-    containing = _containing(ontology)
+    above: dict[str, set[str]] = {}
+    said: dict[NameKey, set[tuple[NamedNode, str]]] = {}
+    containing, telling = _containing(ontology), _Keys(ontology)
     for extraction in extractions:
         for mention in dict.fromkeys((*extraction.mentions, *_claimed(extraction))):
             key = (mention.type, normalise(mention.name))
@@ -82,14 +96,35 @@ def read_names(extractions: Iterable[Extraction], ontology: Ontology, known: Map
                 forms.setdefault(key, Counter())[mention.name] += 1
                 aliases.setdefault(key, Counter()).update(dict.fromkeys(mention.aliases, 1))
         for claim in extraction.claims:
+            value = claim.object.name if isinstance(claim.object, Mention) else claim.object.value
+            said.setdefault((claim.subject.type, normalise(claim.subject.name)), set()).add((claim.predicate, value))
             if claim.predicate in containing and isinstance(claim.object, Mention):
                 first, second = normalise(claim.subject.name), normalise(claim.object.name)
                 within.setdefault(first, set()).add(second)
                 within.setdefault(second, set()).add(first)
-    names = {
-        key: Name(key, forms[key], aliases.get(key, Counter()), known.get(key)) for key in sorted(forms, key=sort_key)
-    }
-    return Names(names, {name: frozenset(others) for name, others in within.items()})
+                lower, upper = (first, second) if containing[claim.predicate] else (second, first)
+                above.setdefault(lower, set()).add(upper)
+    names = {}
+    for key in sorted(forms, key=sort_key):
+        about = tuple(sorted(said.get(key, ()), key=lambda pair: (pair[0].value, pair[1])))
+        ids = frozenset((predicate, value) for predicate, value in about if predicate in telling.of(key[0]))
+        names[key] = Name(key, forms[key], aliases.get(key, Counter()), known.get(key), keys=ids, context=about)
+    tied, higher = ({name: frozenset(others) for name, others in found.items()} for found in (within, above))
+    return Names(names, tied, higher)
+
+
+class _Keys:
+    """The properties whose value tells a thing of a class from all others."""
+
+    def __init__(self, ontology: Ontology) -> None:
+        self._ontology = ontology
+        self._of: dict[NamedNode, frozenset[NamedNode]] = {}
+
+    def of(self, type_: NamedNode) -> frozenset[NamedNode]:
+        if type_ not in self._of:
+            above = (self._ontology.classes.get(iri) for iri in self._ontology.superclasses(type_))
+            self._of[type_] = frozenset(key for term in above if term for key in term.key)
+        return self._of[type_]
 
 
 def _claimed(extraction: Extraction) -> Iterator[Mention]:
@@ -99,11 +134,20 @@ def _claimed(extraction: Extraction) -> Iterator[Mention]:
             yield claim.object
 
 
-def _containing(ontology: Ontology) -> frozenset[NamedNode]:
-    """The properties that say what lies within what: the transitive ones, and those below them."""
+def _containing(ontology: Ontology) -> dict[NamedNode, bool]:
+    """The properties that say what lies within what: the transitive ones, and those below them.
+
+    True for one direction, False for the inverse of one that is true.
+    """
     found = {iri for iri, term in ontology.properties.items() if term.transitive and term.is_object}
     while True:
         more = {iri for iri, term in ontology.properties.items() if iri not in found and found & set(term.parents)}
         if not more:
-            return frozenset(found)
+            break
         found |= more
+    ways: dict[NamedNode, bool] = {}
+    for iri in sorted(found, key=lambda iri: (ontology.properties[iri].inverse is not None, iri.value)):
+        term = ontology.properties[iri]
+        known = [ways[other] for other in term.parents if other in ways]
+        ways[iri] = known[0] if known else not ways.get(term.inverse, False) if term.inverse else True
+    return ways

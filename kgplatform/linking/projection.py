@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pyoxigraph import Literal, NamedNode, Triple
 
+from kgplatform.documents.decisions import Apart
 from kgplatform.documents.registry import LinkedEntity, Linking
 from kgplatform.store import as_stored, literal
 from kgplatform.text import has_han, normalise
@@ -77,8 +78,12 @@ class Projection:
             yield Triple(iri, LABEL, label)
         known_as = {normalise(label.value) for label in labels}
         for name in dict.fromkeys((mention.name, *mention.aliases)):
-            if normalise(name) not in known_as:
+            if normalise(name) not in known_as and not self._is_apart(mention.name, name):
                 yield Triple(iri, ALT_LABEL, _tagged(name))
+
+    def _is_apart(self, name: str, alias: str) -> bool:
+        """Whether a person said that what the text gives as an alias is the name of another thing."""
+        return bool(self._linking.apart) and Apart.of(normalise(name), normalise(alias)) in self._linking.apart
 
 
 def _claimed(claims: Iterable[Claim]) -> Iterator[Mention]:

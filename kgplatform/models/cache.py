@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kgplatform.errors import StoreError
 from kgplatform.models.conversation import key_of, parameters_of
-from kgplatform.protocols import ChatModel, Completion, Message
+from kgplatform.protocols import ChatModel, Completion, Message, SamplingModel
 from kgplatform.types import Usage
 
 _TABLE = """
@@ -66,6 +66,15 @@ class CachedModel:
     def about(self, scope: str) -> CachedModel:
         """The same model and cache, for replies about something else."""
         return CachedModel(self.model, self.path, scope=scope)
+
+    def sample(self, number: int) -> ChatModel:
+        """The same for one of several independent replies, each kept; this one where the model draws no others."""
+        inside = self.model
+        return (
+            CachedModel(inside.sample(number), self.path, scope=self.scope)
+            if isinstance(inside, SamplingModel)
+            else self
+        )
 
     def _find(self, key: str) -> Completion | None:
         with self._connection() as connection:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ from kgplatform.protocols import Completion, Message
 from kgplatform.text import count_tokens
 from kgplatform.types import Usage
 
+_WARM = 0.7
 _CORRECTION = "That reply cannot be used: {reason}. Reply again with the corrected JSON object and nothing else."
 
 
@@ -56,11 +58,21 @@ class OpenAIModel:
         self.max_tokens = max_tokens
         self._server = Server(name, url, key, timeout_seconds, retries, sleep)
         self._unknown: frozenset[str] = frozenset()
+        self._sample = 0
 
     @property
     def parameters(self) -> Mapping[str, object]:
         """What else than the conversation decides over the reply; part of a cache's key."""
-        return {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        drawn = {"sample": self._sample} if self._sample else {}
+        return {"temperature": self.temperature, "max_tokens": self.max_tokens, **drawn}
+
+    def sample(self, number: int) -> OpenAIModel:
+        """The model for one of several independent replies: warm enough for them to differ."""
+        drawn = copy.copy(self)
+        drawn._sample = number
+        if drawn.temperature is not None:
+            drawn.temperature = max(drawn.temperature, _WARM)
+        return drawn
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, object] | None = None) -> Completion:
         """The model's reply; with ``schema``, the text of a JSON object of that shape.

@@ -34,6 +34,7 @@ CARRIED_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4f
 _CARRIED_NAMES = frozenset({"default", CARRIED, f"sentence-transformers/{CARRIED}"})
 _CARRIED_DIMENSIONS = 384
 _FEW = 8
+_RECENT = 32
 
 
 class SentenceTransformersEmbedder:
@@ -63,6 +64,7 @@ class SentenceTransformersEmbedder:
         self.batch_size = batch_size
         self.allow_download = allow_download
         self._model: SentenceTransformer | None = None
+        self._recent: dict[str, NDArray[np.float32]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -78,7 +80,7 @@ class SentenceTransformersEmbedder:
             return int(self._loaded().get_embedding_dimension())
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of the texts, one row each, of unit length.
+        """The vectors of the texts, one row each, of unit length; those of the last single texts are remembered.
 
         Raises:
             ModelUnavailableError: the model is not on this machine.
@@ -86,13 +88,36 @@ class SentenceTransformersEmbedder:
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         with self._lock:
+            if len(texts) == 1 and texts[0] in self._recent:  # the parts of a retriever ask for the same question
+                return self._recent[texts[0]].copy()
             model = self._loaded()
             self._set_threads(len(texts))
             # encode() itself sorts by length, so that a batch holds little padding
             vectors = model.encode(
                 list(texts), batch_size=self.batch_size, show_progress_bar=False, convert_to_numpy=True
             )
-        return unit_length(np.asarray(vectors, dtype=np.float32))
+            found = unit_length(np.asarray(vectors, dtype=np.float32))
+            if len(texts) == 1:
+                self._recent[texts[0]] = found.copy()
+                if len(self._recent) > _RECENT:
+                    del self._recent[next(iter(self._recent))]
+        return found
+
+    def token_vectors(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """For each text the vectors of its tokens in its context, one row each, of unit length; no marks of the ends.
+
+        Raises:
+            ModelUnavailableError: the model is not on this machine.
+        """
+        if not texts:
+            return []
+        with self._lock:
+            model = self._loaded()
+            self._set_threads(len(texts))
+            found = model.encode(
+                list(texts), batch_size=self.batch_size, show_progress_bar=False, output_value="token_embeddings"
+            )
+        return [unit_length(tokens.float().numpy()[1:-1]) for tokens in found]
 
     def _loaded(self) -> SentenceTransformer:
         if self._model is None:

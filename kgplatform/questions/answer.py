@@ -11,14 +11,15 @@ from pyoxigraph import NamedNode
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.errors import ModelError, QueryError
 from kgplatform.ontology import Ontology
-from kgplatform.protocols import ChatModel, Message
+from kgplatform.protocols import ChatModel, Embedder
 from kgplatform.questions.drafting import query_by_model
 from kgplatform.questions.knowing import Knowledge, knowledge
 from kgplatform.questions.mentions import Reading
+from kgplatform.questions.phrasing import phrased
 from kgplatform.questions.support import Explain, FindEvidence, supporting
-from kgplatform.questions.synthesis import phrases, said, unsupported, values_of
+from kgplatform.questions.synthesis import phrases, said, values_of
 from kgplatform.questions.translate_builtin import Translation, is_empty, is_zero
-from kgplatform.questions.translate_model import Solved, shipped_examples, similar
+from kgplatform.questions.translate_model import Solved, Task, TranslationOptions, shipped_examples
 from kgplatform.questions.unlinked import partial_codes, shown
 from kgplatform.text import language_of
 from kgplatform.types import (
@@ -40,18 +41,17 @@ __all__ = ["Knowledge", "QuestionParts", "QuestionSettings", "ask", "knowledge"]
 
 _LONGEST_QUESTION = 2_000
 _SURE_ENOUGH = 0.35
+_CHOSEN = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSettings:
-    """Limits of answering."""
+    """Limits of answering; ``translation`` is how a model is asked for a query."""
 
     max_rows: int = 1_000
-    repairs: int = 2
     passages: int = 5
-    examples: int = 3
-    schema_tokens: int = 3_000
     phrased_by_model: bool = True
+    translation: TranslationOptions = field(default_factory=TranslationOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class QuestionParts:
     """What `ask` works with.
 
     ``find`` gives the passage of a statement in a graph, ``why`` what a conclusion rests on, ``retrieve`` passages
-    for a text.
+    for a text; ``examples`` are solved questions (None: those shipped), ``embedder`` tells which are alike.
     """
 
     dataset: EvidenceDataset
@@ -71,6 +71,7 @@ class QuestionParts:
     model: ChatModel | None = None
     retrieve: Callable[[str, int], list[Evidence]] | None = None
     examples: Sequence[Solved] | None = None
+    embedder: Callable[[], Embedder | None] = lambda: None
     settings: QuestionSettings = field(default_factory=QuestionSettings)
 
 
@@ -81,6 +82,11 @@ def ask(text: str, *, parts: QuestionParts) -> Answer:
     answer = asking.answer()
     seconds = time.perf_counter() - began
     return replace(answer, usage=replace(answer.usage, seconds=seconds), trace=tuple(asking.trace))
+
+
+def ask_query(text: str, query: str, *, parts: QuestionParts) -> Answer:
+    """The answer that a query of an earlier turn gives, once what it left open is chosen."""
+    return _Asking(parts, text).answer_query(query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +132,13 @@ class _Asking:
             return self._by_builtin()
         return found if isinstance(found, Answer) else self._answered(found)
 
+    def answer_query(self, query: str) -> Answer:
+        self._linked = self._names.link(self._text)
+        solutions = self._ran(query)
+        if solutions is None or is_empty(solutions):
+            return self._unanswerable(phrases(self._language)["nothing"], Query(query), ())
+        return self._answered(_Found(Query(query), solutions, _CHOSEN, kind=_kind_of(query)))
+
     # with a model
 
     def _by_model(self) -> _Found | Answer | None:
@@ -140,34 +153,38 @@ class _Asking:
 
     def _from_model(self, model: ChatModel) -> _Found | Answer | None:
         """What the model's query found; an answer of its own where it found nothing, None where there is no query."""
-        settings = self._parts.settings
-        pool = shipped_examples() if self._parts.examples is None else self._parts.examples
-        drafting = query_by_model(
-            self._text,
-            self._linked,
-            names=self._names,
-            model=model,
-            examples=similar(self._text, pool, self._names, settings.examples),
-            schema_tokens=settings.schema_tokens,
-            repairs=settings.repairs,
-            prefixes=self._parts.dataset.store.prefixes,
-        )
+        drafting = query_by_model(self._task(), model)
         self._usage += drafting.usage
+        self.trace += [f"model {model.name}: {note}" for note in drafting.notes]
         words = phrases(self._language)
         if drafting.declined:
             self.trace.append(f"model {model.name}: the graph has no term for {drafting.declined}")
             return replace(self._unanswerable(words["nothing"], None, ()), model=model.name)
         state = "sound" if drafting.sound else "unsound"
         self.trace.append(f"model {model.name}: {len(drafting.attempts)} draft(s), {state}")
-        solutions = self._ran(drafting.text) if drafting.sound else None
-        if solutions is None:
+        if not drafting.sound or drafting.solutions is None:
             self.trace.append("the model's query was not run; the built-in translator was used")
             return None
         query = Query(drafting.text, "", drafting.attempts)
-        if is_empty(solutions):
+        if is_empty(drafting.solutions):
             return replace(self._unanswerable(words["nothing"], query, ()), model=model.name)
-        confidence = 0.9 - 0.1 * (len(drafting.attempts) - 1)
-        return _Found(query, solutions, confidence, model.name, _kind_of(drafting.text))
+        return _Found(query, drafting.solutions, drafting.confidence, model.name, _kind_of(drafting.text))
+
+    def _task(self) -> Task:
+        """The question as the translator with a model takes it, the built-in translator's readings included."""
+        parts = self._parts
+        return Task(
+            question=self._text,
+            linked=self._linked,
+            names=self._names,
+            briefer=parts.knowledge.briefer,
+            run=parts.run,
+            examples=shipped_examples() if parts.examples is None else parts.examples,
+            candidates=parts.knowledge.translator.translate(self._text, run=parts.run),
+            prefixes=parts.dataset.store.prefixes,
+            embedder=parts.embedder,
+            options=parts.settings.translation,
+        )
 
     def _ran(self, query: str) -> Solutions | None:
         try:
@@ -213,7 +230,7 @@ class _Asking:
         )
         name = self._label(several[0].terms[0])
         question = f"“{name}”指的是哪一个？" if self._language == "zh" else f"Which “{name}” do you mean?"
-        return Clarification(question, options) if len(options) > 1 else None
+        return Clarification(question, options, tuple(namesakes)) if len(options) > 1 else None
 
     def _described(self, term: NamedNode, beside: Sequence[str]) -> str:
         """A thing's label with what tells it from its namesakes: its class and a neighbour that they do not have."""
@@ -298,25 +315,20 @@ class _Asking:
 
     def _phrased(self, model: ChatModel, plain: str, solutions: Solutions, evidence: tuple[Evidence, ...]) -> str:
         """The answer as the model words it, unless it says more than the rows and passages do."""
-        allowed = [plain, self._text, *(item.quote for item in evidence)]
-        allowed += values_of(solutions, self._label, self._language)
-        instruction = (
-            "Answer the question in one or two sentences, in its language, from the result only. "
-            "Add no name, number or judgement that the result does not hold."
+        found = phrased(
+            self._text,
+            plain,
+            values=values_of(solutions, self._label, self._language),
+            rows=len(solutions.rows),
+            evidence=evidence,
+            names=self._names,
+            model=model,
+            language=self._language,
         )
-        content = f"Question: {self._text}\n\nResult: {plain}"
-        try:
-            completion = model.complete([Message("system", instruction), Message("user", content)])
-        except ModelError as error:
-            self.trace.append(f"worded without the model: {error}")
-            return plain
-        self._usage += completion.usage
-        text = completion.text.strip()
-        made_up = unsupported(text, allowed)
-        if made_up or not text:
-            self.trace.append(f"the model's wording was dropped: it said {', '.join(made_up[:3]) or 'nothing'}")
-            return plain
-        return text
+        self._usage += found.usage
+        if found.note:
+            self.trace.append(found.note)
+        return found.text
 
     # where there is no answer
 

@@ -86,16 +86,16 @@ class Emptiness:
 
 _REASONS = {
     Cause.NOTHING_LIKE_IT: (
-        "Nothing in the graph matches line {1} by itself: {0}",
+        "Nothing in the graph matches line {1} by itself: {0}.",
         "图中没有任何内容符合第 {1} 行：{0}。",
     ),
     Cause.TOGETHER: (
-        "Line {1} matches something, but not together with the rest: {0}",
+        "Line {1} matches something, but not together with the rest: {0}.",
         "第 {1} 行单独有结果，但与其余条件合在一起就没有了：{0}。",
     ),
-    Cause.FILTER: ("The filter on line {1} leaves nothing over: {0}", "第 {1} 行的过滤条件排除了全部结果：{0}。"),
+    Cause.FILTER: ("The filter on line {1} leaves nothing over: {0}.", "第 {1} 行的过滤条件排除了全部结果：{0}。"),
     Cause.SEVERAL: (
-        "More than one condition stands in the way; line {1} is the first that leaves nothing: {0}",
+        "More than one condition stands in the way; line {1} is the first that leaves nothing: {0}.",
         "不止一个条件造成没有结果；最先排除全部结果的是第 {1} 行：{0}。",
     ),
     Cause.AFTERWARDS: (

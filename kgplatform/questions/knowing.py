@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.ontology import Ontology
+from kgplatform.questions.briefing import Briefer
+from kgplatform.questions.dialogue.frames import Frame
+from kgplatform.questions.dialogue.scheme import Scheme
 from kgplatform.questions.facts import read_facts
 from kgplatform.questions.indexing import name_index
 from kgplatform.questions.names import NameIndex
@@ -23,15 +26,18 @@ class Knowledge:
     schema: SchemaView
     names: NameIndex
     translator: BuiltinTranslator
+    briefer: Briefer
+    frames: tuple[Frame, ...] = ()
 
 
-def knowledge(dataset: EvidenceDataset, ontology: Ontology) -> Knowledge:
-    """The schema view, name index and translator of what is stated, from one pass over it."""
+def knowledge(dataset: EvidenceDataset, ontology: Ontology, schemes: Iterable[Scheme] = ()) -> Knowledge:
+    """The schema view, name index and translator of what is stated, from one pass over it, with the schemes bound."""
     with _no_collection():
         facts = read_facts(dataset, ontology)
         schema = schema_view(facts, ontology)
         names = name_index(facts, schema)
-        return Knowledge(schema, names, BuiltinTranslator(names))
+        frames = tuple(Frame(scheme, names) for scheme in schemes if schema.count(scheme.about))
+        return Knowledge(schema, names, BuiltinTranslator(names), Briefer(dataset, names, ontology), frames)
 
 
 @contextmanager

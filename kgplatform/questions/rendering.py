@@ -27,6 +27,7 @@ def as_json(answer: Answer, label_of: Callable[[Term], str]) -> dict[str, object
         "using": answer.using,
         "model": answer.model,
         "kind": answer.question.kind.value,
+        "class": answer.question_class or None,
         "query": query.text if query else None,
         "reading": query.reading if query else "",
         "attempts": [

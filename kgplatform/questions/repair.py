@@ -1,29 +1,33 @@
-"""Mends a query that the checker complains about: by rewriting what has one obvious remedy, or by asking the model."""
+"""Mends a query: by rewriting what has one obvious remedy, or by asking the model.
+
+What is complained about is what the checker finds, and rows that cannot be what was asked for: none at all, a column
+that is never bound, the names of the question itself.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 from pyoxigraph import NamedNode
 
-from kgplatform.errors import ModelError
-from kgplatform.protocols import ChatModel
+from kgplatform.errors import ModelError, QueryError
 from kgplatform.questions.check import check
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.patterns import patterns_of
-from kgplatform.questions.schema import render
-from kgplatform.questions.translate_model import repaired
-from kgplatform.types import Attempt, Issue, IssueKind, Usage
+from kgplatform.questions.suspecting import suspicions
+from kgplatform.types import Attempt, Issue, IssueKind, Solutions, Usage
 from kgplatform.vocab import PREFIXES, XSD
 
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """The last query of a repair, every draft with its issues, and what the repair cost.
+    """The best query of a repair with its rows, every draft with its issues, and what the repair cost.
 
-    ``declined`` is what the model found missing where it gave up.
+    ``sound``: the checker has nothing fatal against it, and it ran if it was to be run. ``doubtful``: its rows are
+    suspicious or none. ``declined`` is what the model found missing where it gave up.
     """
 
     text: str
@@ -32,48 +36,113 @@ class Mended:
     sound: bool
     error: str = ""
     declined: str = ""
+    solutions: Solutions | None = None
+    doubtful: bool = False
+
+
+class Revision(Protocol):
+    """What a model makes of an attempt."""
+
+    @property
+    def text(self) -> str:
+        """The query."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """What it cost."""
+        ...
+
+    @property
+    def declined(self) -> str:
+        """What it found missing; empty where there is a query."""
+        ...
+
+
+Revise: TypeAlias = Callable[[Attempt, Solutions | None], Revision]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    attempt: Attempt
+    solutions: Solutions | None
+    sound: bool
+    findings: tuple[Issue, ...]
+
+    @property
+    def rank(self) -> int:
+        """How good it is: with rows that nothing speaks against, with doubtful rows, with none, not sound."""
+        if not self.sound:
+            return 0
+        if any(issue.kind is IssueKind.EMPTY for issue in self.findings):
+            return 1
+        return 2 if self.findings else 3
 
 
 def mended(
-    question: str,
     text: str,
     *,
     names: NameIndex,
-    model: ChatModel | None = None,
+    revise: Revise | None = None,
+    run: Callable[[str], Solutions] | None = None,
     rounds: int = 2,
-    schema_tokens: int = 2000,
     prefixes: Mapping[str, str] = PREFIXES,
+    language: str = "en",
 ) -> Mended:
-    """A query without fatal issues if one can be had in so many rounds; ``sound`` says so."""
-    attempts = [Attempt(text, check(text, names, prefixes=prefixes))]
+    """The best query to be had in so many rounds of putting right what the checker and the rows complain about.
+
+    ``revise`` asks a model, where no rule helps; ``run`` looks at the rows too.
+    """
+    tried = [_try(text, names, run, prefixes, language)]
     usage = Usage()
+    error = declined = ""
     for _ in range(rounds):
-        if not _fatal(attempts[-1].issues):
+        last = tried[-1]
+        if last.sound and not last.findings:
             break
-        rewritten = rewritten_by_rule(attempts[-1], names, prefixes=prefixes)
-        if rewritten is None and model is not None:
+        rewritten = None if last.sound else rewritten_by_rule(last.attempt, names, prefixes=prefixes)
+        if rewritten is None and revise is not None:
             try:
-                reply = repaired(
-                    question,
-                    attempts,
-                    schema=render(names.schema, budget_tokens=schema_tokens, focus=question.split()),
-                    model=model,
-                )
-            except ModelError as error:
-                return Mended(attempts[-1].query, tuple(attempts), usage, sound=False, error=str(error))
+                reply = revise(last.attempt, last.solutions)
+            except ModelError as failure:
+                error = str(failure)
+                break
             usage += reply.usage
-            if reply.declined:
-                last = attempts[-1].query
-                return Mended(last, tuple(attempts), usage, sound=False, declined=reply.declined)
-            rewritten = reply.text
-        if rewritten is None or rewritten in {attempt.query for attempt in attempts}:
+            declined, rewritten = reply.declined, reply.text
+        if declined or not rewritten or rewritten in {item.attempt.query for item in tried}:
             break
-        attempts.append(Attempt(rewritten, check(rewritten, names, prefixes=prefixes)))
-    return Mended(attempts[-1].query, tuple(attempts), usage, sound=not _fatal(attempts[-1].issues))
+        tried.append(_try(rewritten, names, run, prefixes, language))
+    best = max(reversed(tried), key=lambda item: item.rank)
+    return Mended(
+        best.attempt.query,
+        tuple(item.attempt for item in tried),
+        usage,
+        sound=best.sound,
+        error=error,
+        declined=declined if best.rank < 2 else "",
+        solutions=best.solutions,
+        doubtful=bool(best.findings),
+    )
 
 
-def _fatal(issues: Sequence[Issue]) -> bool:
-    return any(issue.fatal for issue in issues)
+def _try(
+    text: str,
+    names: NameIndex,
+    run: Callable[[str], Solutions] | None,
+    prefixes: Mapping[str, str],
+    language: str,
+) -> _Tried:
+    """A query checked and, if nothing fatal is wrong with it, run."""
+    issues = check(text, names, prefixes=prefixes)
+    if any(issue.fatal for issue in issues) or run is None:
+        return _Tried(Attempt(text, issues), None, not any(issue.fatal for issue in issues), ())
+    try:
+        solutions = run(text)
+    except QueryError as error:
+        failed = Issue(IssueKind.FAILED, f"it cannot be run: {error}")
+        return _Tried(Attempt(text, (*issues, failed)), None, sound=False, findings=(failed,))
+    findings = suspicions(text, solutions, run, prefixes=prefixes, language=language)
+    return _Tried(Attempt(text, (*issues, *findings)), solutions, sound=True, findings=findings)
 
 
 def rewritten_by_rule(attempt: Attempt, names: NameIndex, *, prefixes: Mapping[str, str] = PREFIXES) -> str | None:

@@ -7,7 +7,7 @@ ontology has a view too: classes and properties are those that occur, their word
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from pyoxigraph import Literal, NamedNode
 
 from kgplatform.ontology import Ontology, Word, label_of
 from kgplatform.questions.facts import GraphFacts
-from kgplatform.text import count_tokens, singular
+from kgplatform.text import singular
 from kgplatform.vocab import (
     OWL,
     XSD,
@@ -252,61 +252,3 @@ def _shown(value: object, facts: GraphFacts) -> str:
         return value.value[:60]
     labels = facts.labels.get(value)
     return labels[0].value[:60] if labels else local_name(str(value).strip("<>"))[:60]
-
-
-def render(schema: SchemaView, *, language: str = "en", budget_tokens: int = 3000, focus: Iterable[str] = ()) -> str:
-    """The schema as text for a prompt: what the focus words are about first, then the most used, within the budget."""
-    words = {word.casefold() for word in focus}
-
-    def rank(iri: NamedNode) -> tuple[int, int, str]:
-        own = {part for word in schema.classes[iri].words for part in word.text.casefold().split()}
-        about = own | {
-            part
-            for edge in schema.outgoing.get(iri, ())
-            if edge.predicate in schema.properties
-            for word in schema.properties[edge.predicate].words
-            for part in word.text.casefold().split()
-        }
-        return (-(3 * len(words & own) + len(words & about)), -schema.count(iri), iri.value)
-
-    lines: list[str] = []
-    left = budget_tokens
-    described: set[NamedNode] = set()
-    for iri in sorted(schema.classes, key=rank):
-        block = [*_class_lines(schema, iri, language), *_edge_lines(schema, iri, language, described)]
-        for line in block:
-            left -= count_tokens(line) + 1
-            if left < 0:
-                return "\n".join(lines)
-            lines.append(line)
-    return "\n".join(lines)
-
-
-def _class_lines(schema: SchemaView, iri: NamedNode, language: str) -> list[str]:
-    term = schema.classes[iri]
-    comment = label_of(term.comments, language, "")
-    words = " / ".join(dict.fromkeys(word.text for word in term.words[:6]))
-    return [f"class {iri} ({words}; {schema.count(iri)})" + (f": {comment}" if comment else "")]
-
-
-def _edge_lines(schema: SchemaView, iri: NamedNode, language: str, described: set[NamedNode]) -> list[str]:
-    ranges: dict[NamedNode, set[NamedNode]] = defaultdict(set)
-    for edge in schema.outgoing.get(iri, ()):
-        if edge.subject == iri:
-            ranges[edge.predicate].add(edge.object)
-    lines = []
-    for predicate in sorted(ranges, key=lambda p: p.value):
-        term = schema.properties.get(predicate)
-        targets = " | ".join(sorted(local_name(r.value) for r in ranges[predicate]))
-        line = f"  {predicate} → {targets}"
-        if term is not None and predicate not in described:
-            described.add(predicate)
-            comment = label_of(term.comments, language, "")
-            words = " / ".join(dict.fromkeys(word.text for word in term.words[:4]))
-            samples = ("one of: " if term.closed else "e.g. ") + "; ".join(
-                term.samples[: _ENUMERATION if term.closed else 3]
-            )
-            extra = [words, f"unit {term.unit}" if term.unit else "", comment, samples if term.samples else ""]
-            line += " (" + "; ".join(filter(None, extra)) + ")"
-        lines.append(line)
-    return lines

@@ -23,6 +23,7 @@ from kgplatform.questions.mentions import Reading, read
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.paths import PathFinder
 from kgplatform.questions.placing import placed
+from kgplatform.questions.plain import PlainLookups
 from kgplatform.questions.schema import SchemaView
 from kgplatform.questions.simplifying import simplified
 from kgplatform.questions.unlinked import dropped
@@ -32,6 +33,7 @@ from kgplatform.types import Solutions
 _TRIED = 6
 _MANY_ROWS = 20_000
 _ADDED = 1.2
+_PLAIN = 0.88
 _LINK = 0.05
 """By how much a reading with one relation less is preferred."""
 
@@ -60,6 +62,7 @@ class BuiltinTranslator:
         self._assembler = Assembler(names, finder)
         measures = Measures(names)
         self._finisher = Finisher(names, finder, measures)
+        self._plainly = PlainLookups(names)
         self._comparer = Comparer(names, measures, read=self.read, candidates=self._plain)
 
     def read(self, question: str) -> Reading:
@@ -69,6 +72,9 @@ class BuiltinTranslator:
     def translate(self, question: str, *, run: Callable[[str], Solutions]) -> list[Translation]:
         """The queries a question may mean, best first; none if nothing in it could be linked to the graph."""
         reading = self.read(question)
+        plain = self._lookup(reading, run)
+        if plain is not None:
+            return [plain]
         schema = self._names.schema
         limit = max(_MANY_ROWS, 1.3 * max((schema.count(iri) for iri in schema.classes), default=0))
         ranked = [c for c in self.candidates(reading) if rows_expected(c.graph, schema) < limit]
@@ -87,6 +93,23 @@ class BuiltinTranslator:
             if candidate.score > best - 2.0
         ]
         return [translation for _, _, translation in sorted(scored, key=lambda item: item[:2], reverse=True)]
+
+    def _lookup(self, reading: Reading, run: Callable[[str], Solutions]) -> Translation | None:
+        """The translation of a question that is nothing but the name of a thing and of one of its properties."""
+        plain = self._plainly.found(reading)
+        if plain is None:
+            return None
+        text, empty = self._tested(plain.graph, run)
+        if empty:
+            return None
+        return Translation(
+            text=text,
+            graph=plain.graph,
+            reading=Verbaliser(plain.graph, self._names, reading.language).reading(),
+            confidence=round(min(_PLAIN, 0.9 * plain.similarity), 3),
+            empty=False,
+            explained=frozenset(range(len(reading.tokens))),
+        )
 
     def _unsaid(self, graph: QueryGraph) -> int:
         return unsaid_links(graph, self._finder.placing)

@@ -1,7 +1,7 @@
-"""Several rankings made one by reciprocal rank fusion: a passage scores Σ weight / (60 + rank).
+"""Several rankings made one, by their ranks or by their scores.
 
-Source: G. V. Cormack, C. L. A. Clarke, S. Büttcher, Reciprocal Rank Fusion outperforms Condorcet and individual Rank
-Learning Methods, SIGIR 2009; k = 60 is theirs.
+Reciprocal rank fusion: a passage scores Σ weight / (60 + rank). Source: G. V. Cormack, C. L. A. Clarke, S. Büttcher,
+Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods, SIGIR 2009; k = 60 is theirs.
 """
 
 from __future__ import annotations
@@ -43,15 +43,58 @@ class HybridRetriever:
             ModelUnavailableError: the embedding model cannot be used.
         """
         depth = max(_DEPTH, 2 * k) if k > 0 else 0
-        rankings = [
-            (weight, part.retrieve(question, depth)) for weight, part in self._parts(language_of(question)) if weight
-        ]
+        rankings = [(weight, part.retrieve(question, depth)) for weight, part in self._parts(question) if weight]
         return fused(rankings, k, self.name)
 
-    def _parts(self, language: str) -> Iterable[tuple[float, Retriever]]:
+    def _parts(self, question: str) -> Iterable[tuple[float, Retriever]]:
         yield self._lexical_weight, self._lexical
-        if not self._index.languages or language in self._index.languages:
+        if speaks(self._index, question):
             yield self._dense_weight, self._dense
+
+
+class WeightedRetriever:
+    """Finds passages by words and by meaning at once, the scores of each side weighted and added.
+
+    A side's scores are put between 0 (its last) and 1 (its first); a passage that a side did not find has 0 there.
+    Unlike the fusion of ranks this keeps how far the first is ahead.
+    """
+
+    def __init__(self, index: ChunkIndex, *, words: int, meaning: int) -> None:
+        self.name = f"hybrid-{words}-{meaning}"
+        self._index = index
+        self._lexical = LexicalRetriever(index)
+        self._dense = DenseRetriever(index)
+        self._words, self._meaning = words / (words + meaning), meaning / (words + meaning)
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """At most ``k`` hits, best first; the score is the weighted one, at most 1.
+
+        Raises:
+            ModelUnavailableError: the embedding model cannot be used.
+        """
+        depth = max(_DEPTH, 2 * k) if k > 0 else 0
+        weighted = [(self._words, self._lexical.retrieve(question, depth))]
+        if speaks(self._index, question):
+            weighted.append((self._meaning, self._dense.retrieve(question, depth)))
+        return added(weighted, k, self.name)
+
+
+def speaks(index: ChunkIndex, question: str) -> bool:
+    """Whether vectors have a say: there are usable ones, and their model knows the language of the question."""
+    return not index.misfit and (not index.languages or language_of(question) in index.languages)
+
+
+def added(rankings: Iterable[tuple[float, list[Hit]]], k: int, name: str) -> list[Hit]:
+    """The first ``k`` by the weighted sum of their scores, each ranking's put between 0 and 1."""
+    scores: dict[str, float] = {}
+    known: dict[str, Hit] = {}
+    for weight, ranking in rankings:
+        least, most = (ranking[-1].score, ranking[0].score) if ranking else (0.0, 0.0)
+        for hit in ranking:
+            share = (hit.score - least) / (most - least) if most > least else 1.0
+            known.setdefault(hit.iri.value, hit)
+            scores[hit.iri.value] = scores.get(hit.iri.value, 0.0) + weight * share
+    return _first(scores, known, k, name)
 
 
 def fused(rankings: Iterable[tuple[float, list[Hit]]], k: int, name: str) -> list[Hit]:
@@ -62,6 +105,10 @@ def fused(rankings: Iterable[tuple[float, list[Hit]]], k: int, name: str) -> lis
         for hit in ranking:
             known.setdefault(hit.iri.value, hit)
             scores[hit.iri.value] = scores.get(hit.iri.value, 0.0) + weight / (RANK_CONSTANT + hit.rank)
+    return _first(scores, known, k, name)
+
+
+def _first(scores: dict[str, float], known: dict[str, Hit], k: int, name: str) -> list[Hit]:
     best = sorted(scores, key=lambda iri: (-round(scores[iri], 12), iri))[: max(k, 0)]
     return [
         Hit(iri=known[iri].iri, text=known[iri].text, score=scores[iri], rank=rank, retriever=name)

@@ -1,31 +1,54 @@
 """The chunk index: the same passages by their words (tantivy, BM25) and by their meaning (vectors).
 
-It follows the registry: `ChunkIndex.sync` brings it in line with the chunks that there are. The words are committed
-last, so that what a crash leaves half done is done again by the next `sync`. Nothing here is a source: a damaged or
-missing index is made anew.
+It follows the registry: `ChunkIndex.sync` brings it in line with the chunks that there are, `ChunkIndex.add` and
+`ChunkIndex.remove` change single ones. The words are committed last, so that what a crash leaves half done is done
+again by the next `sync`. Nothing here is a source: a damaged or missing index is made anew.
+
+Nothing of what it holds is kept in memory: both sides are mapped files, and know a passage by a number of 64 bits made
+from its IRI (among a million passages two have the same one with a probability of 3 in 100 million).
 """
 
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from kgplatform.errors import WorkspaceError
+import numpy as np
+from numpy.typing import NDArray
+
+from kgplatform.errors import ConfigError, WorkspaceError
 from kgplatform.protocols import Embedder
-from kgplatform.retrieval.terms import analyzer, latin, pairs, question_pairs, question_stems
+from kgplatform.retrieval import words
+from kgplatform.retrieval.terms import question_pairs, question_stems
 from kgplatform.text import language_of
 from kgplatform.types import Chunk
-from kgplatform.vectors import VectorIndex
+from kgplatform.vectors import SEARCHES, STORAGES, VectorIndex
 
 TITLE_BOOST: Final = 1.5
 _BATCH: Final = 512
-_WRITER_BYTES: Final = 30_000_000
-_FORMAT: Final = "2"
+_ROUND: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """How the vectors of a large index are kept and searched (`kgplatform.vectors`)."""
+
+    storage: str = "auto"
+    search: str = "auto"
+
+    def __post_init__(self) -> None:
+        """Checks the values.
+
+        Raises:
+            ConfigError: one is unknown; the message lists those that there are.
+        """
+        for name, value, known in (("storage", self.storage, STORAGES), ("search", self.search, SEARCHES)):
+            if value not in known:
+                message = f"retrieval.{name} is {value!r}; it must be one of {', '.join(known)}"
+                raise ConfigError(message, setting=f"retrieval.{name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,65 +61,117 @@ class Synced:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A passage with its score or similarity."""
+    """A passage with its document's title, and its score or similarity."""
 
     iri: str
     text: str
     score: float
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedPassage:
+    """A passage as the index holds it; ``key`` and ``digest`` together change when its text or title does."""
+
+    key: int
+    digest: int
+    iri: str
+    title: str
+    text: str
 
 
 class ChunkIndex:
     """The passages of a workspace, searchable; ``folder`` None keeps it in memory, no embedder leaves words only.
 
-    ``languages`` holds the languages that the embedder knows, empty for any.
+    ``languages`` holds the languages that the embedder knows, empty for any. ``damaged`` tells that files were there
+    that could not be read: what they held is gone until the next `sync`.
 
     Raises:
         WorkspaceError: the folder cannot be read or written.
     """
 
-    def __init__(self, folder: Path | None, embedder: Embedder | None) -> None:
+    def __init__(self, folder: Path | None, embedder: Embedder | None, options: IndexOptions | None = None) -> None:
+        chosen = options or IndexOptions()
         self.embedder = embedder
         self.languages: frozenset[str] = frozenset(getattr(embedder, "languages", None) or ())
         self._folder = folder
-        self._words = _opened(folder / "lexical" if folder else None)
+        self._words, was_damaged = words.opened(folder / "lexical" if folder else None)
         self._vectors = (
             VectorIndex(
                 folder / "vectors" / "chunks" if folder else None,
                 dimensions=embedder.dimensions,
                 model_name=embedder.name,
+                storage=chosen.storage,
+                search=chosen.search,
             )
             if embedder
             else None
         )
-        self._digests: dict[str, str] | None = None
+        self.damaged = was_damaged or (self._vectors is not None and self._vectors.damaged)
+        self._state: str | None = None
 
     def __len__(self) -> int:
         return int(self._words.searcher().num_docs)
 
     def __contains__(self, iri: object) -> bool:
-        return iri in self._indexed()
+        return isinstance(iri, str) and bool(self._found([_key(iri)]))
+
+    @property
+    def misfit(self) -> str:
+        """Why the vectors cannot be used, if they were made by another model than the embedder; else empty."""
+        if self._vectors is None or not self._vectors.misfit:
+            return ""
+        return f"{self._vectors.misfit}; `kgplatform build --only index` makes them anew"
 
     @property
     def stale(self) -> bool:
         """Whether the two sides differ, as after a crash or with a new embedding model: `sync` mends it."""
-        return self._vectors is not None and set(self._vectors) != set(self._indexed())
+        if self._vectors is None:
+            return False
+        keys, _, languages = words.columns(self._words)
+        return bool(len(np.setxor1d(keys[self._spoken(languages)], self._vectors.keys())))
 
     @property
     def state(self) -> str:
         """A hash of the passages: another as soon as one comes, goes or changes."""
-        whole = hashlib.blake2b(digest_size=16)
-        for iri, digest in sorted(self._indexed().items()):
-            whole.update(f"{iri}\x1f{digest}\x1e".encode("utf-8", "surrogatepass"))
-        return whole.hexdigest()
+        if self._state is None:
+            keys, digests, _ = words.columns(self._words)
+            order = np.argsort(keys)
+            whole = hashlib.blake2b(keys[order].tobytes(), digest_size=16)
+            whole.update(digests[order].tobytes())
+            self._state = whole.hexdigest()
+        return self._state
 
     def texts(self, iris: Sequence[str]) -> dict[str, str]:
         """The passages of those IRIs, as far as there are such."""
-        return self._texts(iris)
+        return {passage.iri: passage.text for passage in self._found([_key(iri) for iri in iris])}
+
+    def scored(self, scores: Mapping[int, float]) -> list[Found]:
+        """The passages of those keys with their scores, best first."""
+        found = [Found(p.iri, p.text, scores[p.key], p.title) for p in self._found(list(scores))]
+        return sorted(found, key=lambda item: (-round(item.score, 6), item.iri))
+
+    def passages(self) -> Iterator[IndexedPassage]:
+        """All passages, in the order of their keys."""
+        keys, _, _ = words.columns(self._words)
+        for some in words.batched(np.sort(keys).tolist(), _ROUND):
+            yield from sorted(self._found(some), key=lambda passage: passage.key)
+
+    def vectors(self, iris: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of the passages, one row each; a row of zeros where there is none."""
+        keys = np.array([_key(iri) for iri in iris], dtype=np.uint64)
+        found = np.zeros((len(keys), self._vectors.dimensions if self._vectors else 0), dtype=np.float32)
+        if self._vectors is not None and len(keys):
+            there = self._vectors.holds(keys)
+            found[there] = self._vectors.vectors(keys[there])
+        return found
 
     def reload(self) -> None:
         """Sees what another process has committed since."""
         self._words.reload()
-        self._digests = None
+        if self._vectors is not None:
+            self._vectors.reload()
+        self._state = None
 
     def sync(self, chunks: Iterable[tuple[Chunk, str]]) -> Synced:
         """Makes the index hold exactly these passages (each with its document's title); only changes cost time.
@@ -105,60 +180,65 @@ class ChunkIndex:
             WorkspaceError: another process is writing this index, or the disk refuses.
             ModelUnavailableError: the embedding model cannot be used.
         """
-        wanted = {chunk.iri.value: (_digest(chunk.text, title), chunk.text, title) for chunk, title in chunks}
-        old = self._indexed()
-        gone = [iri for iri in old if iri not in wanted]
-        changed = {iri: entry for iri, entry in wanted.items() if old.get(iri) != entry[0]}
-        meant = {iri for iri, (_, text, _) in wanted.items() if self._is_spoken(text)}
-        embedded = old.keys() & meant if self._vectors is None else set(self._vectors)
-        stray = [iri for iri in embedded if iri not in meant]
-        unembedded = [iri for iri in wanted if iri in meant and (iri in changed or iri not in embedded)]
-        if not (gone or changed or stray or unembedded):
-            return Synced(0, 0)
-        with _writer(self._words, self._folder) as writer:
-            self._sync_vectors([*gone, *stray], {iri: wanted[iri][1:] for iri in unembedded})
-            self._sync_words(writer, gone, changed)
-        self._digests = {iri: entry[0] for iri, entry in wanted.items()}
-        return Synced(sum(iri not in old for iri in changed), len(gone))
+        self.reload()
+        keys, digests, _ = words.columns(self._words)
+        held = dict(zip(keys.tolist(), digests.tolist(), strict=True))
+        del keys, digests
+        change = _Change(self, held)
+        try:
+            for some in words.batched(chunks, _ROUND):
+                change.take(some)
+            change.drop(held.keys() - change.seen)
+            change.commit()
+        finally:
+            change.close()
+        self._state, self.damaged = None, False
+        return Synced(change.added, change.removed)
 
-    def _is_spoken(self, text: str) -> bool:
-        """Whether the embedder knows the language of the text; a vector of a text it cannot read would mislead."""
-        return not self.languages or language_of(text) in self.languages
+    def add(self, chunks: Iterable[tuple[Chunk, str]]) -> Synced:
+        """Puts passages in, each with its document's title; one that is there gives way to the new one.
 
-    def _sync_vectors(self, gone: Sequence[str], new: Mapping[str, tuple[str, str]]) -> None:
-        if self._vectors is None or self.embedder is None:
-            return
-        self._vectors.remove(gone)
-        # texts of like length together: a batch is as slow as its longest text
-        waiting = iter(sorted(new.items(), key=lambda item: (len(item[1][0]), item[0])))
-        while batch := list(islice(waiting, _BATCH)):
-            vectors = self.embedder.embed([f"{title}\n{text}" for _, (text, title) in batch])
-            self._vectors.add([iri for iri, _ in batch], vectors)
-        self._vectors.save()
+        Raises:
+            WorkspaceError: another process is writing this index, the disk refuses, or the vectors of what it holds
+                are missing and have to be made first, by `sync`.
+            ModelUnavailableError: the embedding model cannot be used.
+        """
+        if self._vectors is not None and self._vectors.stale and len(self):
+            message = (
+                self.misfit or "the vectors of the passages are missing; make them by `kgplatform build --only index`"
+            )
+            raise WorkspaceError(message, path=self._folder or Path())
+        change = _Change(self, None)
+        try:
+            for some in words.batched(chunks, _ROUND):
+                change.take(some)
+            change.commit()
+        finally:
+            change.close()
+        self._state = None
+        return Synced(change.added, 0)
 
-    def _sync_words(self, writer: Any, gone: Iterable[str], new: Mapping[str, tuple[str, str, str]]) -> None:
-        for iri in (*gone, *new):
-            writer.delete_documents_by_term("iri", iri)
-        for iri, (digest, text, title) in sorted(new.items()):
-            writer.add_document(_entry(iri, digest, text, title))
-        writer.commit()
-        writer.wait_merging_threads()
-        self._words.reload()
+    def remove(self, iris: Iterable[str]) -> int:
+        """Takes passages out; how many there were.
 
-    def _indexed(self) -> dict[str, str]:
-        """The passages that the words hold, with their digests."""
-        if self._digests is None:
-            self._digests = dict(self._entries())
-        return self._digests
+        Raises:
+            WorkspaceError: another process is writing this index, or the disk refuses.
+        """
+        found = [passage.key for passage in self._found([_key(iri) for iri in iris])]
+        change = _Change(self, None)
+        try:
+            change.drop(found)
+            change.commit()
+        finally:
+            change.close()
+        self._state = None
+        return change.removed
 
-    def _entries(self) -> Iterator[tuple[str, str]]:
-        from tantivy import Query
-
-        searcher = self._words.searcher()
-        if searcher.num_docs:
-            for _, address in searcher.search(Query.all_query(), limit=searcher.num_docs, count=False).hits:
-                entry = searcher.doc(address)
-                yield str(entry.get_first("iri")), _stored(entry, "digest")
+    def _spoken(self, languages: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Which languages the embedder knows; a vector of a text that it cannot read would mislead."""
+        if not self.languages:
+            return np.ones(len(languages), dtype=np.bool_)
+        return np.isin(languages, np.array([words.language_code(name) for name in self.languages], dtype=np.uint64))
 
     def by_words(self, question: str, k: int) -> list[Found]:
         """At most ``k`` passages with words of the question, best first, by BM25; words in the title count more."""
@@ -168,7 +248,7 @@ class ChunkIndex:
         if query is None:
             return []
         entries = ((score, searcher.doc(at)) for score, at in searcher.search(query, limit=wanted, count=False).hits)
-        found = [Found(str(e.get_first("iri")), _stored(e, "text"), float(score)) for score, e in entries]
+        found = [Found(*words.iri_and_text(entry), float(score), words.title(entry)) for score, entry in entries]
         return sorted(found, key=lambda item: (-item.score, item.iri))
 
     def _query(self, question: str) -> Any:
@@ -187,127 +267,141 @@ class ChunkIndex:
         """At most ``k`` passages whose vectors are nearest to the question's, best first; none without an embedder.
 
         Raises:
+            WorkspaceError: the vectors there are were made by another model.
             ModelUnavailableError: the embedding model cannot be used.
         """
+        if self.misfit:
+            raise WorkspaceError(self.misfit, path=self._folder or Path())
         if self._vectors is None or self.embedder is None or k <= 0 or not len(self._vectors) or not question.strip():
             return []
-        near = self._vectors.search(self.embedder.embed([question])[0], k)
-        texts = self._texts([iri for iri, _ in near])
-        return [Found(iri, texts[iri], similarity) for iri, similarity in near if iri in texts]
+        near = dict(self._vectors.search(self.embedder.embed([question])[0], k))
+        return self.scored(near)
 
-    def _texts(self, iris: Sequence[str]) -> dict[str, str]:
-        from tantivy import Query
-
-        if not iris:
-            return {}
+    def _found(self, keys: Sequence[int]) -> list[IndexedPassage]:
+        """The passages of those keys, as far as there are such."""
+        addresses = words.addresses(self._words, keys)
+        if not addresses:
+            return []
         searcher = self._words.searcher()
-        query = Query.term_set_query(self._words.schema, "iri", list(iris))
-        entries = (searcher.doc(at) for _, at in searcher.search(query, limit=len(iris), count=False).hits)
-        return {str(entry.get_first("iri")): _stored(entry, "text") for entry in entries}
+        columns = zip(*(searcher.fast_field_values(name, addresses) for name in ("key", "digest")), strict=True)
+        found = []
+        for (key, digest), at in zip(columns, addresses, strict=True):
+            entry = searcher.doc(at)
+            iri, text = words.iri_and_text(entry)
+            found.append(IndexedPassage(int(key), int(digest), iri, words.title(entry), text))
+        return found
 
 
-def _digest(text: str, title: str) -> str:
-    return hashlib.blake2b(f"{title}\x1f{text}".encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+class _Change:
+    """What is done to an index under one writer: passages taken or dropped, and both sides committed.
 
+    ``held`` are the digests of all that the index holds; None: they are looked up one by one. The writer is opened, and
+    so the index locked against other processes, when there is first something to write.
+    """
 
-def _entry(iri: str, digest: str, text: str, title: str) -> Any:
-    from tantivy import Document
+    def __init__(self, index: ChunkIndex, held: Mapping[int, int] | None) -> None:
+        self.seen: set[int] = set()
+        self.added = self.removed = 0
+        self._index = index
+        self._held = held
+        self._writer: words.Writer | None = None
+        self._vectors_changed = False
+        self._dropped: set[int] = set()
 
-    entry = Document()
-    entry.add_bytes("digest", digest.encode())
-    entry.add_bytes("text", text.encode("utf-8", "surrogatepass"))
-    for field, value in (
-        ("iri", iri),
-        ("english", latin(text)),
-        ("chinese", " ".join(pairs(text))),
-        ("title_english", latin(title)),
-        ("title_chinese", " ".join(pairs(title))),
-    ):
-        entry.add_text(field, value)
-    return entry
+    def take(self, chunks: Sequence[tuple[Chunk, str]]) -> None:
+        """Puts in those passages that the index does not hold as they are."""
+        entries = {_key(chunk.iri.value): (chunk, title) for chunk, title in chunks}
+        self.seen |= entries.keys()
+        held = self._digests(list(entries))
+        spoken = {key for key, (chunk, _) in entries.items() if self._is_spoken(chunk.text)}
+        embedded = self._embedded(list(entries))
+        changed = {
+            key: (chunk, title)
+            for key, (chunk, title) in entries.items()
+            if held.get(key) != _digest(chunk.text, title)
+        }
+        bare = [key for key in entries if key in spoken and (key in changed or key not in embedded)]
+        self._drop_vectors([key for key in embedded if key not in spoken])
+        self._embed({key: entries[key] for key in bare})
+        for key, (chunk, title) in sorted(changed.items()):
+            if key in held:
+                self._open().delete(key)
+            self._open().put(words.Entry(key, _digest(chunk.text, title), chunk.iri.value, title, chunk.text))
+        self.added += sum(key not in held for key in changed)
 
+    def drop(self, keys: Iterable[int]) -> None:
+        """Takes passages out."""
+        dropped = set(keys)
+        self._drop_vectors(dropped)
+        self._dropped |= dropped
+        for key in dropped:
+            self._open().delete(key)
+        self.removed += len(dropped)
 
-def _stored(entry: Any, field: str) -> str:
-    return bytes(entry.get_first(field)).decode("utf-8", "surrogatepass")
+    def commit(self) -> None:
+        """Writes both sides, the words last; also vectors that hang on no passage go."""
+        vectors = self._index._vectors
+        if vectors is not None and self._held is not None:
+            kept = np.array(sorted(self.seen), dtype=np.uint64)
+            self._drop_vectors(np.setdiff1d(vectors.keys(), kept).tolist())
+        if vectors is not None and (self._vectors_changed or vectors.stale):
+            self._open()  # only the one that holds the lock may write
+            vectors.save()
+        if self._writer is not None:
+            self._writer.commit()
 
+    def close(self) -> None:
+        """Lets the lock go; what is not committed is dropped."""
+        if self._writer is not None:
+            self._writer.close()
+        if self._index._vectors is not None:
+            self._index._vectors.revert()
 
-def _schema() -> Any:
-    from tantivy import SchemaBuilder
-
-    builder = SchemaBuilder()
-    builder.add_text_field("iri", stored=True, tokenizer_name="raw")
-    for name in ("digest", "text"):  # kept, not searched as they are
-        builder.add_bytes_field(name, stored=True)
-    for name in ("english", "title_english"):
-        builder.add_text_field(name, tokenizer_name="kgplatform_english", index_option="freq")
-    for name in ("chinese", "title_chinese"):
-        builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
-    return builder.build()
-
-
-def _opened(folder: Path | None) -> Any:
-    """The index in the folder; one that is damaged or of another format gives way to an empty one."""
-    if folder is None:
-        return _registered(_made(None))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        version = folder / "kgplatform-format"
-        if any(folder.iterdir()) and (not version.is_file() or version.read_text(encoding="utf-8") != _FORMAT):
-            _emptied(folder)
-        version.write_text(_FORMAT, encoding="utf-8")
-        try:
-            index = _registered(_made(folder))
-            _tried(index)
-        except (ValueError, OSError):
-            _emptied(folder)
-            version.write_text(_FORMAT, encoding="utf-8")
-            index = _registered(_made(folder))
-    except (OSError, ValueError) as error:
-        raise WorkspaceError(f"{folder}: the word index cannot be opened ({error})", path=folder) from error
-    return index
-
-
-def _made(folder: Path | None) -> Any:
-    from tantivy import Index
-
-    return Index(_schema(), path=str(folder)) if folder else Index(_schema())
-
-
-def _registered(index: Any) -> Any:
-    from tantivy import TextAnalyzerBuilder, Tokenizer
-
-    index.register_tokenizer("kgplatform_english", analyzer())
-    index.register_tokenizer("whitespace", TextAnalyzerBuilder(Tokenizer.whitespace()).build())
-    return index
-
-
-def _tried(index: Any) -> None:
-    from tantivy import Query
-
-    searcher = index.searcher()
-    for _, address in searcher.search(Query.all_query(), limit=1, count=False).hits:
-        searcher.doc(address)
-
-
-def _emptied(folder: Path) -> None:
-    shutil.rmtree(folder)
-    folder.mkdir(parents=True)
-
-
-class _writer:  # noqa: N801 (used like a function)
-    """The one writer of an index, for the length of a ``with`` block; what is not committed is dropped."""
-
-    def __init__(self, index: Any, folder: Path | None) -> None:
-        try:
-            self._writer = index.writer(heap_size=_WRITER_BYTES, num_threads=1)
-        except (ValueError, OSError) as error:
-            place = folder or Path()
-            busy = "LockBusy" in str(error) or "lock" in str(error).casefold()
-            reason = "another process is writing it; wait for it to end" if busy else str(error)
-            raise WorkspaceError(f"{place}: the word index cannot be written: {reason}", path=place) from error
-
-    def __enter__(self) -> Any:
+    def _open(self) -> words.Writer:
+        if self._writer is None:
+            self._writer = words.Writer(self._index._words, self._index._folder)
         return self._writer
 
-    def __exit__(self, *exception: object) -> None:
-        del self._writer  # lets the lock go
+    def _is_spoken(self, text: str) -> bool:
+        return not self._index.languages or language_of(text) in self._index.languages
+
+    def _digests(self, keys: Sequence[int]) -> Mapping[int, int]:
+        if self._held is not None:
+            return self._held
+        return words.digests(self._index._words, keys)
+
+    def _embedded(self, keys: Sequence[int]) -> set[int]:
+        """Those of the keys that have a vector; without an embedder, as if all had."""
+        vectors = self._index._vectors
+        if vectors is None:
+            return set(keys)
+        there = vectors.holds(np.array(keys, dtype=np.uint64))
+        return {key for key, has in zip(keys, there.tolist(), strict=True) if has}
+
+    def _drop_vectors(self, keys: Iterable[int]) -> None:
+        vectors = self._index._vectors
+        if vectors is not None and vectors.remove(keys):
+            self._vectors_changed = True
+
+    def _embed(self, new: Mapping[int, tuple[Chunk, str]]) -> None:
+        vectors, embedder = self._index._vectors, self._index.embedder
+        if vectors is None or embedder is None or not new:
+            return
+        self._open()
+        # texts of like length together: a batch is as slow as its longest text
+        for some in words.batched(sorted(new.items(), key=lambda item: (len(item[1][0].text), item[0])), _BATCH):
+            made = embedder.embed([f"{title}\n{chunk.text}" for _, (chunk, title) in some])
+            vectors.add(np.array([key for key, _ in some], dtype=np.uint64), made)
+        self._vectors_changed = True
+
+
+def _key(iri: str) -> int:
+    return _hashed(iri)
+
+
+def _digest(text: str, title: str) -> int:
+    return _hashed(f"{title}\x1f{text}")
+
+
+def _hashed(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -5,7 +5,8 @@ rare phrases that it shares with others, each the weaker the more passages have 
 there are any, tie the names to each other. A question gives weight to the passages nearest to it, to those whose title
 it names, and to both ends of the statements nearest to it; the walk spreads the weight, and passages are ranked by
 what reaches them. Source of the idea: Gutiérrez et al., From RAG to Memory (HippoRAG 2), 2025, section 3; here the
-seeds are a softmax over likeness, and no model filters the statements.
+seeds are a softmax over likeness, and no model filters the statements. `PassageGraph.rank_stated` is their formula as
+published, less that filter, over the statements alone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +27,8 @@ from kgplatform.retrieval.phrases import NameFinder, name_key, phrases, shared, 
 _FORMAT: Final = 1
 _ROUNDS: Final = 20
 _MOST_OWN: Final = 20
+_PASSAGE_WEIGHT: Final = 0.05
+_STATED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,14 @@ class Fact:
     subject: str
     text: str
     object: str
+
+
+class Ties(Enum):
+    """What ties passages: the titles, names and phrases that they share, the statements read in them, or both."""
+
+    SHARED = "shared"
+    STATED = "stated"
+    BOTH = "both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +93,15 @@ class PassageGraph:
         self._find_titles = NameFinder(titles)
         self._nodes = nodes
         self._transitions = transitions
+        self._columns: Any = None
 
     def __len__(self) -> int:
         return len(self.passages)
 
     @classmethod
-    def of(cls, passages: Sequence[Passage], facts: Iterable[Fact] = ()) -> PassageGraph:
+    def of(cls, passages: Sequence[Passage], facts: Iterable[Fact] = (), *, ties: Ties = Ties.BOTH) -> PassageGraph:
         """The graph of the passages, tied by what they share and by the statements."""
-        made = _Ties(passages, tuple(facts))
+        made = _Ties(passages, tuple(facts), ties)
         return cls([passage.iri for passage in passages], made.facts, made.titles, made.nodes, made.transitions())
 
     def save(self, path: Path, made_from: str) -> None:
@@ -152,6 +165,35 @@ class PassageGraph:
         reached: NDArray[np.float64] = self._spread(seeds, chosen.damping)[: len(self.passages)]
         return reached
 
+    def rank_stated(self, near: Mapping[int, float], near_facts: Mapping[int, float]) -> NDArray[np.float64]:
+        """What reaches each passage by the published formula: seeds on ends of the nearest statements, and on passages.
+
+        An end's weight is the mean likeness of its statements by the number of passages that have it; a passage's is
+        0.05 of its likeness, scaled to 0..1 over the passages given. Damping is 0.5. Source: HippoRAG 2, section 3 and
+        appendix.
+        """
+        seeds = np.zeros(self._transitions.shape[0])
+        least, most = min(near.values(), default=0.0), max(near.values(), default=0.0)
+        for passage, cosine in near.items():
+            seeds[passage] = _PASSAGE_WEIGHT * (cosine - least) / ((most - least) or 1.0)
+        held: dict[int, list[float]] = {}
+        for number, cosine in sorted(near_facts.items(), key=lambda item: (-item[1], item[0]))[:_STATED]:
+            fact = self.facts[number]
+            for key in dict.fromkeys((name_key(fact.subject), name_key(fact.object))):
+                if key in self._nodes:
+                    held.setdefault(self._nodes[key], []).append(cosine)
+        for node, cosines in held.items():
+            seeds[node] = sum(cosines) / len(cosines) / max(self._holders(node), 1)
+        reached: NDArray[np.float64] = self._spread(seeds, 0.5)[: len(self.passages)]
+        return reached
+
+    def _holders(self, node: int) -> int:
+        """How many passages have the name."""
+        if self._columns is None:
+            self._columns = self._transitions.tocsc()
+        matrix = self._columns
+        return int((matrix.indices[matrix.indptr[node] : matrix.indptr[node + 1]] < len(self.passages)).sum())
+
     def _spread(self, seeds: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
         """Personalised PageRank by power iteration (Page et al. 1999; Haveliwala 2002)."""
         total = seeds.sum()
@@ -167,15 +209,17 @@ class PassageGraph:
 class _Ties:
     """The edges of a passage graph in the making."""
 
-    def __init__(self, passages: Sequence[Passage], facts: tuple[Fact, ...]) -> None:
+    def __init__(self, passages: Sequence[Passage], facts: tuple[Fact, ...], ties: Ties) -> None:
         self.facts = facts
         self.titles = _titles(passages)
         self.nodes: dict[str, int] = {}
         self._count = len(passages)
         self._weights: dict[tuple[int, int], float] = {}
-        self._tie_titles(passages)
-        self._tie_phrases(passages)
-        self._tie_facts(passages)
+        if ties is not Ties.STATED:
+            self._tie_titles(passages)
+            self._tie_phrases(passages)
+        if ties is not Ties.SHARED:
+            self._tie_facts(passages)
 
     def transitions(self) -> Any:
         """Column j holds how weight at node j moves on: its edges by their share."""

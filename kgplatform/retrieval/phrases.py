@@ -17,6 +17,8 @@ _CAPITAL = r"[^\W\d_a-zß-öø-ÿ](?:[\w'’-]|\.(?=\w))*"
 _CAPITALISED = re.compile(rf"(?:{_CAPITAL}|\d{{4}})(?:\s+(?:(?:of|of the|de|de la|du|von|van|&)\s+)?{_CAPITAL})*")
 _HAN_TITLE = re.compile(r"《([^《》]{2,40})》")
 _HAN_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]{2,}")
+_HAN_LETTERS = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
+_HAN_BLANK = re.compile(r"(?<=[\u3400-\u4dbf\u4e00-\u9fff]) (?=[\u3400-\u4dbf\u4e00-\u9fff])")
 _WORD = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]|[^\W\u3400-\u4dbf\u4e00-\u9fff]+")
 _BRACKETED = re.compile(r"\s*[（(][^）)]*[）)]\s*$")
 _OPENERS: Final = frozenset(
@@ -39,6 +41,15 @@ def name_key(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
+def as_written(key: str) -> str:
+    """The key of a name as a text may have it: no blanks between Chinese characters.
+
+    >>> as_written("乌 镇 west"), as_written("hello dolly")
+    ('乌镇 west', 'hello dolly')
+    """
+    return _HAN_BLANK.sub("", key)
+
+
 def title_keys(title: str) -> tuple[str, ...]:
     """The keys that a title goes by: whole, and without a bracket at its end ("Carnival (film)")."""
     keys = dict.fromkeys((name_key(title), name_key(_BRACKETED.sub("", title))))
@@ -56,6 +67,15 @@ def phrases(text: str) -> frozenset[str]:
     if has_han(text):
         found.update(name_key(word) for run in _HAN_RUN.findall(text) for word in _words(run))
     return frozenset(key for key in found if len(key) >= _SHORTEST)
+
+
+def chinese_words(text: str) -> list[str]:
+    """The Chinese words of a text as jieba cuts them, in their order.
+
+    >>> chinese_words("西栅的门票150元")
+    ['西栅', '的', '门票', '元']
+    """
+    return [word for run in _HAN_LETTERS.findall(text) for word in _jieba().cut(run)]
 
 
 def _words(run: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ of the traversal article (design of its public code, as of November 2025).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ from kgplatform.text import sentences as sentence_spans
 
 _FORMAT: Final = 1
 _BLOCK: Final = 512
+_NEAR: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,9 @@ class Moments:
     count: int
     total: NDArray[np.float64]
     products: NDArray[np.float64]
+    _basis: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = field(
+        default_factory=list, compare=False, repr=False
+    )
 
     @classmethod
     def of(cls, *points: NDArray[np.float32]) -> Moments:
@@ -96,6 +100,52 @@ class Moments:
             count - 1, 1
         )
         return spread
+
+    def main_directions(self, point: NDArray[np.float32], count: int) -> NDArray[np.float64]:
+        """The ``count`` main directions of the points and one more, one column each: those of most variance.
+
+        The directions of the points alone are found once. One more point changes their covariance by a matrix of rank
+        one, and then the roots of a scalar equation lead to the new ones (Golub, Some modified matrix eigenvalue
+        problems, 1973, section 5), which is some twenty times quicker. Where directions are as good as equal, all are
+        found anew.
+        """
+        if not self._basis:
+            spread = (self.products - np.outer(self.total, self.total) / max(self.count, 1)) / max(self.count, 1)
+            self._basis.append(np.linalg.eigh(spread))
+        values, vectors = self._basis[0]
+        apart = point.astype(np.float64) - self.total / max(self.count, 1)
+        found = _updated(values[::-1], vectors[:, ::-1].T @ apart / max(self.count + 1, 1) ** 0.5, count)
+        if found is None:
+            return np.linalg.eigh(self.with_point(point))[1][:, ::-1][:, :count]
+        directions: NDArray[np.float64] = vectors[:, ::-1] @ found
+        return directions
+
+
+def _updated(values: NDArray[np.float64], shift: NDArray[np.float64], count: int) -> NDArray[np.float64] | None:
+    """The first eigenvectors of diag(values) + shift shift', values falling; None where the numbers are too near."""
+    from scipy.optimize import brentq
+
+    size = len(values)
+    if size <= count or count < 1:
+        return None
+    scale = max(float(values[0]), float(shift @ shift), 1e-300)
+    gaps = values[:count] - values[1 : count + 1]
+    if float(gaps.min()) < _NEAR * scale or float(np.abs(shift[:count]).min()) < _NEAR * scale**0.5:
+        return None
+
+    def secular(root: float) -> float:
+        return 1.0 + float((shift**2 / (values - root)).sum())
+
+    columns = []
+    for place in range(count):
+        low = float(values[place])
+        high = float(values[place - 1]) if place else low + float(shift @ shift) * (1 + _NEAR)
+        edge = (high - low) * 1e-12
+        if secular(low + edge) * secular(high - edge) > 0:
+            return None
+        column = shift / (values - brentq(secular, low + edge, high - edge, xtol=scale * 1e-15))
+        columns.append(column / np.linalg.norm(column))
+    return np.stack(columns, axis=1)
 
 
 @dataclass(frozen=True, slots=True)

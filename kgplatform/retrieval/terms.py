@@ -13,6 +13,8 @@ from typing import Any, Final
 
 _HAN_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 
+_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+
 # words that ask or join: in a question they are not what is asked for
 _QUESTION_WORDS: Final = frozenset(
     re.findall(
@@ -29,8 +31,12 @@ _CHINESE_QUESTION_WORDS = re.compile(
 
 
 def latin(text: str) -> str:
-    """The text without its Chinese."""
-    return _HAN_RUN.sub(" ", text)
+    """The text without its Chinese, and with a date in ISO form as one word more, however it is written there.
+
+    >>> latin("西栅 opens 2025-03-12T09:00")
+    '  opens 2025-03-12 20250312 T09:00'
+    """
+    return _HAN_RUN.sub(" ", _ISO_DATE.sub(r"\g<0> \1\2\3 ", text))
 
 
 def pairs(text: str) -> list[str]:
@@ -67,3 +73,14 @@ def question_pairs(question: str) -> list[str]:
     """The pairs of a Chinese question, each once; question words only if there is nothing else."""
     kept = pairs(_CHINESE_QUESTION_WORDS.sub(" ", question))
     return list(dict.fromkeys(kept or pairs(question)))
+
+
+def content_words(question: str) -> list[str]:
+    """The words of a question that are no question words, each once, as they stand; Chinese in its runs.
+
+    >>> content_words("Which hotels are near 西栅？")
+    ['hotels', 'near', '西栅']
+    """
+    words = [word for word in re.findall(r"[^\W_]+", latin(question)) if word.casefold() not in _QUESTION_WORDS]
+    runs = _HAN_RUN.findall(_CHINESE_QUESTION_WORDS.sub(" ", question))
+    return list(dict.fromkeys((*words, *runs)))

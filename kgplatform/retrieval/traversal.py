@@ -8,7 +8,7 @@ Where that code and the article differ, the code counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
@@ -86,6 +86,7 @@ class _State:
     steps: list[Step] = field(default_factory=list)
     best: float = -1.0
     stopped: str = ""
+    waiting: Iterator[int] | None = None
 
     def fresh(self, window: int) -> list[int]:
         return [number for number in self.graph.windows[window] if number not in self.taken]
@@ -102,7 +103,9 @@ class _State:
         """Where a repaired walk goes on from a dead end: to the unread window most like the question."""
         if not self.options.repaired:
             return None
-        for window in np.argsort(-self.windows, kind="stable").tolist():
+        if self.waiting is None:
+            self.waiting = iter(np.argsort(-self.windows, kind="stable").tolist())
+        for window in self.waiting:  # what is passed over has been read for good
             if window not in self.read and self.fresh(window):
                 return Edge(window, float(self.windows[window]))
         return None
@@ -297,8 +300,7 @@ class _Flattened:
 
     @classmethod
     def of(cls, graph: SimilarityGraph, question: Vector) -> _Flattened:
-        _, vectors = np.linalg.eigh(graph.moments.with_point(question))
-        return cls(vectors[:, ::-1][:, :3].astype(np.float32))
+        return cls(graph.moments.main_directions(question, 3).astype(np.float32))
 
     def __call__(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         return _float32(vectors @ self.directions)

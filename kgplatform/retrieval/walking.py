@@ -1,4 +1,4 @@
-"""Sentences rather than passages: by the seven traversals, plainly by likeness, or weighed by the passage graph."""
+"""Sentences rather than passages: by the seven traversals, by planned paths, by likeness, or by the passage graph."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.errors import ModelUnavailableError
 from kgplatform.retrieval.multihop import near_passages
+from kgplatform.retrieval.planning import Plan, PlanOptions, plan
 from kgplatform.retrieval.similarity import SentenceNode, SimilarityGraph
 from kgplatform.retrieval.sources import Sources
 from kgplatform.retrieval.traversal import Guide, Rule, Walk, WalkOptions, nearest_sentences, walk
@@ -50,6 +51,32 @@ class TraversalRetriever:
         graph, found = self.walk(question, k)
         cosines = graph.sentence_vectors @ embedded(self._sources, question)
         return _hits(graph, found.sentences, cosines, self.name)
+
+
+class PlanningRetriever:
+    """Sentences on the paths that look best several steps ahead (`kgplatform.retrieval.planning`)."""
+
+    name = "planning"
+
+    def __init__(self, sources: Sources, *, options: PlanOptions | None = None) -> None:
+        self._sources = sources
+        self._options = options
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """At most ``k`` sentences, best first; the score is the cosine and half the worth of the best path.
+
+        Raises:
+            ModelUnavailableError: there is no embedding model, or it cannot be used.
+        """
+        return self.explain(question, k)[0]
+
+    def explain(self, question: str, k: int) -> tuple[list[Hit], Plan]:
+        """The hits, and the plan that they come from."""
+        graph = self._sources.similarity_graph()
+        found = plan(graph, embedded(self._sources, question), k, self._options)
+        scores = np.zeros(len(graph.sentences))
+        scores[list(found.sentences)] = found.scores
+        return _hits(graph, found.sentences, scores, self.name), found
 
 
 class SentenceRetriever:

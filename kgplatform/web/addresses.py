@@ -35,9 +35,10 @@ def of_passage(passage: Evidence, base: str) -> str:
     return f"{page}?at={passage.start}-{passage.end}#passage"
 
 
-def of_question(text: str) -> str:
-    """The permanent address of a question."""
-    return f"/ask?{urlencode({'question': text})}"
+def of_question(text: str, conversation: str = "") -> str:
+    """The permanent address of a question, or of a reply in a conversation."""
+    turn = {"conversation": conversation} if conversation else {}
+    return f"/ask?{urlencode({'question': text, **turn})}"
 
 
 def of_query(text: str) -> str:

@@ -9,17 +9,31 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from kgplatform import resources
-from kgplatform.errors import KgPlatformError, NotFoundError
+from kgplatform.errors import ConfigError, KgPlatformError, NotFoundError
+from kgplatform.versions import VersionError
 from kgplatform.web import (
     asking,
+    assets,
+    communities,
+    conforming,
+    courses,
     endpoint,
+    explaining,
+    exports,
     graph_store,
+    literature,
+    openapi,
     querying,
     reading,
+    retrieval,
+    saving,
     self_description,
+    suggesting,
     terms,
     things,
+    travelling,
     watching,
+    workbench,
 )
 from kgplatform.web.compressing import compress
 from kgplatform.web.frame import page, prepare
@@ -62,11 +76,24 @@ def create_app(kg: Graph, *, access: Access | None = None) -> Flask:
         graph_store.blueprint(kg),
         self_description.blueprint(describes),
         watching.blueprint(kg),
+        travelling.blueprint(kg),
+        exports.blueprint(kg),
+        conforming.blueprint(kg),
+        openapi.blueprint(),
         asking.blueprint(kg, lately),
         querying.blueprint(kg),
+        explaining.blueprint(kg),
+        workbench.blueprint(kg, lately),
+        suggesting.blueprint(kg, lately),
+        saving.blueprint(kg, lambda saved: querying.show(kg, saved)),
+        assets.blueprint(),
         things.blueprint(kg, lately),
         reading.blueprint(kg),
         terms.blueprint(kg, lately),
+        communities.blueprint(kg, lately),
+        courses.blueprint(kg),
+        literature.blueprint(kg),
+        retrieval.blueprint(kg),
     ):
         app.register_blueprint(made)
     _add_error_pages(app, kg)
@@ -97,6 +124,14 @@ def _add_error_pages(app: Flask, kg: Graph) -> None:
     @app.errorhandler(HTTPException)
     def refused(error: HTTPException) -> Any:
         return _error(kg, error.code or 500, error.description or error.name, dict(error.get_headers()))
+
+    @app.errorhandler(VersionError)
+    def not_kept(error: VersionError) -> Any:
+        return travelling.version_problem(error)
+
+    @app.errorhandler(ConfigError)
+    def senseless(error: ConfigError) -> Any:
+        return _error(kg, 400, str(error))
 
     @app.errorhandler(NotFoundError)
     def not_found(error: NotFoundError) -> Any:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from flask import Blueprint, Response, jsonify, redirect, request, url_for
 
 from kgplatform.describing import Labels
+from kgplatform.errors import ConfigError, ReadError
 from kgplatform.questions import rendering
 from kgplatform.text import normalise
 from kgplatform.types import Answer, Evidence, Linked, QuestionKind, Verdict
@@ -94,16 +96,13 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
             return redirect(url_for("asking.home"), 303)
         if len(question) > MAX_QUESTION_CHARACTERS:
             return page("too_long.html", kg.base, status=400, question=question, limit=MAX_QUESTION_CHARACTERS)
-        return page("answer.html", kg.base, question=question, shown=_shown(kg, kg.ask(question)))
+        return _answer_page(kg, question)
 
     @routes.route("/api/ask", methods=["GET", "POST"])
     def api_ask() -> Response:
-        question = _asked()
-        if not isinstance(question, str) or not question.strip():
-            return problem(400, "Bad request", 'send {"question": "…"} as JSON, or ?question=…')
-        if len(question) > MAX_QUESTION_CHARACTERS:
-            return problem(400, "Bad request", f"a question has at most {MAX_QUESTION_CHARACTERS} characters")
-        answer = kg.ask(question.strip())
+        answer = _asked_for(kg, _asked())
+        if isinstance(answer, Response):
+            return answer
         labels = Labels(kg.dataset, kg.ontology, answer.question.language)
         response = jsonify(rendering.as_json(answer, lambda term: labels.reference(term).label))
         response.headers["Cache-Control"] = "no-cache"
@@ -112,11 +111,50 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
     return routes
 
 
+def _asked_for(kg: Graph, question: object) -> Answer | Response:
+    """The answer to what was sent; a response that says what is wrong with it."""
+    if not isinstance(question, str) or not question.strip():
+        return problem(400, "Bad request", 'send {"question": "…"} as JSON, or ?question=…')
+    if len(question) > MAX_QUESTION_CHARACTERS:
+        return problem(400, "Bad request", f"a question has at most {MAX_QUESTION_CHARACTERS} characters")
+    return _answered(kg, question.strip())
+
+
 def _asked() -> object:
     if request.method == "GET" or not request.is_json:
         return request.values.get("question")
     record = request.get_json(silent=True)
     return record.get("question") if isinstance(record, dict) else None
+
+
+def _answer_page(kg: Graph, question: str) -> Any:
+    """The page of an answer; one that asks back is kept as a turn, for the reply to it."""
+    conversation = _given("conversation").strip()
+    answer = _answered(kg, question, conversation)
+    if isinstance(answer, Answer) and answer.clarification is not None and not conversation:
+        conversation = uuid4().hex[:16]
+        answer = _answered(kg, question, conversation)
+    if isinstance(answer, Response):
+        return answer
+    return page("answer.html", kg.base, question=question, shown=_shown(kg, answer), conversation=conversation)
+
+
+def _answered(kg: Graph, question: str, conversation: str = "") -> Answer | Response:
+    """The answer, by itself or in a conversation, as of a moment; a response where these are given wrongly."""
+    name, now = conversation or _given("conversation").strip(), _given("now").strip()
+    try:
+        return kg.ask(question, conversation=name or None, now=now)
+    except (ConfigError, ReadError) as error:
+        return problem(400, "Bad request", str(error))
+
+
+def _given(name: str) -> str:
+    """A text beside the question, from the query, the form or the JSON; empty where there is none."""
+    if request.method == "GET" or not request.is_json:
+        return request.values.get(name, "")
+    record = request.get_json(silent=True)
+    value = record.get(name) if isinstance(record, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 def _shown(kg: Graph, answer: Answer) -> Shown:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from itertools import chain
 from typing import IO, Any
 
@@ -19,6 +20,7 @@ from pyoxigraph import NamedNode
 from kgplatform.errors import KgPlatformError, QueryRejectedError
 from kgplatform.lexing import scan
 from kgplatform.rewriting import using
+from kgplatform.versions import VersionError
 from kgplatform.web.caching import is_known, weak_tag
 from kgplatform.web.needs import Graph
 from kgplatform.web.problems import problem as problem
@@ -35,12 +37,13 @@ from kgplatform.web.protocol import (
     parse_request,
 )
 from kgplatform.web.rights import Role, client, require
+from kgplatform.web.travelling import mark, version_problem, wanted
 from kgplatform.workers import Reply, Whole
 
 _PIECE = 1 << 16
 _METHODS = "GET, HEAD, POST, OPTIONS"
-_CHANGING = frozenset({"NOW", "RAND", "UUID", "STRUUID", "BNODE"})
-"""Functions whose value is another one each time; what they are in has no tag."""
+_CHANGING = frozenset({"NOW", "RAND", "UUID", "STRUUID", "BNODE", "SERVICE"})
+"""Words for what is another one each time; what they are in has no tag."""
 
 
 class _CutShortError(ConnectionAbortedError):
@@ -68,6 +71,8 @@ def blueprint(kg: Graph, describe: Callable[[], Response]) -> Blueprint:
             if asked.format.name == "html":
                 return redirect(url_for("querying.query", query=asked.text), 303)
             return _answer(kg, asked, started)
+        except VersionError as error:
+            return version_problem(error)
         except KgPlatformError as error:
             return query_problem(error, elapsed_seconds=time.monotonic() - started)
 
@@ -98,7 +103,7 @@ def _update(kg: Graph, asked: UpdateRequest) -> Response:
     require(Role.WRITE)
     started = time.monotonic()
     default, named = ([NamedNode(iri) for iri in group] for group in (asked.default_graphs, asked.named_graphs))
-    text = using(asked.text, default, named)
+    text = using(kg.resolved(asked.text), default, named)
     if (form := scan(text).form) not in ("UPDATE", ""):
         raise QueryRejectedError((f"this is a query ({form}), not an update; send it as `query`",), query=text)
     kg.workers.try_update(
@@ -114,18 +119,22 @@ def _update(kg: Graph, asked: UpdateRequest) -> Response:
 def _answer(kg: Graph, asked: QueryRequest, started: float) -> Response:
     parts = (asked.text, asked.format.name, *asked.default_graphs, "", *asked.named_graphs)
     is_steady = not _CHANGING & scan(asked.text).keywords
-    tag = weak_tag(kg.store.version, *parts)
+    version = wanted(kg, asked.at)
+    is_past = version is not None and not version.is_current
+    tag = weak_tag(-version.number if version and is_past else kg.store.version, *parts)
     if is_steady and request.method in ("GET", "HEAD") and is_known(tag):
         return Response(status=304, headers={"ETag": tag, "Vary": "Accept, Accept-Encoding"})
-    reply = kg.workers.stream(
-        asked.text,
-        media_type=asked.format.media_type,
-        timeout_seconds=allowed_seconds(kg, asked.timeout_seconds),
-        default_graphs=asked.default_graphs,
-        named_graphs=asked.named_graphs,
-        base_iri=kg.base,
-        client=client().name,
-    )
+    with kg.versions.snapshot(version) if version else nullcontext() as at:
+        reply = kg.workers.stream(
+            kg.resolved(asked.text) if at is None else asked.text,
+            media_type=asked.format.media_type,
+            timeout_seconds=allowed_seconds(kg, asked.timeout_seconds),
+            default_graphs=asked.default_graphs,
+            named_graphs=asked.named_graphs,
+            base_iri=kg.base,
+            client=client().name,
+            at=at,
+        )
     headers = {
         "Content-Type": asked.format.content_type,
         "Vary": "Accept",
@@ -134,7 +143,7 @@ def _answer(kg: Graph, asked: QueryRequest, started: float) -> Response:
     }
     if is_steady:
         headers["ETag"] = weak_tag(reply.version, *parts)
-    return streamed(reply, headers)
+    return mark(streamed(reply, headers), version)
 
 
 def streamed(reply: Reply | Whole, headers: dict[str, str]) -> Response:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import Flask, Response, make_response, render_template, request
+from flask import Flask, Response, current_app, make_response, render_template, request
 from jinja2 import StrictUndefined
 from pyoxigraph import NamedNode
 
@@ -18,10 +18,30 @@ from kgplatform import resources
 from kgplatform.text import has_han
 from kgplatform.types import Evidence
 from kgplatform.web import addresses, words
+from kgplatform.web.assets import built
 from kgplatform.web.highlighting import highlight
 
 COOKIE = "kgplatform_lang"
 _YEAR_SECONDS = 365 * 24 * 3600
+_IN_BAR = (
+    *(("ask", "/"), ("query", "/query"), ("explore", "/explore"), ("map", "/map"), ("ontology", "/ontology")),
+    *(("documents", "/documents"), ("communities", "/communities")),
+)
+_MORE = (
+    *(("courses", "/courses"), ("literature", "/literature"), ("retrieval", "/retrieval")),
+    *(("evaluation", "/evaluation"), ("export", "/export"), ("api", "/api"), ("about", "/about")),
+)
+"""The pages of the bar and of its menu; each is shown once its address has a route."""
+
+
+def pages() -> list[tuple[str, str]]:
+    """The pages that there are: the key of their name, and their address."""
+    return [*_there(_IN_BAR), *_there(_MORE)]
+
+
+def _there(listed: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    known = {rule.rule.rstrip("/") for rule in current_app.url_map.iter_rules() if "GET" in (rule.methods or ())}
+    return [(name, href) for name, href in listed if href.rstrip("/") in known]
 
 
 def language() -> str:
@@ -82,6 +102,23 @@ class Frame:
             return stamp
         today = datetime.now(UTC).date()
         return moment.strftime("%H:%M UTC") if moment.date() == today else moment.strftime("%Y-%m-%d")
+
+    def bar(self) -> list[tuple[str, str]]:
+        """The pages of the bar: the key of the name, and the address."""
+        return _there(_IN_BAR)
+
+    def more(self) -> list[tuple[str, str]]:
+        """The pages of the menu beside the bar."""
+        return _there(_MORE)
+
+    def scripted(self) -> dict[str, object]:
+        """What scripts need to know: the language, their words, and the pages that there are."""
+        named = [[name, href, self.t(name)] for name, href in pages()]
+        return {"language": self.language, "words": words.scripted(self.language), "pages": named}
+
+    def built(self, name: str) -> str:
+        """The address of a built script or style; empty where none are built."""
+        return built().address(name)
 
     def other_language(self) -> str:
         """This page in the other language."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +22,7 @@ from pyoxigraph import NamedNode, Triple
 from kgplatform.building.graph_store import GraphStore
 from kgplatform.errors import KgPlatformError, StoreError
 from kgplatform.rewriting import within
+from kgplatform.versions import VersionError
 from kgplatform.web.caching import check_conditions, is_known, strong_tag
 from kgplatform.web.endpoint import allowed_seconds, streamed
 from kgplatform.web.needs import Graph
@@ -28,6 +30,7 @@ from kgplatform.web.negotiation import GRAPHS, Format, choose, listing, named
 from kgplatform.web.problems import query_problem, store_problem
 from kgplatform.web.protocol import UPDATE_TYPE, ProtocolError
 from kgplatform.web.rights import Role, client, require
+from kgplatform.web.travelling import mark, version_problem, wanted
 from kgplatform.web.uploads import read_body
 
 _METHODS = ("GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS")
@@ -50,7 +53,7 @@ class _Named:
 def blueprint(kg: Graph) -> Blueprint:
     """The routes of the graph store."""
     routes = Blueprint("graph_store", __name__)
-    graphs = GraphStore(kg.dataset, after=kg.inference.run)
+    graphs = GraphStore(kg.dataset, after=lambda: kg.inference.run())
 
     @routes.route("/graphs", defaults={"path": ""}, methods=_METHODS, provide_automatic_options=False)
     @routes.route("/graphs/<path:path>", methods=_METHODS, provide_automatic_options=False)
@@ -62,6 +65,8 @@ def blueprint(kg: Graph) -> Blueprint:
         require(Role.READ if request.method in ("GET", "HEAD") else Role.WRITE)
         try:
             return _answer(kg, graphs, path)
+        except VersionError as error:
+            return version_problem(error)
         except StoreError as error:
             return store_problem(error)
         except KgPlatformError as error:
@@ -111,26 +116,30 @@ def _below(base: str, path: str) -> NamedNode:
 
 
 def _get(kg: Graph, graphs: GraphStore, about: _Named) -> Response:
-    format_ = _format()
-    tag = strong_tag(kg.store.version, about.text, format_.name)
-    if not graphs.exists(about.graph):
-        raise ProtocolError(404, "Not found", f"there is no graph {about.text}")
+    format_, version = _format(), wanted(kg)
+    is_past = version is not None and not version.is_current
+    tag = strong_tag(-version.number if version and is_past else kg.store.version, about.text, format_.name)
+    with kg.versions.store(version) if version and is_past else nullcontext(kg.store) as store:
+        if about.graph is not None and not store.has_graph(about.graph):
+            raise ProtocolError(404, "Not found", f"there is no graph {about.text}")
     if is_known(tag):
         return Response(status=304, headers={"ETag": tag, "Vary": "Accept, Accept-Encoding"})
-    reply = kg.workers.graph(
-        about.text,
-        media_type=format_.media_type,
-        skolem=graphs.skolem,
-        timeout_seconds=allowed_seconds(kg, None),
-        client=client().name,
-    )
+    with kg.versions.snapshot(version) if version else nullcontext() as at:
+        reply = kg.workers.graph(
+            about.text,
+            media_type=format_.media_type,
+            skolem=graphs.skolem,
+            timeout_seconds=allowed_seconds(kg, None),
+            client=client().name,
+            at=at,
+        )
     headers = {
         "Content-Type": format_.content_type,
         "ETag": strong_tag(reply.version, about.text, format_.name),
         "Vary": "Accept",
         "Cache-Control": "no-cache",
     }
-    return streamed(reply, headers)
+    return mark(streamed(reply, headers), version)
 
 
 def _format() -> Format:
@@ -160,6 +169,7 @@ def _write(kg: Graph, graphs: GraphStore, about: _Named) -> Response:
         is_new = write(about.graph, triples)
         version = kg.store.version
         kg.workers.refresh()
+        kg.versions.rest()
     kg.store.flush()
     headers = {"ETag": strong_tag(version, about.text)}
     return Response(status=201 if is_new else 204, headers=headers)
@@ -179,6 +189,7 @@ def _create(kg: Graph, graphs: GraphStore) -> Response:
             graphs.put(graph, found.get(None, []))
             made = Response(status=201, headers={"Location": f"{request.host_url}graphs/{name}"})
         kg.workers.refresh()
+        kg.versions.rest()
     kg.store.flush()
     return made
 
@@ -189,6 +200,7 @@ def _delete(kg: Graph, graphs: GraphStore, about: _Named) -> Response:
         if not graphs.delete(about.graph):
             raise ProtocolError(404, "Not found", f"there is no graph {about.text}")
         kg.workers.refresh()
+        kg.versions.rest()
     kg.store.flush()
     return Response(status=204)
 
@@ -218,5 +230,6 @@ def _patch(kg: Graph, graphs: GraphStore, about: _Named) -> Response:
         else:
             kg.store.update(text, base_iri=kg.base)
         kg.workers.refresh()
+        kg.versions.rest()
     kg.store.flush()
     return Response(status=201 if is_new else 204)

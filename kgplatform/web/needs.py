@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 from pyoxigraph import NamedNode, Triple
 
+from kgplatform.building.communities import CommunityView
 from kgplatform.building.inferring import Inferred
 from kgplatform.config import Settings
 from kgplatform.dataset import Committed, EvidenceDataset
 from kgplatform.documents.registry import Registry
 from kgplatform.ontology import Ontology
+from kgplatform.protocols import ChatModel, Embedder
+from kgplatform.questions.knowing import Knowledge
+from kgplatform.retrieval.sources import Sources
 from kgplatform.store import Store
 from kgplatform.types import Answer, Evidence
+from kgplatform.versions import Versions
 from kgplatform.workers import QueryWorkers
 
 
@@ -47,6 +53,16 @@ class Graph(Protocol):
         ...
 
     @property
+    def folder(self) -> Path:
+        """Where the workspace is."""
+        ...
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """The schema and the names, for the store as it is now."""
+        ...
+
+    @property
     def store(self) -> Store:
         """The quads."""
         ...
@@ -72,6 +88,11 @@ class Graph(Protocol):
         ...
 
     @property
+    def versions(self) -> Versions:
+        """The earlier states of the quads."""
+        ...
+
+    @property
     def evidence_finder(self) -> FindsEvidence:
         """Finds passages for statements."""
         ...
@@ -81,12 +102,35 @@ class Graph(Protocol):
         """What follows from what holds."""
         ...
 
+    @property
+    def embedder(self) -> Embedder:
+        """The embedding model."""
+        ...
+
+    @property
+    def model(self) -> ChatModel | None:
+        """The language model, if the settings name one."""
+        ...
+
+    @property
+    def sources(self) -> Sources:
+        """What retrievers draw on."""
+        ...
+
+    def communities(self, *, language: str = "en") -> list[CommunityView]:
+        """The communities as last found, the coarsest first."""
+        ...
+
+    def resolved(self, text: str, /) -> str:
+        """The query or update with the rows of its SERVICE blocks in their places."""
+        ...
+
     def update(self, text: str, /) -> Committed:
         """Carries out a SPARQL Update; what it adds to the default graph counts as stated by hand."""
         ...
 
-    def ask(self, question: str, /) -> Answer:
-        """The answer to a question."""
+    def ask(self, question: str, /, *, conversation: str | None = None, now: str = "") -> Answer:
+        """The answer to a question, by itself or after the turns of a conversation, as of a moment."""
         ...
 
     def search(self, text: str, k: int = 10, /) -> Sequence[Evidence]:

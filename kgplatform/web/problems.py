@@ -7,6 +7,7 @@ import json
 from flask import Response, request
 
 from kgplatform.errors import (
+    ConfigError,
     KgPlatformError,
     QueryError,
     QueryRejectedError,
@@ -22,6 +23,7 @@ _PROBLEMS = (
     Format("problem", "application/problem+json", (), ("application/json", "application/sparql-results+json")),
     Format("text", "text/plain", (), ("text/html", "text/csv"), charset=True),
 )
+_FULL = ("the dataset was not changed", "no snapshot", "the disk refuses")
 _WAYS_ON = {
     504: "bind more of the patterns, add a LIMIT, or ask for a part at a time",
     503: "send the same request again in a moment",
@@ -56,6 +58,10 @@ def query_status(error: KgPlatformError) -> tuple[int, str]:
         return 503, "Query cancelled"
     if isinstance(error, QueryRejectedError):
         return 400, "Query refused"
+    if isinstance(error, ConfigError):  # a parameter that makes no sense
+        return 400, "Bad request"
+    if isinstance(error, StoreError) and str(error).startswith(_FULL):
+        return 507, "Not stored"
     return 500, "Query failed"
 
 
@@ -74,7 +80,8 @@ def query_problem(error: KgPlatformError, *, elapsed_seconds: float | None = Non
         extra["elapsed_seconds"] = round(elapsed_seconds, 3)
     if status in _WAYS_ON:
         extra["help"] = _WAYS_ON[status]
-    detail = str(error) if isinstance(error, QueryError) else "the query could not be run"
+    is_told = isinstance(error, QueryError | ConfigError) or status == 507
+    detail = str(error) if is_told else "the query could not be run"
     headers = {"Retry-After": "2"} if isinstance(error, WorkersBusyError) else {}
     return problem(status, title, detail, headers=headers, **extra)
 

@@ -45,7 +45,10 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """A query to run and the format for its result; ``format`` HTML: the client is a browser that shows pages."""
+    """A query to run and the format for its result; ``format`` HTML: the client is a browser that shows pages.
+
+    ``at``: the number or time of an earlier state to ask; empty: the present.
+    """
 
     text: str
     form: str
@@ -53,6 +56,7 @@ class QueryRequest:
     default_graphs: tuple[str, ...] = ()
     named_graphs: tuple[str, ...] = ()
     timeout_seconds: float | None = None
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class UpdateRequest:
 
 
 _Arguments: TypeAlias = list[tuple[str, str]]
-_QUERY_ONLY = ("default-graph-uri", "named-graph-uri")
+_QUERY_ONLY = ("default-graph-uri", "named-graph-uri", "at")
 _UPDATE_ONLY = ("using-graph-uri", "using-named-graph-uri")
 
 
@@ -107,6 +111,7 @@ def _query(request: HttpRequest, arguments: _Arguments) -> QueryRequest:
         default_graphs=_iris(arguments, "default-graph-uri"),
         named_graphs=_iris(arguments, "named-graph-uri"),
         timeout_seconds=_timeout(arguments),
+        at=_only(arguments, "at") if _has(arguments, "at") else "",
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import Blueprint, request
 from pyoxigraph import NamedNode
@@ -18,12 +19,17 @@ from kgplatform.errors import KgPlatformError, QuerySyntaxError, QueryTimeoutErr
 from kgplatform.lexing import scan
 from kgplatform.queries import NamedQuery
 from kgplatform.vocab import OWL, RDF, RDFS, SKOS, XSD
+from kgplatform.web.assets import is_built
 from kgplatform.web.endpoint import query_status
+from kgplatform.web.explaining import explained
 from kgplatform.web.frame import language, page
 from kgplatform.web.needs import Graph
 from kgplatform.web.negotiation import GRAPHS, ROWS, Format
+from kgplatform.web.rights import Role, client
+from kgplatform.web.saving import Saved, SavedQuery
 from kgplatform.web.tables import Table, table
 
+SCRIPTS = "kgplatform_scripts"
 _MAX_ROWS = 1000
 _MAX_GRAPH_BYTES = 100_000
 _FIRST = "SELECT ?thing ?label WHERE {\n  ?thing a ?class ;\n         rdfs:label ?label .\n}\nLIMIT 20\n"
@@ -61,41 +67,71 @@ def blueprint(kg: Graph) -> Blueprint:
 
     @routes.route("/query", methods=["GET", "POST"])
     def query() -> Any:
-        text = request.values.get("query", "").replace("\r\n", "\n")
-        outcome, trouble, status = None, None, 200
-        if text.strip():
-            try:
-                outcome = _run(kg, text)
-            except KgPlatformError as error:
-                trouble, (status, _) = _trouble(error), query_status(error)
-        return page(
-            "query.html",
-            kg.base,
-            status=status,
-            text=text or _FIRST,
-            ran=bool(text.strip()),
-            outcome=outcome,
-            trouble=trouble,
-            examples=[item for item in _shipped() if _speaks_of(item.text, kg)],
-            prefixes=sorted(kg.store.prefixes.items()),
-            max_rows=_MAX_ROWS,
-            limited=f"{text.rstrip()}\nLIMIT 1000\n",
-        )
+        return _page(kg, request.values.get("query", "").replace("\r\n", "\n"))
 
     return routes
+
+
+def show(kg: Graph, saved: SavedQuery) -> Any:
+    """The page with a saved query in its editor; it is not run until somebody asks for it."""
+    return _page(kg, saved.text, saved=saved)
+
+
+def _page(kg: Graph, text: str, *, saved: SavedQuery | None = None) -> Any:
+    """The page with the text in its editor, and what it finds; a browser with scripts runs it by itself."""
+    outcome, trouble, status, why = None, None, 200, ""
+    wanted = bool(text.strip()) and saved is None
+    scripted = built_here() and "plain" not in request.values
+    if wanted and not scripted:
+        try:
+            outcome = _run(kg, text)
+            why = _why(kg, text, outcome)
+        except KgPlatformError as error:
+            trouble, (status, _) = _trouble(error), query_status(error)
+    return page(
+        "query.html",
+        kg.base,
+        status=status,
+        text=text or _FIRST,
+        ran=wanted,
+        saved=saved,
+        why=why,
+        scripted=scripted and wanted,
+        plain=f"/query?{urlencode({'query': text, 'plain': '1'})}",
+        may_save=client().role >= Role.WRITE,
+        outcome=outcome,
+        trouble=trouble,
+        examples=[item for item in _shipped() if _speaks_of(item.text, kg)],
+        kept=Saved(kg.folder).listed(),
+        prefixes=sorted(kg.store.prefixes.items()),
+        max_rows=_MAX_ROWS,
+        limited=f"{text.rstrip()}\nLIMIT 1000\n",
+    )
+
+
+def built_here() -> bool:
+    """Whether the browser said, by the cookie that the scripts set, that it runs them: then they ask for the rows."""
+    return request.cookies.get(SCRIPTS) == "1" and is_built() and request.method == "GET"
+
+
+def _why(kg: Graph, text: str, outcome: Outcome) -> str:
+    """Why there are no rows, for a page without scripts."""
+    if outcome.table is None or outcome.table.rows:
+        return ""
+    return explained(kg, text).words(language())
 
 
 def _run(kg: Graph, text: str) -> Outcome:
     started = time.monotonic()
     limit = kg.settings.server.timeout_seconds
     if scan(text).form in ("CONSTRUCT", "DESCRIBE"):
-        reply = kg.workers.stream(text, media_type="text/turtle", timeout_seconds=limit)
+        reply = kg.workers.stream(kg.resolved(text), media_type="text/turtle", timeout_seconds=limit)
         try:
             graph, cut = _beginning(reply)
         finally:
             reply.close()
         return Outcome(time.monotonic() - started, GRAPHS, graph=graph, cut=cut)
-    found = kg.workers.solutions(text, timeout_seconds=limit, max_rows=_MAX_ROWS)
+    found = kg.workers.solutions(kg.resolved(text), timeout_seconds=limit, max_rows=_MAX_ROWS)
     seconds = time.monotonic() - started
     if found.boolean is not None:
         return Outcome(seconds, ROWS, boolean=found.boolean)

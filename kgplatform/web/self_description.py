@@ -21,6 +21,7 @@ from kgplatform.errors import KgPlatformError
 from kgplatform.types import Term
 from kgplatform.vocab import DCAT, DCTERMS, TYPE, VOID, local_name
 from kgplatform.web.caching import is_known, weak_tag
+from kgplatform.web.described_examples import prefixes_and_examples
 from kgplatform.web.needs import Graph
 from kgplatform.web.negotiation import GRAPHS, ROWS, choose, listing, named
 from kgplatform.web.problems import query_problem
@@ -108,7 +109,9 @@ class SelfDescription:
             counts = self.counts()
         except KgPlatformError:
             counts = None
-        return self._written([*_service(host, self._kg.base), *_dataset(host, self._kg.base, counts)], "service", host)
+        endpoint, base = NamedNode(f"{host}sparql"), self._kg.base
+        shown = prefixes_and_examples(endpoint, self._kg.store.prefixes)
+        return self._written([*_service(host, base), *shown, *_dataset(host, base, counts)], "service", host)
 
     def of_data(self, host: str) -> Response:
         """The VoID and DCAT description of the data.

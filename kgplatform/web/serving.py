@@ -15,6 +15,7 @@ from waitress.server import create_server
 
 from kgplatform.errors import KgPlatformError
 from kgplatform.web.app import create_app
+from kgplatform.web.assets import NOT_BUILT, is_built
 from kgplatform.web.needs import Graph
 from kgplatform.web.protocol import MAX_BODY_BYTES
 from kgplatform.web.security import Access
@@ -64,6 +65,8 @@ def serve(
     )
     shown = f"[{host}]" if ":" in host else "localhost" if host in ("0.0.0.0", "") else host
     announce(f"Serving at http://{shown}:{listener.getsockname()[1]}/ (SPARQL at /sparql); stop with Ctrl-C")
+    if not is_built():
+        announce(NOT_BUILT)
     try:
         with _stopping():
             threading.Thread(target=_warm_up, args=(kg,), daemon=True).start()

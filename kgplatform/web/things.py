@@ -8,12 +8,14 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, redirect, request
 from pyoxigraph import NamedNode, Quad, RdfFormat, Triple
 
+from kgplatform.dataset import EvidenceDataset
 from kgplatform.describing import Labels, describe
 from kgplatform.errors import NotFoundError
 from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.types import Evidence
+from kgplatform.versions import Version
 from kgplatform.vocab import TYPE
-from kgplatform.web import addresses
+from kgplatform.web import addresses, travelling
 from kgplatform.web.endpoint import problem
 from kgplatform.web.frame import language, page
 from kgplatform.web.needs import Graph
@@ -124,24 +126,29 @@ def _thing(kg: Graph, iri: NamedNode, wanted: str | None) -> Any:
     format_ = named(wanted, _OFFERS) if wanted else choose(request.headers.get("Accept"), _OFFERS)
     if format_ is None:
         return problem(406, "Not acceptable", f"there is {listing(_OFFERS)}")
-    response = _page(kg, iri) if format_ is HTML else _data(kg, iri, format_)
+    version = travelling.wanted(kg)
+    with travelling.dataset_at(kg, version) as dataset:
+        response = _page(kg, dataset, iri, version) if format_ is HTML else _data(dataset, iri, format_)
     response.headers["Link"] = ", ".join(
-        f'<{_as(iri, offer)}>; rel="alternate"; type="{offer.media_type}"' for offer in GRAPHS
+        (
+            *(f'<{_as(iri, offer)}>; rel="alternate"; type="{offer.media_type}"' for offer in GRAPHS),
+            f'<{_as(iri, GRAPHS[0])}>; rel="describedby"; type="{GRAPHS[0].media_type}"',
+        )
     )
     response.vary.add("Accept")
-    return response
+    return travelling.mark(response, version)
 
 
 def _as(iri: NamedNode, format_: Format) -> str:
     return addresses.of_data(iri, _SHORT[format_.name])
 
 
-def _page(kg: Graph, iri: NamedNode) -> Any:
+def _page(kg: Graph, dataset: EvidenceDataset, iri: NamedNode, version: Version | None) -> Any:
     place = addresses.of_iri(iri, kg.base)
     if place.startswith("/documents/"):
         return redirect(place, 303)
     view = describe(
-        iri, dataset=kg.dataset, ontology=kg.ontology, find_evidence=kg.evidence_finder.find, language=language()
+        iri, dataset=dataset, ontology=kg.ontology, find_evidence=kg.evidence_finder.find, language=language()
     )
     sources = view.evidence
     return page(
@@ -151,23 +158,24 @@ def _page(kg: Graph, iri: NamedNode) -> Any:
         sources=sources,
         number={passage: index for index, passage in enumerate(sources, start=1)},
         formats=[(offer.name, _as(iri, offer)) for offer in TRIPLES],
+        version=version,
         outside=None if iri.value.startswith(kg.base) else addresses.outside(iri.value),
     )
 
 
-def _data(kg: Graph, iri: NamedNode, format_: Format) -> Response:
+def _data(dataset: EvidenceDataset, iri: NamedNode, format_: Format) -> Response:
     """What the graph says about the thing; for a document or chunk, what its own graph holds."""
-    quads: list[Quad] = list(kg.store.quads(graph=iri))
+    quads: list[Quad] = list(dataset.store.quads(graph=iri))
     if not quads:
-        quads = list(kg.store.quads(iri, None, None, DEFAULT_GRAPH))
-        quads += islice(kg.store.quads(None, None, iri, DEFAULT_GRAPH), _MOST_INCOMING)
+        quads = list(dataset.store.quads(iri, None, None, DEFAULT_GRAPH))
+        quads += islice(dataset.store.quads(None, None, iri, DEFAULT_GRAPH), _MOST_INCOMING)
     if not quads:
         raise NotFoundError(f"the graph says nothing about {iri.value}", name=iri.value)
     triples: list[Triple] = sorted({quad.triple for quad in quads}, key=str)
     rdf = RdfFormat.from_media_type(format_.media_type)
     assert rdf is not None
     try:
-        body = kg.store.serialise(triples, rdf)
+        body = dataset.store.serialise(triples, rdf)
     except (ValueError, OSError) as error:  # RDF/XML cannot write every predicate
         return problem(406, "Not acceptable", f"this cannot be written as {format_.media_type}: {error}")
     return Response(body, headers={"Content-Type": format_.content_type})

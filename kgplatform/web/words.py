@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Final
+
+from kgplatform.web import words_frame, words_query, words_studies
+
+PARTS: Final[tuple[ModuleType, ...]] = (
+    words_frame,
+    words_query,
+    words_studies,
+)
+"""The modules with the words of single pages, each with its ``WORDS``; scripts get those that begin with ``ui_``."""
 
 LANGUAGES: Final = ("en", "zh")
 
@@ -15,7 +25,7 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "find": ("Find anything", "查找"),
     "skip": ("Skip to the content", "跳到正文"),
     "theme": ("Light or dark", "浅色或深色"),
-    "other_language": ("中文", "English"),
+    "other_language": ("中文", "EN"),
     "other_language_title": ("显示中文界面", "Show the interface in English"),
     "endpoint": ("SPARQL endpoint", "SPARQL 端点"),
     "footer": ("Nothing leaves this machine.", "数据不会离开本机。"),
@@ -56,6 +66,8 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "confidence_low": ("low confidence", "可信度低"),
     "does_not_say": ("The graph does not say.", "图谱中没有答案。"),
     "nearest": ("Nearest passages, which may not answer it", "最接近的段落，未必回答了问题"),
+    "reply": ("Reply", "回复"),
+    "reply_hint": ("Your reply, such as a number, a time or a name", "您的回复，例如编号、时间或名称"),
     "which": ("Which one do you mean?", "您指的是哪一个？"),
     "permalink": ("Permanent address", "固定地址"),
     "too_long": ("The question is too long; {n} characters are allowed.", "问题过长，最多 {n} 个字符。"),
@@ -98,6 +110,26 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "origin_links": ("linked", "链接"),
     "origin_ontology": ("ontology", "本体"),
     "origin_table": ("table", "表格"),
+    "export": ("Export", "导出"),
+    "export_lead": ("The graph as a file: RDF, or a network to draw.", "以文件形式取走图谱：RDF，或用于绘图的网络。"),
+    "export_what": ("What", "内容"),
+    "export_all": ("Everything", "全部"),
+    "export_since": ("Only what came with documents read since", "仅限此日起读入的文档带来的内容"),
+    "export_format": ("Format", "格式"),
+    "export_at": ("As it was", "版本"),
+    "export_now": ("Now", "当前"),
+    "export_header": ("Say at the top what it holds", "在文件开头说明内容"),
+    "export_do": ("Download", "下载"),
+    "conformance": ("Conformance", "标准符合性"),
+    "conformance_run": ("The W3C's tests, run {when}, version {version}.", "W3C 测试，运行于 {when}，版本 {version}。"),
+    "conformance_none": ("The W3C's tests have not been run for this workspace.", "尚未为此工作区运行 W3C 测试。"),
+    "suite": ("Suite", "测试集"),
+    "tests": ("Tests", "测试数"),
+    "passed": ("Passed", "通过"),
+    "deviating": ("Known not to", "已知不符"),
+    "failed_tests": ("Failed", "失败"),
+    "as_of": ("This is version {n}, of {when}.", "这是版本 {n}（{when}）。"),
+    "as_now": ("See it as it is now", "查看当前内容"),
     "replaced_by": ("Replaced by", "已被取代为"),
     "no_facts": ("The graph states nothing more about it.", "图谱中没有更多陈述。"),
     # search
@@ -144,6 +176,15 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "back": ("Back to the first page", "返回首页"),
 }
 """Every phrase in (English, Chinese); ``{…}`` are filled in."""
+
+for _part in PARTS:
+    WORDS.update(_part.WORDS)
+
+
+def scripted(language: str) -> dict[str, str]:
+    """The phrases that scripts need, in the language, by their keys without ``ui_``."""
+    at = 1 if language == "zh" else 0
+    return {key.removeprefix("ui_"): pair[at] for key, pair in WORDS.items() if key.startswith("ui_")}
 
 
 def phrase(key: str, language: str, **values: object) -> str:

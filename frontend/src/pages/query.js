@@ -1,0 +1,247 @@
+// The Query page: the editor left, results right; the query is never lost, a cancelled one frees the server.
+import { copy, h, live } from "../lib/dom.js";
+import { key } from "../lib/keys.js";
+import { command, number, seconds, t } from "../lib/words.js";
+import { editor } from "../query/editor.js";
+import { format } from "../query/format.js";
+import { forget, keep, kept, remember, remembered, titleOf } from "../query/memory.js";
+import { Running } from "../query/running.js";
+import { openSaving } from "../query/saving.js";
+import { Results, VIEWS } from "../query/views.js";
+
+const QUIET_MILLISECONDS = 150;
+
+class Page {
+  constructor(root) {
+    this.root = root;
+    this.pane = root.querySelector(".editor");
+    this.running = new Running();
+    this.view = new URLSearchParams(location.search).get("view") ?? "";
+    this.back = -1;
+    this.button = this.pane.querySelector("button[type=submit]");
+    this.run_label = [...this.button.childNodes].map((node) => node.cloneNode(true));
+    this.status = h("p", { class: "editor-status", role: "status" });
+    this.trouble = h("div", { class: "trouble", hidden: true, role: "alert" });
+    this.results = new Results(root.querySelector(".result"), { chosen: (name) => { this.view = name; this.address(); } });
+  }
+
+  start() {
+    const form = this.pane.querySelector("form"), area = form.querySelector("textarea");
+    const holder = h("div", { class: "code-holder" });
+    area.after(holder);
+    area.hidden = true;
+    this.pane.querySelectorAll(".no-script").forEach((node) => node.remove());
+    this.editor = editor(holder, area.value.replace(/\n$/, ""), {
+      keys: [
+        { key: "Mod-Enter", run: () => { this.run(); return true; } },
+        { key: "Escape", run: () => { if (!this.running.is) return false; this.cancel(); return true; } },
+        { key: "Shift-Alt-f", run: () => { this.format(); return true; } },
+        { key: "Mod-s", run: () => { this.save(); return true; } },
+      ],
+      report: (found) => this.report(found),
+      changed: () => { area.value = this.editor?.text() ?? area.value; },
+    });
+    this.pane.append(this.trouble, this.status);
+    form.addEventListener("submit", (event) => { event.preventDefault(); this.running.is ? this.cancel() : this.run(); });
+    this.toolbar();
+    this.divider();
+    this.keys();
+    addEventListener("popstate", () => this.restore());
+    addEventListener("keydown", (event) => this.pressed(event));
+    if (this.root.dataset.run === "yes") return this.run({ keep: true });
+    this.results.say(h("p", {}, t("nothing_run", { key: `${command}-Enter` })));
+    this.editor.focus();
+    return null;
+  }
+
+  /** The keys of the editor, where the focus is elsewhere. */
+  pressed(event) {
+    if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
+    const isCommand = event.ctrlKey || event.metaKey;
+    if (event.key === "Escape" && this.running.is) this.cancel();
+    else if (event.key === "Enter" && isCommand) this.run();
+    else if (event.key === "s" && isCommand && this.root.dataset.save) this.save();
+    else return;
+    event.preventDefault();
+  }
+
+  toolbar() {
+    const bar = this.pane.querySelector(".buttons");
+    const tool = (label, run) => h("button", { type: "button", onclick: run }, label);
+    this.history = h("details", { class: "menu" }, h("summary", { class: "button" }, t("history")), h("ul", { class: "long" }));
+    this.history.addEventListener("toggle", () => { if (this.history.open) this.remembered(); });
+    bar.append(tool(t("format"), () => this.format()), tool(t("share"), (event) => this.share(event.currentTarget)), this.history);
+    if (this.root.dataset.save) bar.append(tool(t("save"), () => this.save()));
+    this.root.addEventListener("click", (event) => {
+      const link = event.target.closest?.("a[data-query]");
+      if (!link || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      link.closest("details")?.removeAttribute("open");
+      this.load(link.dataset.query);
+    });
+  }
+
+  remembered() {
+    const listed = remembered(), rows = listed.slice(0, 30).map((one) => h("li", {}, h("a", { href: `/query?query=${encodeURIComponent(one.query)}`, dataset: { query: one.query } }, titleOf(one.query), h("span", { class: "under" }, `${t("rows_in", { n: number(one.rows), t: seconds(one.seconds) })} · ${new Date(one.when).toLocaleString()}`))));
+    const clear = listed.length ? h("li", {}, h("button", { type: "button", class: "small", onclick: () => { forget(); this.remembered(); } }, t("history_clear"))) : null;
+    this.history.querySelector("ul").replaceChildren(h("li", { class: "faint" }, t("history_none")), ...rows, ...(clear ? [clear] : []));
+  }
+
+  load(query) {
+    this.editor.set(query.replace(/\n$/, ""));
+    this.view = "";
+    this.run();
+  }
+
+  step(by) {
+    const listed = remembered();
+    if (!listed.length) return;
+    this.back = Math.max(0, Math.min(listed.length - 1, this.back + by));
+    this.editor.set(listed[this.back].query);
+    live(titleOf(listed[this.back].query));
+  }
+
+  format() { const text = this.editor.text(), laid = format(text).replace(/\n$/, ""); if (laid !== text) this.editor.set(laid); this.editor.focus(); }
+
+  share(button) { this.address(); copy(location.href, button, t("copied")); live(t("shared")); }
+
+  save() {
+    const dialog = this.root.querySelector("dialog.save");
+    if (dialog) openSaving(dialog, this.editor.text(), titleOf(this.editor.text()), (record) => { history.replaceState(null, "", record.page); this.say_status(t("saved", { place: record.page })); });
+  }
+
+  report(found) {
+    this.found = found;
+    if (this.running.is) return;
+    const errors = found?.issues.filter((one) => one.severity === "error") ?? [], warnings = found?.issues.filter((one) => one.severity === "warning") ?? [];
+    const first = errors[0] ?? warnings[0];
+    if (!first) { this.say_status(found?.valid ? t("valid") : ""); return; }
+    const place = first.line ? h("button", { type: "button", class: "link", onclick: () => this.editor.go(first.line, first.column) }, t("line", { line: first.line })) : null;
+    this.status.className = `editor-status ${errors.length ? "bad" : "warned"}`;
+    const hint = first.instead ? ` ${t("did_you_mean", { word: first.instead })}` : "";
+    const meant = this.trouble.querySelector(".meant");
+    if (meant) meant.textContent = hint;
+    this.status.replaceChildren(...(place ? [place, " "] : []), h("span", { lang: "en" }, first.message), hint);
+  }
+
+  say_status(text) { this.status.className = "editor-status"; this.status.replaceChildren(text); }
+
+  async run({ keep = false } = {}) {
+    const query = this.editor.text();
+    if (!query.trim()) return;
+    this.trouble.hidden = true;
+    if (!keep) this.address(true);
+    const begun = performance.now(), waiting = setTimeout(() => this.wait(begun), QUIET_MILLISECONDS);
+    try {
+      const result = await this.running.run(query);
+      if (result === null) { this.say_status(t("cancelled")); live(t("cancelled")); return; }
+      this.back = -1;
+      remember(query, { rows: result.rows?.length ?? 1, seconds: result.seconds });
+      if (result.rows && !result.rows.length) await this.empty(query, result); else await this.results.show(result, query, this.view);
+      this.report(this.found);
+    } catch (problem) {
+      this.failed(problem, query);
+    } finally {
+      clearTimeout(waiting);
+      if (!this.running.is) this.rest();
+    }
+  }
+
+  wait(begun) {
+    this.root.classList.add("running");
+    const clock = h("span", {});
+    const tick = () => { clock.textContent = t("running", { t: ((performance.now() - begun) / 1000).toFixed(1) }); };
+    tick();
+    clearInterval(this.clock);
+    this.clock = setInterval(tick, 100);
+    this.button.replaceChildren(`${t("cancel")} `, h("kbd", { "aria-hidden": "true" }, "Esc"));
+    this.status.className = "editor-status";
+    this.status.replaceChildren(clock);
+  }
+
+  rest() {
+    clearInterval(this.clock);
+    this.root.classList.remove("running");
+    this.button.replaceChildren(...this.run_label.map((node) => node.cloneNode(true)));
+  }
+
+  async cancel() {
+    await this.running.cancel();
+    this.rest();
+    this.say_status(t("cancelled"));
+    live(t("cancelled"));
+  }
+
+  /** Nothing found: says so at once, and why as soon as the server has found out. */
+  async empty(query, result) {
+    this.results.say(h("p", {}, t("no_rows")));
+    this.results.facts.textContent = t("rows_in", { n: 0, t: seconds(result.seconds) });
+    live(t("no_rows"));
+    if (result.form !== "SELECT") return;
+    try {
+      const why = await fetch("/api/why-empty", { method: "POST", body: new URLSearchParams({ query }) }).then((answer) => (answer.ok ? answer.json() : null));
+      if (!why || why.cause === "unknown" || this.editor.text() !== query) return;
+      const place = why.line ? h("button", { type: "button", onclick: () => this.editor.go(why.line, 1) }, t("line", { line: why.line })) : null;
+      const relaxed = why.relaxed ? h("button", { type: "button", class: "primary", onclick: () => this.load(why.relaxed) }, t("run_without")) : null;
+      const counted = why.conditions.filter(({ without }) => without);
+      this.results.body.replaceChildren(h("div", { class: "quietly" }, h("p", {}, t("no_rows")), h("p", { class: "why" }, why.words), h("p", { class: "buttons" }, place, relaxed),
+        counted.length > 1 ? h("ul", { class: "why-list" }, counted.map(({ text, line, without }) => h("li", {}, h("button", { type: "button", class: "link", onclick: () => this.editor.go(line, 1) }, t("line", { line })), " ", t("rows_without", { n: number(without) }), h("code", {}, text)))) : null));
+    } catch { /* the sentence that nothing matches stands */ }
+  }
+
+  failed(problem, query) {
+    if (!this.results.result) this.results.say(h("p", {}, t("not_run_yet")));
+    const lines = [];
+    if (problem.status === 504) {
+      const bare = query.replace(/\s+$/, "");
+      lines.push(h("p", {}, h("b", {}, t("timeout", { t: problem.seconds ?? "?" })), " "), h("p", { class: "buttons" }, h("button", { type: "button", onclick: () => this.load(`${bare}\nLIMIT 1000`) }, t("add_limit"))));
+    } else if (problem.line) {
+      const column = Math.max(1, problem.column ?? 1);
+      lines.push(h("p", {}, h("b", {}, `${t("at", { line: problem.line, column })}: `), h("span", { lang: "en" }, String(problem.detail).replace(/^line \d+, column \d+: /, "")), h("span", { class: "meant" })));
+      if (problem.text) lines.push(h("pre", { tabindex: "0" }, h("code", {}, `${problem.text}\n${" ".repeat(column - 1)}`, h("span", { class: "caret" }, "^"))));
+      lines.push(h("p", { class: "buttons" }, h("button", { type: "button", class: "small", onclick: () => this.editor.go(problem.line, column) }, t("show_place"))));
+    } else lines.push(h("p", {}, h("b", {}, `${t("not_run")}: `), h("span", { lang: "en" }, problem.detail)));
+    this.trouble.replaceChildren(...lines);
+    this.trouble.hidden = false;
+    this.editor.check();
+  }
+
+  /** Keeps the address in step, so that it brings back exactly this. */
+  address(isNew = false) {
+    const query = this.editor.text(), wanted = new URLSearchParams({ query, ...(this.view ? { view: this.view } : {}) });
+    const url = `/query?${wanted}`;
+    if (url === location.pathname + location.search) return;
+    const before = new URLSearchParams(location.search).get("query");
+    isNew && before !== query ? history.pushState(null, "", url) : history.replaceState(null, "", url);
+  }
+
+  restore() {
+    const wanted = new URLSearchParams(location.search);
+    this.view = wanted.get("view") ?? "";
+    if (wanted.get("query") && wanted.get("query") !== this.editor.text()) this.editor.set(wanted.get("query"));
+    this.run({ keep: true });
+  }
+
+  divider() {
+    const bar = h("div", { class: "divider", role: "separator", "aria-orientation": "vertical", "aria-label": t("divider"), tabindex: "0", "aria-valuemin": "20", "aria-valuemax": "80" });
+    const set = (share) => { const part = Math.max(20, Math.min(80, share)); this.root.style.setProperty("--editor", `${part}%`); bar.setAttribute("aria-valuenow", String(Math.round(part))); keep("editor width", part); };
+    set(kept("editor width", 42));
+    bar.addEventListener("pointerdown", (event) => { bar.setPointerCapture(event.pointerId); event.preventDefault(); });
+    bar.addEventListener("pointermove", (event) => { if (bar.hasPointerCapture(event.pointerId)) set(100 * (event.clientX - this.root.getBoundingClientRect().left) / this.root.clientWidth); });
+    bar.addEventListener("keydown", (event) => { const by = { ArrowLeft: -2, ArrowRight: 2 }[event.key]; if (by) { event.preventDefault(); set(Number(bar.getAttribute("aria-valuenow")) + by); } });
+    this.pane.after(bar);
+  }
+
+  keys() {
+    key("Ctrl-Enter", t("key_run"));
+    key("Ctrl-Space", t("key_complete"));
+    key("Ctrl-/", t("key_comment"));
+    key("Shift-Alt-F", t("key_format"));
+    if (this.root.dataset.save) key("Ctrl-S", t("key_save"));
+    key("1 2 3 4 5 6", t("key_view"), (event) => this.results.choose(VIEWS[Number(event.key) - 1], true));
+    key("[ ]", t("key_history"), (event) => this.step(event.key === "[" ? 1 : -1));
+    key("↑ ↓ Enter c", t("key_table"));
+  }
+}
+
+export const start = (root) => new Page(root).start();

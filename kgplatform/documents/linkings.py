@@ -1,0 +1,133 @@
+"""The map from names to entities in the registry, and in which documents each name occurs."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from abc import abstractmethod
+from collections.abc import Collection, Iterable
+from contextlib import AbstractContextManager
+
+from pyoxigraph import NamedNode, Triple
+
+from kgplatform.documents.decisions import Apart
+from kgplatform.documents.entries import LinkedEntity, Linking, NameKey, NameLink, name_keys
+from kgplatform.documents.records import decode
+from kgplatform.ontology import Word
+from kgplatform.types import Extraction
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS names (
+  type TEXT NOT NULL, name TEXT NOT NULL, entity TEXT NOT NULL, score REAL NOT NULL, method TEXT NOT NULL,
+  PRIMARY KEY (type, name));
+CREATE TABLE IF NOT EXISTS entities (entity TEXT PRIMARY KEY, type TEXT NOT NULL, labels TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS names_in (
+  document TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, entity TEXT NOT NULL,
+  PRIMARY KEY (document, type, name));
+CREATE TABLE IF NOT EXISTS refused (
+  subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL, PRIMARY KEY (subject, predicate, object));
+CREATE TABLE IF NOT EXISTS occurrences (
+  type TEXT NOT NULL, name TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (type, name, document)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS occurrences_in ON occurrences (document);
+"""
+_MANY = 400
+
+
+def note_names(db: sqlite3.Connection, document: str, extractions: Iterable[Extraction]) -> None:
+    """Notes which names occur in a document, in the place of those noted before."""
+    db.execute("DELETE FROM occurrences WHERE document=?", (document,))
+    found = {(type_.value, name) for extraction in extractions for type_, name in name_keys(extraction)}
+    db.executemany("INSERT INTO occurrences VALUES (?,?,?)", [(*key, document) for key in sorted(found)])
+
+
+class LinkingEntries:
+    """The part of the registry that is about names and entities."""
+
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    @abstractmethod
+    def _all(self, sql: str, *values: object) -> list[sqlite3.Row]: ...
+
+    @abstractmethod
+    def _linked_apart(self) -> frozenset[Apart]: ...
+
+    def documents_naming(self, keys: Collection[NameKey]) -> list[NamedNode]:
+        """The documents in which one of the names occurs, in the order of their IRIs."""
+        if len(keys) > _MANY:
+            wanted = {(type_.value, name) for type_, name in keys}
+            rows = self._all("SELECT type, name, document FROM occurrences")
+            found = {row["document"] for row in rows if (row["type"], row["name"]) in wanted}
+        else:
+            found = {
+                row["document"]
+                for type_, name in keys
+                for row in self._all("SELECT document FROM occurrences WHERE type=? AND name=?", type_.value, name)
+            }
+        return [NamedNode(iri) for iri in sorted(found)]
+
+    def _fill_occurrences(self) -> None:
+        """Notes the names of documents that were read before names were noted."""
+        missing = self._all(
+            "SELECT DISTINCT document FROM chunks WHERE extraction IS NOT NULL"
+            " AND NOT EXISTS (SELECT 1 FROM occurrences LIMIT 1)"
+        )
+        for row in missing:
+            read = self._all(
+                "SELECT extraction FROM chunks WHERE document=? AND extraction IS NOT NULL", row["document"]
+            )
+            with self._transaction() as db:
+                note_names(db, row["document"], [decode(item["extraction"]) for item in read])
+
+    def linking(self) -> Linking:
+        """Which entity each (class, normalised name) stands for."""
+        names = {
+            (NamedNode(row["type"]), row["name"]): NameLink(
+                NamedNode(row["type"]), row["name"], NamedNode(row["entity"]), row["score"], row["method"]
+            )
+            for row in self._all("SELECT * FROM names")
+        }
+        entities = {
+            NamedNode(row["entity"]): LinkedEntity(
+                NamedNode(row["entity"]),
+                NamedNode(row["type"]),
+                tuple(Word(*pair) for pair in json.loads(row["labels"])),
+            )
+            for row in self._all("SELECT * FROM entities")
+        }
+        scoped = {
+            (row["document"], (NamedNode(row["type"]), row["name"])): NamedNode(row["entity"])
+            for row in self._all("SELECT * FROM names_in")
+        }
+        refused = frozenset(Triple(*(NamedNode(iri) for iri in row)) for row in self._all("SELECT * FROM refused"))
+        return Linking(names, entities, scoped, refused, self._linked_apart())
+
+    def set_linking(self, linking: Linking) -> None:
+        """Replaces the map from names to entities."""
+        with self._transaction() as db:
+            for table in ("names", "entities", "names_in", "refused", "names_apart"):
+                db.execute(f"DELETE FROM {table}")
+            db.executemany("INSERT INTO names_apart VALUES (?,?)", [(p.first, p.second) for p in linking.apart])
+            db.executemany(
+                "INSERT INTO names_in VALUES (?,?,?,?)",
+                [(document, key[0].value, key[1], iri.value) for (document, key), iri in linking.scoped.items()],
+            )
+            db.executemany(
+                "INSERT INTO refused VALUES (?,?,?)",
+                [tuple(getattr(p, "value", "") for p in (t.subject, t.predicate, t.object)) for t in linking.refused],
+            )
+            db.executemany(
+                "INSERT INTO names VALUES (?,?,?,?,?)",
+                [(k[0].value, k[1], link.entity.value, link.score, link.method) for k, link in linking.names.items()],
+            )
+            db.executemany(
+                "INSERT INTO entities VALUES (?,?,?)",
+                [
+                    (
+                        e.iri.value,
+                        e.type.value,
+                        json.dumps([[w.text, w.language] for w in e.labels], ensure_ascii=False),
+                    )
+                    for e in linking.entities.values()
+                ],
+            )

@@ -1,0 +1,114 @@
+"""The question sets of the study in one file of gold questions, the same for the same flights and seed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from kgplatform.errors import ReadError
+from kgplatform.evaluation.airport.ambiguous import ambiguous
+from kgplatform.evaluation.airport.asking import Asked
+from kgplatform.evaluation.airport.reasoning import reasoning
+from kgplatform.evaluation.airport.rows import FlightTable
+from kgplatform.evaluation.airport.straightforward import straightforward
+from kgplatform.json_lines import read_json_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many questions of each set."""
+
+    straightforward: int = 1_350
+    ambiguous: int = 220
+    reasoning: int = 36
+
+
+@dataclass(frozen=True, slots=True)
+class StudyQuestion:
+    """A question of the study with its id and the moment as of which it is asked."""
+
+    id: str
+    asked: Asked
+    now: str
+
+
+def make(table: FlightTable, *, seed: int = 7, sizes: Sizes | None = None) -> list[StudyQuestion]:
+    """The questions of the three sets; the same for the same table and seed."""
+    wanted = sizes or Sizes()
+    now = table.snapshot.isoformat()
+    sets = (
+        straightforward(table, wanted.straightforward, Random(f"{seed} straightforward")),
+        ambiguous(table, wanted.ambiguous, Random(f"{seed} ambiguous")),
+        reasoning(table, wanted.reasoning, Random(f"{seed} reasoning")),
+    )
+    return [
+        StudyQuestion(f"{asked.set}-{number:04}", asked, now)
+        for questions in sets
+        for number, asked in enumerate(questions, 1)
+    ]
+
+
+def write(questions: Iterable[StudyQuestion], path: Path) -> None:
+    """Writes the questions as JSON Lines that `evaluate questions` reads too.
+
+    Raises:
+        ReadError: the file cannot be written.
+    """
+    lines = (json.dumps(_record(item), ensure_ascii=False) for item in questions)
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise ReadError(f"cannot be written: {error.strerror or error}", path=path) from error
+
+
+def read(path: Path) -> tuple[list[StudyQuestion], list[str]]:
+    """The questions of a file that `write` made, and a sentence for each line that is none.
+
+    Raises:
+        ReadError: the file cannot be read, or holds none.
+    """
+    return read_json_lines(path, lambda line, _number: _question(line), what="question")
+
+
+def _record(item: StudyQuestion) -> dict[str, object]:
+    asked = item.asked
+    first, *others = [list(answer) for answer in asked.answers] or [[]]
+    return {
+        "id": item.id,
+        "question": asked.text,
+        "lang": asked.language,
+        "type": asked.set,
+        "kind": asked.kind,
+        "class": asked.label,
+        "now": item.now,
+        "answers": first,
+        "alt_answers": others,
+        "options": list(asked.options),
+        "sql": asked.sql,
+        "gold_sparql": asked.query,
+    }
+
+
+def _question(line: str) -> StudyQuestion:
+    try:
+        item = json.loads(line)
+        answers = [item["answers"], *item["alt_answers"]]
+        asked = Asked(
+            set=str(item["type"]),
+            kind=str(item["kind"]),
+            language=str(item["lang"]),
+            text=str(item["question"]),
+            answers=tuple(tuple(map(str, answer)) for answer in answers if answer),
+            label=str(item["class"]),
+            options=tuple(map(str, item["options"])),
+            sql=str(item.get("sql", "")),
+            query=str(item.get("gold_sparql", "")),
+        )
+        return StudyQuestion(str(item["id"]), asked, str(item["now"]))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"is no question of the study: {error!r}") from error

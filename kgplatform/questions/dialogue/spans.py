@@ -1,0 +1,200 @@
+"""Reckoning with times, which the query language does badly: how long, how late, which came first, in other units."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+from pyoxigraph import Literal, NamedNode
+
+from kgplatform.questions.dialogue.frames import Frame, Now, Pair
+from kgplatform.questions.dialogue.looking import Found, Wanted, as_moment, look_up, values
+from kgplatform.questions.dialogue.parsing import Parsed, said_in
+from kgplatform.questions.dialogue.phrases import amount_text, length_text, moment_text, phrase
+from kgplatform.questions.dialogue.replies import Reply
+from kgplatform.types import Solutions
+
+_LONG = re.compile(
+    r"\bhow (?:long|late|early|much (?:later|earlier|time)|many (?:minutes|hours|seconds|days))\b|\b(?:duration|difference|delay) (?:of|between|in)\b|\btime between\b"
+    r"|多长时间|多久|多少(?:分钟|小时|秒|天)|几(?:分钟|个?小时)|相差|晚了多|延误了多|时长",
+    re.IGNORECASE,
+)
+_UNIT: Final = (
+    ("minute", re.compile(r"\bminutes?\b|分钟", re.IGNORECASE)),
+    ("hour", re.compile(r"\bhours?\b|小时", re.IGNORECASE)),
+    ("second", re.compile(r"\bseconds?\b|秒", re.IGNORECASE)),
+    ("day", re.compile(r"\bhow many days\b|多少天", re.IGNORECASE)),
+)
+_FIRST = re.compile(r"\b(?:first|earlier|sooner|before)\b|先|更早|较早", re.IGNORECASE)
+_LAST = re.compile(r"\b(?:last|later)\b|更晚|较晚|后(?:出发|到达|离)", re.IGNORECASE)
+_WHICH = re.compile(r"\bwhich\b|哪", re.IGNORECASE)
+_UNITS_WRITTEN: Final = {
+    "min": 60, "minute": 60, "minutes": 60, "h": 3600, "hour": 3600, "hours": 3600, "s": 1, "second": 1, "分钟": 60, "小时": 3600, "秒": 1,
+}  # fmt: skip
+_NAMED: Final = 0.58
+
+
+def reckoned(parsed: Parsed, frame: Frame, now: Now, run: Callable[[str], Solutions]) -> Reply | None:
+    """What a question for a length of time, or for the first of two, comes to; None if it is no such question."""
+    if len(parsed.identifiers) + len(parsed.codes) == 2 and _WHICH.search(parsed.text):
+        return _first_of(parsed, frame, now, run)
+    if not _LONG.search(parsed.text) or not (parsed.identifiers or parsed.codes):
+        return None
+    things = _things(parsed, frame, now, run)
+    if not things:
+        return None
+    ends = _ends(parsed, frame)
+    if ends is None:
+        return (
+            _between_things(parsed, frame, things, run) if len(things) == 2 else _in_unit(parsed, frame, things[0], run)
+        )
+    return _length(parsed, frame, (things[0], things[0]), ends, run)
+
+
+def _things(parsed: Parsed, frame: Frame, now: Now, run: Callable[[str], Solutions]) -> list[Found]:
+    """The things named, in the order of the text."""
+    scheme = frame.scheme
+    named: list[Pair] = [(scheme.identifier, Literal(item)) for item in parsed.identifiers if scheme.identifier]
+    named += [(scheme.code, Literal(item)) for item in parsed.codes if scheme.code]
+    named.sort(key=lambda pair: parsed.text.find(pair[1].value))
+    when = parsed.window
+    low, high = (when.low, when.high) if when and when.whole else (None, None)
+    found = []
+    for pair in named:
+        all_ = look_up(Wanted(((pair,),), (scheme.moment,) if scheme.moment else (), low, high), frame, run).found
+        found += sorted(all_, key=lambda item: _far(item.moment, now))[:1]
+    return found
+
+
+def _far(moment: str, now: Now) -> float:
+    at = as_moment(moment)
+    return abs((at - now.moment).total_seconds()) if at else float("inf")
+
+
+def _ends(parsed: Parsed, frame: Frame) -> tuple[NamedNode, NamedNode] | None:
+    """From which property's moment to which: two that are named, or those of a stretch that has a name."""
+    named = _moments_named(parsed, frame)
+    if len(named) >= 2:
+        return named[0], named[1]
+    for span in frame.scheme.spans:
+        if said_in(parsed.text, (*span.cues, *span.words), parsed.language) is not None:
+            return span.begins, span.ends
+    return None
+
+
+def _moments_named(parsed: Parsed, frame: Frame) -> list[NamedNode]:
+    """The moments that the question names, one for each stretch of words, best reading first."""
+    found: list[NamedNode] = []
+    for mention in parsed.reading.mentions:
+        options = [o for o in mention.options if o.kind == "property" and o.score >= _NAMED]
+        scored = [(o.score, n.term) for o in options for n in o.names if isinstance(n.term, NamedNode)]
+        moments = [t for score, t in scored if score == scored[0][0] and _is_moment(t, frame)]
+        text = parsed.reading.text[
+            parsed.reading.tokens[mention.first].start : parsed.reading.tokens[mention.last - 1].end
+        ]
+        moments = (moments if len(moments) == 1 else []) or _called(text, frame)
+        if moments and moments[0] not in found:
+            found.append(moments[0])
+    return found
+
+
+def _is_moment(predicate: NamedNode, frame: Frame) -> bool:
+    term = frame.names.schema.properties.get(predicate)
+    return term is not None and term.temporal and frame.has(predicate)
+
+
+def _called(text: str, frame: Frame) -> list[NamedNode]:
+    """The one moment whose name is the text, with or without a word for time."""
+    wanted = {text.casefold(), f"{text.casefold()} time", f"{text}时间"}
+    found = [
+        iri
+        for iri, term in frame.names.schema.properties.items()
+        if _is_moment(iri, frame) and any(word.text.casefold() in wanted for word in term.words)
+    ]
+    return found if len(found) == 1 else []
+
+
+def _length(
+    parsed: Parsed,
+    frame: Frame,
+    things: tuple[Found, Found],
+    ends: tuple[NamedNode, NamedNode],
+    run: Callable[[str], Solutions],
+) -> Reply:
+    """From a moment of one thing to a moment of another, or of the same."""
+    first, second = things
+    query = (
+        f"SELECT ?begins ?ends WHERE {{\n  {first.thing} {ends[0]} ?begins .\n  {second.thing} {ends[1]} ?ends .\n}}"
+    )
+    solutions = run(query)
+    language, label = parsed.language, frame.names.schema.label
+    moments = [as_moment(term.value) for row in solutions.rows[:1] for term in row if isinstance(term, Literal)]
+    low, high = (moments[0], moments[1]) if len(moments) == 2 else (None, None)
+    if low is None or high is None:
+        what = frame.names.label(first.thing, language)
+        return Reply(phrase("no_span", language, what=what), query=query, found=False)
+    unit = next((name for name, pattern in _UNIT if pattern.search(parsed.text)), "")
+    length = high - low
+    text = phrase(
+        "span" if length >= timedelta() else "span_before",
+        language,
+        length=length_text(length, language, unit),
+        begins=label(ends[0], language),
+        ends=label(ends[1], language),
+        low=moment_text(low, language),
+        high=moment_text(high, language),
+    )
+    sign = "-" if length < timedelta() else ""
+    return Reply(text, values=(f"{sign}{amount_text(length, unit or 'minute')}",), query=query, solutions=solutions)
+
+
+def _between_things(parsed: Parsed, frame: Frame, things: list[Found], run: Callable[[str], Solutions]) -> Reply | None:
+    """How far two things are apart, by the moment that is named, or the usual one."""
+    named = _moments_named(parsed, frame) or ([frame.scheme.moment] if frame.scheme.moment else [])
+    return _length(parsed, frame, (things[0], things[1]), (named[0], named[0]), run) if named else None
+
+
+def _in_unit(parsed: Parsed, frame: Frame, thing: Found, run: Callable[[str], Solutions]) -> Reply | None:
+    """A measured length of time in the unit that is asked for."""
+    unit = next((name for name, pattern in _UNIT if pattern.search(parsed.text)), "")
+    for predicate in parsed.asked:
+        term = frame.names.schema.properties.get(predicate)
+        written = frame.names.schema.unit(predicate).casefold() if term else ""
+        if term is None or not term.numeric or written not in _UNITS_WRITTEN or not unit:
+            continue
+        query = f"SELECT ?value WHERE {{ {thing.thing} {predicate} ?value }}"
+        solutions = run(query)
+        for value in values(thing.thing, predicate, run)[:1]:
+            if isinstance(value, Literal):
+                length = timedelta(seconds=float(value.value) * _UNITS_WRITTEN[written])
+                text = length_text(length, parsed.language, unit) + ("。" if parsed.language == "zh" else ".")
+                return Reply(text, values=(amount_text(length, unit),), query=query, solutions=solutions)
+    return None
+
+
+def _first_of(parsed: Parsed, frame: Frame, now: Now, run: Callable[[str], Solutions]) -> Reply | None:
+    """Which of two things came first or last, by the moment that is named, or the usual one."""
+    earliest, latest = _FIRST.search(parsed.text), _LAST.search(parsed.text)
+    things = _things(parsed, frame, now, run)
+    if len(things) != 2 or not (earliest or latest):
+        return None
+    named = _moments_named(parsed, frame) or ([frame.scheme.moment] if frame.scheme.moment else [])
+    if not named:
+        return None
+    shown = " ".join(str(item.thing) for item in things)
+    query = f"SELECT ?thing ?moment WHERE {{ VALUES ?thing {{ {shown} }} ?thing {named[0]} ?moment }} ORDER BY ?moment"
+    solutions = run(query)
+    rows = [(t, as_moment(m.value)) for t, m in solutions.rows if isinstance(m, Literal) and isinstance(t, NamedNode)]
+    moments = sorted((at, frame.names.label(t, parsed.language)) for t, at in rows if at)
+    if len(moments) != 2:
+        what = frame.names.label(things[0].thing, parsed.language)
+        return Reply(phrase("no_span", parsed.language, what=what), query=query, found=False)
+    if moments[0][0] == moments[1][0]:
+        return Reply(phrase("same", parsed.language), tuple(name for _, name in moments), query, solutions)
+    at, name = moments[0 if earliest else 1]
+    other, rest = moments[1 if earliest else 0]
+    text = f"{name}: {moment_text(at, parsed.language)} ({rest}: {moment_text(other, parsed.language)})."
+    return Reply(text, values=(name,), query=query, solutions=solutions)

@@ -1,0 +1,219 @@
+"""A browser on a real server over the small workspace, for the tests of pages; skips clearly where there is none.
+
+``browsing`` serves the small workspace in a thread of this process and opens Playwright pages on it. Whatever a page
+prints as an error, asks of another host, or shows beyond its width fails the test that opened it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from small_graph import SmallGraph, small_graph
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from kgplatform.web.app import create_app
+from kgplatform.web.assets import is_built
+from kgplatform.web.security import Access
+
+ROOT = Path(__file__).resolve().parents[1]
+AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+ARGUMENTS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
+    *("--disable-sync", "--no-first-run"),
+)
+PATIENCE = 15_000
+"""Milliseconds that a page may take on a machine that does other things too."""
+
+
+def chromium() -> str | None:
+    """The browser of this machine, if it has one that Playwright can drive."""
+    found = (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    return next((path for path in found if path), None)
+
+
+@dataclass
+class Browsing:
+    """Pages on a server of this process, and what went wrong on any of them."""
+
+    browser: Any
+    kg: SmallGraph
+    address: str
+    faults: list[str] = field(default_factory=list)
+    pages: list[Any] = field(default_factory=list)
+    stops: list[Any] = field(default_factory=list)
+
+    def page(
+        self,
+        path: str = "/",
+        *,
+        width: int = 1440,
+        height: int = 900,
+        dark: bool = False,
+        language: str = "en",
+        scripts: bool = True,
+        ready: bool = True,
+        address: str = "",
+    ) -> Any:
+        """A Playwright page at the path, its scripts done; each is a browser window of its own."""
+        context = self.browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            locale="zh-CN" if language == "zh" else "en-GB",
+            java_script_enabled=scripts,
+            reduced_motion="reduce",
+            accept_downloads=True,
+        )
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("console", lambda message: self._note(page, message))
+        page.on("pageerror", lambda error: self.faults.append(f"{path}: {error}"))
+        page.on("request", lambda request: self._asked(path, request.url))
+        page.goto((address or self.address) + path)
+        if scripts and ready:
+            page.wait_for_selector("html[data-ready=yes]", state="attached")
+        self.pages.append(page)
+        return page
+
+    def _note(self, page: Any, message: Any) -> None:
+        expected = "the server responded with a status of 4"  # a page may ask for what is refused, and say so
+        if message.type == "error" and expected not in message.text and "status of 504" not in message.text:
+            self.faults.append(f"{page.url}: {message.text}")
+
+    def _asked(self, path: str, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1":
+            self.faults.append(f"{path} asks another host: {url}")
+
+    def check(self) -> None:
+        """Fails for errors, requests to other hosts, and pages that scroll sideways."""
+        for page in self.pages:
+            with suppress(Exception):
+                over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+                if over > 0:
+                    self.faults.append(f"{page.url} is {over} px too wide")
+        assert not self.faults, "\n".join(self.faults)
+
+    def serve(self, kg: Any) -> str:
+        """Serves another workspace in a thread; its address."""
+        address, stop = serve_in_thread(kg)
+        self.stops.append(stop)
+        return address
+
+
+def serve_in_thread(kg: Any) -> tuple[str, Any]:
+    """The address of a server over the workspace, and what ends it."""
+    _ = kg.workers  # made here, not by the first requests at once
+    app = create_app(kg, access=Access.on("127.0.0.1"))
+    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+
+    def stop() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join(timeout=5)
+
+    return f"http://127.0.0.1:{server.server_port}", stop
+
+
+class Quiet(WSGIRequestHandler):
+    """Serves without a word on the terminal."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log(self, *_: object) -> None:
+        """Nothing."""
+
+
+def missing() -> str:
+    """What a machine lacks for these tests; empty if nothing."""
+    if not is_built():
+        return "the assets of the pages are not built: make web"
+    if chromium() is None:
+        return "there is no Chromium here"
+    try:
+        import playwright.sync_api  # noqa: F401
+    except ImportError:
+        return "playwright is not installed"
+    return ""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """The browser of the module."""
+    if why := missing():
+        pytest.skip(why)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium(), args=list(ARGUMENTS))
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def served(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SmallGraph, str]]:
+    """The small workspace and its address."""
+    kg = small_graph(tmp_path_factory.mktemp("served"), timeout_seconds=10)
+    address, stop = serve_in_thread(kg)
+    yield kg, address
+    stop()
+    kg.close()
+
+
+@pytest.fixture
+def browsing(browser: Any, served: tuple[SmallGraph, str]) -> Iterator[Browsing]:
+    """Pages on the small workspace; their faults fail the test."""
+    found = Browsing(browser, *served)
+    try:
+        yield found
+        found.check()
+    finally:
+        for page in found.pages:
+            page.context.close()
+        for stop in found.stops:
+            stop()
+
+
+def until(page: Any, expression: str) -> None:
+    """Waits until the JavaScript expression holds; Playwright's own way needs `eval`, which the pages forbid."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, f"it never came to {expression}"
+        time.sleep(0.03)
+
+
+def axe(page: Any, *, without: tuple[str, ...] = ()) -> None:
+    """Fails unless the page meets WCAG 2.1 AA as far as axe-core can tell; does nothing where that is not installed."""
+    if not AXE.is_file():
+        return
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    options = {"runOnly": {"type": "tag", "values": RULES}, "rules": {rule: {"enabled": False} for rule in without}}
+    found = page.evaluate("options => axe.run(document, options)", options)
+    told = [_told(item) for item in found["violations"]]
+    assert not told, "\n".join(told)
+
+
+def _told(item: dict[str, Any]) -> str:
+    places = "; ".join(f"{node['html'][:160]} ({node['failureSummary'][:200]})" for node in item["nodes"][:3])
+    return f"{item['id']}: {item['help']}: {places}"
+
+
+def shot(page: Any, name: str) -> None:
+    """Keeps a picture of the page where ``SHOTS`` names a folder, for whoever wants to look."""
+    folder = os.environ.get("SHOTS")
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=str(Path(folder) / f"{name}.png"))

@@ -1,0 +1,168 @@
+"""The airport study: rows read plainly, question sets with gold answers, what is measured, and the rival in SQL."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from flights import rows, workspace
+
+from kgplatform import KnowledgeGraph
+from kgplatform.errors import ConfigError, NotFoundError, QueryRejectedError
+from kgplatform.evaluation.airport.ambiguous import candidates, following, next_on_ramp
+from kgplatform.evaluation.airport.making import Sizes, make, read, write
+from kgplatform.evaluation.airport.measuring import classes_of, invented, report, study
+from kgplatform.evaluation.airport.rows import COLUMNS, FlightTable, read_flights
+from kgplatform.evaluation.airport.sql import SqlTable, ask_sql, normal_form, prompt_of, statement_of
+from kgplatform.evaluation.gold import read_gold
+from kgplatform.testing import ScriptedModel
+from kgplatform.types import Verdict
+
+SIZES = Sizes(80, 48, 18)
+
+
+@pytest.fixture(scope="module")
+def kg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeGraph]:
+    made = workspace(tmp_path_factory.getbasetemp() / "two-days")
+    made.search = lambda *_a, **_k: []  # type: ignore[method-assign]
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def table(kg: KnowledgeGraph) -> FlightTable:
+    return read_flights(kg)
+
+
+def test_every_cell_of_the_source_is_read_back(table: FlightTable) -> None:
+    source = rows()
+    assert len(table.flights) == len(source)
+    different = [
+        (row["flight_uid"], column)
+        for row in source
+        for column in COLUMNS
+        if row[column] not in table.names(table.by_uid[row["flight_uid"]][column])
+        and row["connecting_flight_uid"][:8] in ("20250314", "20250315", "")
+    ]
+    assert different == []
+
+
+def test_a_workspace_without_flights_is_said(tmp_path: Path) -> None:
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="airport") as kg, pytest.raises(NotFoundError, match="flight"):
+        read_flights(kg)
+
+
+def test_the_sets_are_the_same_for_a_seed_and_hold_what_they_should(table: FlightTable) -> None:
+    first, again, other = make(table, sizes=SIZES), make(table, sizes=SIZES), make(table, seed=8, sizes=SIZES)
+    assert first == again != other
+    assert Counter(q.asked.set for q in first) == {"straightforward": 80, "ambiguous": 48, "reasoning": 18}
+    labels = Counter(q.asked.label for q in first if q.asked.set == "ambiguous")
+    assert set(labels) == set("123456")
+    chinese = sum(q.asked.language == "zh" for q in first) / len(first)
+    assert 0.15 < chinese < 0.45
+    assert len({q.asked.text for q in first}) == len(first)
+
+
+def test_gold_follows_from_the_rows(table: FlightTable) -> None:
+    flight = table.by_uid["20250314-KL787-D"]
+    after = next_on_ramp(flight, table)[0]
+    assert after["ramp"] == flight["ramp"]
+    assert after["actual_on_ramp"] > flight["actual_on_ramp"]
+    assert following(flight, table)[0]["airline"] == "KLM"
+    assert candidates("0787", table) == ("KL787",)
+    span = timedelta(minutes=15)
+    near = table.between(table.snapshot - span, table.snapshot + span)
+    assert near == table.near(table.snapshot, 15)
+    assert near
+
+
+def test_a_set_is_written_and_read_again(table: FlightTable, tmp_path: Path) -> None:
+    made = make(table, sizes=Sizes(12, 12, 6))
+    write(made, tmp_path / "set.jsonl")
+    again, problems = read(tmp_path / "set.jsonl")
+    assert (again, problems) == (made, [])
+    gold = read_gold(tmp_path / "set.jsonl")
+    assert len(gold.questions) >= 18
+
+
+def test_the_built_in_translator_reaches_the_bars_and_invents_nothing(kg: KnowledgeGraph, table: FlightTable) -> None:
+    questions = make(table, seed=21, sizes=SIZES)
+    studied = list(study(questions, ask=lambda text, now: kg.ask(text, now=now), label_of=kg.label))
+    found = report(studied, method="built-in")
+    rates = {score.set: score.right.value for score in found.sets}
+    assert rates["straightforward"] >= 0.95
+    assert rates["reasoning"] >= 0.90
+    assert classes_of(studied).accuracy >= 0.95
+    assert found.invented == 0
+    assert found.match is not None
+    assert found.match.value > 0.5
+
+
+def test_a_value_that_no_row_holds_is_found_out(kg: KnowledgeGraph) -> None:
+    answer = kg.ask("What is the gate of 20250314-KL787-D?")
+    assert answer.verdict is Verdict.ANSWERED
+    assert invented(answer, kg.label) == ()
+    assert invented(replace(answer, values=("Z99", "42")), kg.label) == ("Z99", "42")
+
+
+# the rival
+
+
+def test_sql_is_asked_in_both_styles_and_measured(table: FlightTable) -> None:
+    question = next(q for q in make(table, sizes=SIZES) if q.asked.sql and len(q.asked.answers[0]) == 1)
+    wrong = "SELECT flight_uid FROM flights LIMIT 0"
+    for style in ("odp", "crp"):
+        model = ScriptedModel(f"```sql\n{question.asked.sql};\n```", wrong, "DELETE FROM flights", "I do not know.")
+        answers = list(ask_sql([question] * 4, table, model, style=style))
+        assert [a.exact for a in answers] == [True, False, False, False]
+        assert [a.match for a in answers] == [True, False, False, False]
+        assert answers[2].problem
+        assert "flights" in model.conversations[0][1].content
+    assert "CREATE TABLE" in prompt_of("x", style="crp", now="")[1].content
+    assert "CREATE TABLE" not in prompt_of("x", style="odp", now="")[1].content
+
+
+def test_without_a_model_sql_says_so(table: FlightTable) -> None:
+    with pytest.raises(ConfigError, match="model"):
+        list(ask_sql(make(table, sizes=Sizes(2, 0, 0)), table, None, style="odp"))
+    with pytest.raises(ConfigError, match="styles are"):
+        list(ask_sql([], table, ScriptedModel(), style="other"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM flights",
+        "DROP TABLE flights",
+        "INSERT INTO flights (flight_uid) VALUES ('x')",
+        "ATTACH DATABASE '/tmp/x.sqlite' AS x",
+        "PRAGMA query_only = OFF",
+        "SELECT load_extension('x')",
+        "SELECT writefile('/tmp/x', 'y')",
+        "CREATE TABLE t AS SELECT * FROM flights",
+        "SELECT 1; DELETE FROM flights",
+        "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t, flights",
+        "nonsense",
+    ],
+)
+def test_the_table_is_only_read_and_not_for_long(
+    table: FlightTable, statement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgplatform.evaluation.airport.sql._SECONDS", 0.3)
+    database = SqlTable(table)
+    with pytest.raises(QueryRejectedError):
+        database.rows(statement)
+    assert database.rows("SELECT count(*) FROM flights") == ((str(len(table.flights)),),)
+    database.close()
+
+
+def test_statements_are_found_in_replies_and_compared_without_their_layout() -> None:
+    assert statement_of("Sure:\n```sql\nSELECT a\nFROM b;\n```\nDone.") == "SELECT a\nFROM b"
+    assert statement_of(" gate FROM flights") == "SELECT gate FROM flights"
+    assert statement_of("SELECT 1; DELETE FROM x") == "SELECT 1"
+    assert normal_form("SELECT  a FROM b WHERE c = 'X y' ;") == normal_form("select a from b where c='X y'")
+    assert normal_form("select a from b where c='x Y'") != normal_form("select a from b where c='X y'")

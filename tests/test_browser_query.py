@@ -1,0 +1,293 @@
+"""The Query page in a browser: completion, checking, running, views, cancelling, history, saving; in both themes."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+from urllib.parse import quote, unquote
+
+import pytest
+from browser import Browsing, axe, browser, browsing, served, shot, until  # noqa: F401
+from small_graph import EVIL, HOTELS
+
+RUNAWAY = (
+    "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . FILTER(CONCAT(STR(?c), STR(?f)) = 'x') }"
+)
+CITIES = """SELECT ?city ?population ?lat ?long WHERE {
+  VALUES (?city ?population ?lat ?long) {
+    ("Vienna" 1900000 48.2 16.37) ("杭州" 11940000 30.27 120.15) ("Lima" 9700000 -12.04 -77.03)
+  }
+}"""
+GRAPH = "CONSTRUCT WHERE { ?a <https://w3id.org/kgplatform/geo#near> ?b }"
+LOOKS = [(1440, False, "en"), (1440, True, "zh"), (390, False, "zh"), (390, True, "en")]
+
+
+def opened(browsing: Browsing, query: str = HOTELS, *, view: str = "", **options: Any) -> Any:
+    return browsing.page(f"/query?query={quote(query)}{f'&view={view}' if view else ''}", **options)
+
+
+def typed(page: Any, text: str) -> None:
+    """Empties the editor and types the text into it."""
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.type(text, delay=10)
+
+
+def text_of(page: Any) -> str:
+    """What is in the editor."""
+    return "\n".join(page.locator(".cm-line").all_inner_texts())
+
+
+def offered(page: Any) -> list[str]:
+    """The names that completion offers."""
+    page.wait_for_selector(".cm-tooltip-autocomplete .cm-completionLabel")
+    return [name.strip() for name in page.locator(".cm-tooltip-autocomplete .cm-completionLabel").all_inner_texts()]
+
+
+def rows(page: Any) -> list[list[str]]:
+    page.wait_for_selector("table.rows tbody tr")
+    return [
+        [cell.strip() for cell in row.locator("td:not(.index, .rest)").all_inner_texts()]
+        for row in page.locator("table.rows tbody tr").all()
+    ]
+
+
+@pytest.mark.parametrize(("width", "dark", "language"), LOOKS)
+def test_a_shared_address_brings_back_the_rows(browsing: Browsing, width: int, dark: bool, language: str) -> None:
+    page = opened(browsing, view="table", width=width, dark=dark, language=language)
+    assert rows(page) == [["通安客栈", "80"], ["Lakeside Inn", "24"], ["Canal House", "12"], [EVIL, "3"]]
+    assert page.locator("html").get_attribute("lang") == language
+    shot(page, f"query-{width}-{'dark' if dark else 'light'}-{language}")
+    axe(page)
+
+
+@pytest.mark.parametrize("view", ["table", "chart", "graph", "timeline", "gallery", "map"])
+def test_each_view_is_accessible_in_both_themes(browsing: Browsing, view: str) -> None:
+    query = CITIES if view in ("map", "chart") else GRAPH if view == "graph" else HOTELS
+    for dark in (False, True):
+        page = opened(browsing, query, view=view, dark=dark)
+        page.wait_for_selector(f"[role=tab][data-view={view}][aria-selected=true]")
+        page.wait_for_selector(".result-body > *")
+        shot(page, f"view-{view}-{'dark' if dark else 'light'}")
+        axe(page)
+
+
+def test_the_view_follows_from_the_datatypes(browsing: Browsing) -> None:
+    assert opened(browsing, CITIES).locator("path.point").count() == 3
+    assert opened(browsing, GRAPH).locator("canvas").count() >= 1
+    assert opened(browsing, HOTELS).locator(".stage > svg").count() == 1
+    page = opened(browsing, "SELECT ?p WHERE { ?p a owl:ObjectProperty } LIMIT 3")
+    assert page.locator("[aria-selected=true]").inner_text() == "Table"
+    page.click("[data-view=map]")
+    assert "latitude" in page.locator(".result-body").inner_text()
+
+
+def test_completion_offers_classes_then_their_properties_and_adds_the_prefix(browsing: Browsing) -> None:
+    page = browsing.page("/query")
+    typed(page, "SELECT * WHERE { ?x a ")
+    assert all(":" in name for name in offered(page))
+    page.keyboard.type("酒店", delay=30)
+    until(page, "document.querySelectorAll('.cm-completionLabel').length === 1")
+    assert offered(page) == ["travel:Hotel"]
+    page.keyboard.press("Enter")
+    assert text_of(page).startswith("PREFIX travel: <https://w3id.org/kgplatform/travel#>\nSELECT")
+    page.keyboard.type(" ; ")
+    page.keyboard.press("Control+Space")
+    assert offered(page) == ["a", "geo:near", "travel:roomCount"]
+    details = page.locator(".cm-completionDetail").all_inner_texts()
+    assert any("房间数" in detail and "100" in detail for detail in details)
+    page.keyboard.type("room")
+    until(page, "document.querySelectorAll('.cm-completionLabel').length === 1")
+    page.wait_for_timeout(100)  # as CodeMirror does, so that nobody accepts what appears under their finger
+    page.keyboard.press("Enter")
+    assert "travel:roomCount" in text_of(page)
+
+
+def test_completion_finds_things_by_their_names_in_any_language(browsing: Browsing) -> None:
+    page = browsing.page("/query")
+    typed(page, "SELECT * WHERE { ?x geo:near 西")
+    page.wait_for_selector(".cm-completionDetail")
+    until(page, "[...document.querySelectorAll('.cm-completionDetail')].some(n => n.textContent.includes('西栅'))")
+    page.wait_for_timeout(150)
+    page.keyboard.press("Enter")
+    assert re.search(r"geo:near (kg:\S+|<https://example.org/kg/\S+>)", text_of(page))
+
+
+def test_checking_marks_the_place_and_offers_what_was_meant(browsing: Browsing) -> None:
+    page = browsing.page("/query")
+    typed(page, "SELECT ?x WHERE { ?x a travel:Hotle }")
+    page.wait_for_selector(".cm-lintRange-warning")
+    assert "travel:Hotle" in page.locator(".cm-lintRange-warning").inner_text()
+    page.locator(".editor-status .link").wait_for()
+    assert "Line" in page.locator(".editor-status").inner_text()
+    typed(page, "SELECT ?x WHERE { ?x a travel:Hotel . FILTRE(?x > 3) }")
+    page.wait_for_selector(".cm-lintRange-error")
+    assert "FILTER" in page.locator(".editor-status").inner_text()
+    page.keyboard.press("Escape")
+    axe(page)
+
+
+def test_a_broken_query_shows_the_line_and_stays(browsing: Browsing) -> None:
+    query = "SELECT ?x WHERE {\n  ?x nope:thing ?y .\n}"
+    page = opened(browsing, query)
+    page.wait_for_selector(".trouble .caret")
+    assert "nope:" in page.locator(".editor > .trouble").inner_text()
+    assert text_of(page) == query
+    assert quote(query) in page.url or unquote(page.url.replace("+", " ")).endswith(query)
+    axe(page)
+
+
+def test_an_empty_result_explains_itself(browsing: Browsing) -> None:
+    page = opened(browsing, "SELECT ?x WHERE {\n  ?x a travel:Hotel .\n  ?x travel:roomCount 999 .\n}")
+    page.wait_for_selector(".why")
+    assert "line 3" in page.locator(".why").inner_text()
+    page.get_by_role("button", name="Run without it").click()
+    page.wait_for_selector("table.rows tbody tr")
+    assert "999" not in text_of(page)
+
+
+def test_cancel_frees_the_server_at_once(browsing: Browsing) -> None:
+    page = browsing.page("/query")
+    typed(page, RUNAWAY)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".running")
+    assert len(browsing.kg.workers.running.listed()) == 1
+    started = time.monotonic()
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".editor-status:has-text('free')")
+    while browsing.kg.workers.running.listed():
+        assert time.monotonic() - started < 3
+        time.sleep(0.01)
+    assert text_of(page) == RUNAWAY
+    typed(page, "ASK {}")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".answer")
+
+
+def test_rows_sort_filter_and_show_names_or_iris(browsing: Browsing) -> None:
+    query = "SELECT ?c (COUNT(?x) AS ?n) WHERE { ?x a ?c } GROUP BY ?c"
+    page = opened(browsing, query, view="table")
+    first = [int(row[1].replace(",", "")) for row in rows(page)]
+    page.locator("table.rows th .sort", has_text=re.compile("^n$")).click()
+    assert [int(row[1].replace(",", "")) for row in rows(page)] == sorted(first)
+    assert page.locator("th[aria-sort=ascending]").inner_text().startswith("n")
+    page.locator("table.rows th .sort", has_text=re.compile("^n$")).click()
+    assert [int(row[1].replace(",", "")) for row in rows(page)] == sorted(first, reverse=True)
+    page.get_by_label("Filter rows").fill("hotel")
+    until(page, "document.querySelectorAll('table.rows tbody tr').length < 3")
+    assert all("hotel" in row[0].lower() for row in rows(page))
+    page.get_by_label("Labels").uncheck()
+    assert "travel:Hotel" in [row[0] for row in rows(page)]
+
+
+def test_history_keeps_queries_and_never_results(browsing: Browsing) -> None:
+    page = opened(browsing, HOTELS, view="table")
+    rows(page)
+    kept = page.evaluate("JSON.stringify(localStorage)")
+    assert "travel:roomCount" in kept
+    assert "Lakeside" not in kept
+    typed(page, "ASK {}")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".answer")
+    page.go_back()
+    page.wait_for_selector("table.rows tbody tr")
+    assert "travel:roomCount" in text_of(page)
+    page.get_by_text("History").click()
+    page.locator(".menu[open] a", has_text="ASK {}").click()
+    page.wait_for_selector(".answer")
+    assert text_of(page) == "ASK {}"
+
+
+def test_a_query_is_saved_with_its_question_and_opens_at_its_address(browsing: Browsing) -> None:
+    page = opened(browsing, HOTELS, view="table")
+    rows(page)
+    page.get_by_role("button", name="Save").click()
+    page.get_by_label("The question it answers").fill("Which hotels have how many rooms?")
+    axe(page)
+    page.locator("dialog.save button.primary").click()
+    page.wait_for_url("**/q/which-hotels-have-how-many-rooms")
+    file = browsing.kg.folder / "sparql" / "which-hotels-have-how-many-rooms.rq"
+    assert file.read_text(encoding="utf-8").startswith("#+ summary: Which hotels have how many rooms?\n")
+    again = browsing.page("/q/which-hotels-have-how-many-rooms")
+    again.wait_for_selector(".stage svg, table.rows")
+    assert "travel:roomCount" in text_of(again)
+
+
+def test_formatting_changes_the_layout_and_no_token(browsing: Browsing) -> None:
+    query = (
+        "select ?x (count(?y) as ?n) where{?x a travel:Hotel;travel:roomCount ?y.filter(?y>3&&?y<90)"
+        "optional{?x geo:near/geo:locatedIn ?z}}group by ?x order by desc(?n) limit 5"
+    )
+    page = browsing.page("/query")
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(query)
+    page.get_by_role("button", name="Format").click()
+    laid = text_of(page)
+    assert laid.split("\n") == [
+        "SELECT ?x (COUNT(?y) AS ?n) WHERE {",
+        "  ?x a travel:Hotel ;",
+        "     travel:roomCount ?y .",
+        "  FILTER (?y > 3 && ?y < 90)",
+        "  OPTIONAL {",
+        "    ?x geo:near/geo:locatedIn ?z",
+        "  }",
+        "}",
+        "GROUP BY ?x",
+        "ORDER BY DESC (?n)",
+        "LIMIT 5",
+    ]
+    page.get_by_role("button", name="Format").click()
+    assert text_of(page) == laid
+
+
+def test_anything_is_found_from_any_page(browsing: Browsing) -> None:
+    page = browsing.page("/documents", language="zh")
+    page.keyboard.press("Control+k")
+    page.locator(".palette input").fill("lakeside")
+    page.locator(".palette [role=option]", has_text="Lakeside Inn").first.wait_for()
+    axe(page)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/id/**")
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog.sheet")
+    axe(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("q")
+    page.wait_for_url("**/query")
+
+
+def test_ten_thousand_rows_and_three_hundred_nodes_are_shown_in_time(browsing: Browsing) -> None:
+    digits = " ".join(str(n) for n in range(10))
+    many = "SELECT ?n WHERE { " + " ".join(f"VALUES ?d{i} {{ {digits} }}" for i in range(4))
+    many += " BIND(?d0 * 1000 + ?d1 * 100 + ?d2 * 10 + ?d3 AS ?n) }"
+    page = opened(browsing, many, view="table")
+    page.wait_for_selector(".facts-line:has-text('10,000 rows')")
+    seconds = page.evaluate(
+        """async () => {
+          const found = await fetch('/api/run', {method: 'POST', headers: {'Content-Type': 'application/json'},
+            body: JSON.stringify({query: document.querySelector('textarea').value})}).then((r) => r.text());
+          const begun = performance.now();
+          JSON.parse(found);
+          document.querySelector('[data-view=gallery]').click();
+          document.querySelector('[data-view=table]').click();
+          document.querySelector('table.rows').getBoundingClientRect();
+          return (performance.now() - begun) / 1000;
+        }"""
+    )
+    assert page.locator("table.rows tbody tr").count() == 150
+    assert seconds < 0.5
+    page.locator(".rows-scroll").evaluate("node => { node.scrollTop = node.scrollHeight }")
+    until(page, "document.querySelectorAll('table.rows tbody tr').length > 150")
+
+
+def test_without_scripts_the_page_is_a_form_and_a_table(browsing: Browsing) -> None:
+    page = opened(browsing, HOTELS, scripts=False)
+    assert "Lakeside Inn" in page.locator(".result table").inner_text()
+    assert page.locator("textarea[name=query]").input_value().strip() == HOTELS.strip()
+    page.locator("textarea[name=query]").fill("ASK {}")
+    page.locator("button[type=submit]").first.click()
+    assert "yes" in page.locator(".answer").inner_text()
