@@ -36,6 +36,9 @@ _IMPORTS = NamedNode(f"{OWL}imports")
 _ONTOLOGY = NamedNode(f"{OWL}Ontology")
 _VERSION = NamedNode(f"{OWL}versionIRI")
 
+BESIDE = (".shapes.ttl", ".questions.ttl")
+"""How the names of files end that lie beside an ontology and belong to it."""
+
 
 @dataclass(frozen=True, slots=True)
 class ImportRules:
@@ -126,8 +129,8 @@ def load(names: Iterable[str], *, folder: Path, rules: ImportRules | None = None
 def keep(names: Iterable[str], loaded: LoadedOntology, *, source: Path, folder: Path) -> tuple[str, ...]:
     """Copies one's own files (and what they import) into ``folder/ontology``, so that a workspace is whole.
 
-    Shapes that lie beside a file go with it. A catalogue beside the copies says which holds which import. Returns the
-    names to write into the settings: shipped names as they are, files by their new place.
+    Shapes and schemes of questions that lie beside a file go with it. A catalogue beside the copies says which holds
+    which import. Returns the names to write into the settings: shipped names as they are, files by their new place.
 
     Raises:
         OntologyError: two different files have the same name.
@@ -137,9 +140,9 @@ def keep(names: Iterable[str], loaded: LoadedOntology, *, source: Path, folder: 
         (folder / "ontology").mkdir(parents=True, exist_ok=True)
     for path in own:
         shutil.copyfile(path, folder / "ontology" / path.name)
-        shapes = path.with_name(f"{path.stem}.shapes.ttl")
-        if shapes.is_file():
-            shutil.copyfile(shapes, folder / "ontology" / shapes.name)
+        for beside in (path.with_name(f"{path.stem}{suffix}") for suffix in BESIDE):
+            if beside.is_file():
+                shutil.copyfile(beside, folder / "ontology" / beside.name)
     if loaded.places:
         listed = {iri: path.name for iri, path in loaded.places.items()}
         (folder / "ontology" / NAME).write_bytes(as_catalogue(listed))

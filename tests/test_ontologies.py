@@ -12,9 +12,12 @@ import owlready2
 import pyoxigraph as ox
 import pytest
 
+from kgplatform.questions.dialogue.scheme import read_schemes
+
 FOLDER = Path(__file__).resolve().parents[1] / "ontology"
 SHAPES = sorted(FOLDER.glob("*.shapes.ttl"))
-ONTOLOGIES = sorted(set(FOLDER.glob("*.ttl")) - set(SHAPES))
+SCHEMES = sorted(FOLDER.glob("*.questions.ttl"))
+ONTOLOGIES = sorted(set(FOLDER.glob("*.ttl")) - set(SHAPES) - set(SCHEMES))
 LANGUAGES = ("en", "zh")
 
 HOUSE = "https://w3id.org/kgplatform/"
@@ -375,3 +378,18 @@ def test_the_reasoner_finds_a_class_that_cannot_have_members(tmp_path: Path) -> 
 def test_the_reasoner_finds_contradicting_facts(tmp_path: Path, facts: str) -> None:
     with pytest.raises(owlready2.OwlReadyInconsistentOntologyError):
         reason(tmp_path, facts)
+
+
+@pytest.mark.parametrize("path", SCHEMES, ids=lambda p: p.name)
+def test_schemes_of_questions_speak_only_of_terms_that_exist(path: Path) -> None:
+    graph, beside = store(path), FOLDER / f"{path.name.removesuffix('.questions.ttl')}.ttl"
+    declared = {str(quad.subject.value) for quad in store(beside) if hasattr(quad.subject, "value")}
+    own = {quad.subject.value for quad in graph if hasattr(quad.subject, "value")}
+    used = {
+        term.value
+        for quad in graph
+        for term in (quad.predicate, quad.object)
+        if isinstance(term, ox.NamedNode) and term.value.startswith(f"{HOUSE}{beside.stem}#")
+    }
+    assert used <= declared | own
+    assert read_schemes([beside])
