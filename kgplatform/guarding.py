@@ -31,6 +31,16 @@ def public_addresses(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def named_addresses(host: str, port: int) -> list[str]:
+    """The numeric addresses of a host that the settings name outright: private ones too, for their owner wants them.
+
+    Raises:
+        OSError: the name is not known.
+    """
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
 def is_public(address: str) -> bool:
     """Whether a numeric address is one of the public internet, also where it carries another one inside."""
     parsed = ipaddress.ip_address(address.partition("%")[0])

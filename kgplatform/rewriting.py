@@ -134,6 +134,33 @@ def data_blocks(text: str) -> list[tuple[bool, str]] | None:
     return found
 
 
+_CHANGING = frozenset({"NOW", "RAND", "UUID", "STRUUID", "BNODE"})
+_PATTERNED = frozenset({("DELETE", "WHERE"), ("INSERT", "WHERE"), ("DELETE", "INSERT", "WHERE")})
+
+
+def patterned(text: str) -> tuple[str, str] | None:
+    """What an update by a pattern takes out of the default graph and what it puts in: two CONSTRUCTs, empty for none.
+
+    SPARQL 1.1 Update §3.1.3: both come from the same solutions, found before anything is changed. None: it is more
+    than one operation, speaks of other graphs where it writes, or would find something else the second time.
+    """
+    operations = [item for item in _operations(text) if item.verbs or item.blocks]
+    if len(operations) != 1 or operations[0].verbs not in _PATTERNED or _CHANGING & scan(text).keywords:
+        return None
+    found = operations[0]
+    words = [word for word in found.words if word.text in ("DELETE", "INSERT", "WHERE")]
+    blocks = [text[opened.start : closed.end] for opened, closed in found.blocks]
+    is_alone = found.is_short and len(words) == 2  # DELETE WHERE: the pattern is the template too
+    if len(blocks) != (1 if is_alone else len(words)) or (is_alone and words[0].text != "DELETE"):
+        return None
+    templates = dict(zip([word.text for word in words[:-1]], blocks, strict=False))
+    if any(mark.text == "GRAPH" for template in templates.values() for mark in landmarks(template)):
+        return None
+    prologue = text[: words[0].start]
+    made = {verb: f"{prologue}CONSTRUCT {template}\nWHERE {blocks[-1]}" for verb, template in templates.items()}
+    return made.get("DELETE", ""), made.get("INSERT", "")
+
+
 _PREFIX = re.compile(r"PREFIX\s+([^\s:<>]*:)\s*(<[^<>\s]*>)\s*", re.IGNORECASE)
 
 

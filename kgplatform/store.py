@@ -111,13 +111,15 @@ class Store:
             Solutions(variables, rows, truncated=max_rows is not None and len(taken) > max_rows), text
         )
 
-    def construct(self, text: str, *, bindings: Mapping[str, Term] | None = None) -> list[Triple]:
-        """The triples of a CONSTRUCT or DESCRIBE.
+    def construct(
+        self, text: str, *, bindings: Mapping[str, Term] | None = None, base_iri: str | None = None
+    ) -> list[Triple]:
+        """The triples of a CONSTRUCT or DESCRIBE; relative IRIs are resolved against ``base_iri``.
 
         Raises:
             QueryRejectedError: any other form.
         """
-        result = self._run(text, bindings)
+        result = self._run(text, bindings, base_iri)
         if not isinstance(result, ox.QueryTriples):
             raise QueryRejectedError(
                 ("SELECT and ASK give rows, not a graph; use CONSTRUCT or DESCRIBE here",), query=text
@@ -151,14 +153,18 @@ class Store:
                 (f"this result has no {format_} form: {_first_line(error)}",), query=text
             ) from error
 
-    def _run(self, text: str, bindings: Mapping[str, Term] | None) -> Any:
+    def _run(self, text: str, bindings: Mapping[str, Term] | None, base_iri: str | None = None) -> Any:
         issues = read_only_issues(text)
         if issues:
             raise QueryRejectedError(issues, query=text)
         substitutions: Any = {ox.Variable(name): term for name, term in (bindings or {}).items()} or None
         try:
             return self._store.query(
-                mended(text), prefixes=self.prefixes, substitutions=substitutions, custom_functions=CALLABLE
+                mended(text),
+                base_iri=base_iri,
+                prefixes=self.prefixes,
+                substitutions=substitutions,
+                custom_functions=CALLABLE,
             )
         except SyntaxError as error:
             raise syntax_error(error, text) from error

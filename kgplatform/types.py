@@ -267,6 +267,38 @@ class Clarification:
 
 
 @dataclass(frozen=True, slots=True)
+class Consulted:
+    """A source that was asked for an answer: ``graph``, ``passages`` or ``web``, what it gave, and how sure (0..1).
+
+    ``outcome``: ``answered``, ``unsure`` (an answer below the least confidence), ``nothing`` or ``down``.
+    """
+
+    source: str
+    outcome: str
+    confidence: float = 0.0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which source an answer was taken from, and why.
+
+    ``domain`` is what the question is about, ``open`` where ``certainty`` (0..1) is too low to say; ``changes`` how
+    fast its facts change; ``chosen`` a source, several joined by ``+``, or ``none``; ``premise`` what it wrongly takes
+    for granted.
+    """
+
+    domain: str
+    certainty: float
+    changes: str
+    order: tuple[str, ...]
+    chosen: str
+    consulted: tuple[Consulted, ...] = ()
+    reasons: tuple[str, ...] = ()
+    premise: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What came back for a question, with everything needed to check it.
 
@@ -288,6 +320,7 @@ class Answer:
     usage: Usage = field(default_factory=Usage)
     trace: tuple[str, ...] = ()
     question_class: str = ""
+    choice: Choice | None = None
 
     @property
     def confidence_level(self) -> str:

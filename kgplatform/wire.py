@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
@@ -55,9 +55,13 @@ class Request:
     skolem: str = ""
 
 
+_FIELDS = tuple(item.name for item in fields(Request))
+
+
 def encode_request(request: Request, snapshot: str) -> bytes:
     """The request and the folder of the snapshot it is meant for, as one line."""
-    return json.dumps({"snapshot": snapshot, **asdict(request)}).encode() + b"\n"
+    record = {name: getattr(request, name) for name in _FIELDS}
+    return json.dumps({"snapshot": snapshot, **record}).encode() + b"\n"
 
 
 def decode_request(line: bytes) -> tuple[Request, str]:

@@ -15,12 +15,12 @@ import ctypes
 import io
 import json
 import os
-import queue
 import resource
+import select
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -80,8 +80,8 @@ def _result(store: Store, request: wire.Request) -> Any:
         return store._store.query(
             text,
             base_iri=request.base_iri,
-            prefixes=store.prefixes,
-            custom_functions=CALLABLE,
+            prefixes=_used(store.prefixes, text),
+            custom_functions=CALLABLE if "(" in text else None,  # no parenthesis, no call
             default_graph=_graphs(request.default_graphs) if given else None,
             named_graphs=_graphs(request.named_graphs) if given else None,
         )
@@ -89,6 +89,11 @@ def _result(store: Store, request: wire.Request) -> Any:
         raise syntax_error(error, text) from error
     except (ValueError, RuntimeError, OSError) as error:
         raise QueryRejectedError((str(error),), query=request.text) from error
+
+
+def _used(prefixes: Mapping[str, str], text: str) -> dict[str, str]:
+    """The prefixes that the text may mean: handing over those it does not takes longer than a look-up."""
+    return {name: prefixes[name] for name in scan(text).prefixes if name in prefixes}
 
 
 def write_graph(store: Store, request: wire.Request, output: Any) -> None:
@@ -186,27 +191,33 @@ def _in_words(error: Exception, media_type: str) -> str:
     return str(error)
 
 
-class _Pieces(io.RawIOBase):
-    """Gathers what the store writes in tiny pieces into data frames."""
+class _Frames(io.RawIOBase):
+    """Sends what is written as data frames."""
 
     def __init__(self, send: Callable[[bytes], object]) -> None:
         super().__init__()
         self._send = send
-        self._held = bytearray()
+        self.is_cut = False
 
     def writable(self) -> bool:
         return True
 
     def write(self, piece: Any) -> int:
-        self._held += piece
-        if len(self._held) >= _PIECE:
-            self.flush()
+        if not self.is_cut:
+            self._send(wire.frame(wire.DATA, bytes(piece)))
         return len(piece)
 
-    def flush(self) -> None:
-        if self._held:
-            self._send(wire.frame(wire.DATA, bytes(self._held)))
-            self._held.clear()
+
+@contextmanager
+def _gathered(output: BinaryIO) -> Iterator[BinaryIO]:
+    """Where the store can write in tiny pieces; where it fails, the last of them are not sent."""
+    frames = _Frames(output.write)
+    pieces = io.BufferedWriter(frames, _PIECE)
+    try:
+        yield pieces
+        pieces.flush()
+    finally:
+        frames.is_cut = True  # a buffer that goes away sends what is left in it
 
 
 def _answer(opened: _Opened, snapshot: str, request: wire.Request, output: BinaryIO) -> None:
@@ -217,9 +228,8 @@ def _answer(opened: _Opened, snapshot: str, request: wire.Request, output: Binar
         case wire.Task.TRY:
             try_update(request, opened.prefixes)
         case wire.Task.GRAPH:
-            pieces = _Pieces(output.write)
-            write_graph(opened.store(snapshot), request, pieces)
-            pieces.flush()
+            with _gathered(output) as pieces:
+                write_graph(opened.store(snapshot), request, pieces)
         case wire.Task.QUERY:
             _query(opened.store(snapshot), request, output)
     output.write(wire.frame(wire.END))
@@ -227,9 +237,8 @@ def _answer(opened: _Opened, snapshot: str, request: wire.Request, output: Binar
 
 def _query(store: Store, request: wire.Request, output: BinaryIO) -> None:
     if request.media_type:
-        pieces = _Pieces(output.write)
-        serialise(store, request, pieces)
-        pieces.flush()
+        with _gathered(output) as pieces:
+            serialise(store, request, pieces)
     else:
         found = solutions(store, request)
         head = {"variables": found.variables, "boolean": found.boolean, "truncated": found.truncated}
@@ -254,9 +263,9 @@ class _Opened:
         return self._store
 
 
-def _serve(requests: queue.SimpleQueue[bytes], output: BinaryIO, opened: _Opened) -> None:
-    while True:
-        request, snapshot = wire.decode_request(requests.get())
+def _serve(requests: BinaryIO, output: BinaryIO, opened: _Opened) -> None:
+    for line in requests:
+        request, snapshot = wire.decode_request(line)
         try:
             _answer(opened, snapshot, request, output)
         except KgPlatformError as error:
@@ -266,10 +275,11 @@ def _serve(requests: queue.SimpleQueue[bytes], output: BinaryIO, opened: _Opened
         output.flush()
 
 
-def _listen(requests: queue.SimpleQueue[bytes]) -> None:
-    """Takes requests in until the owner is gone, and then ends the process, whatever it is doing."""
-    for line in sys.stdin.buffer:
-        requests.put(line)
+def _watch() -> None:
+    """Ends the process once the owner is gone, whatever it is doing."""
+    end = select.poll()
+    end.register(sys.stdin.fileno(), 0)  # woken by the end of the pipe only, not by requests
+    end.poll()
     os._exit(0)
 
 
@@ -296,10 +306,9 @@ def main(arguments: list[str]) -> None:
     opened = _Opened(json.loads(sys.stdin.buffer.readline()))
     with suppress(KgPlatformError):  # a request that wants it says why it cannot be opened
         opened.store(snapshot)
-    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
+    threading.Thread(target=_watch, daemon=True).start()
     with suppress(BrokenPipeError, KeyboardInterrupt):
-        _serve(requests, sys.stdout.buffer, opened)
+        _serve(sys.stdin.buffer, sys.stdout.buffer, opened)
 
 
 if __name__ == "__main__":

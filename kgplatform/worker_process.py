@@ -14,6 +14,8 @@ from pathlib import Path
 
 from kgplatform import wire, worker
 
+_AHEAD = 1 << 16
+"""So much is read at once, so that a small reply takes one turn."""
 _PACKAGE_ROOT = str(Path(__file__).resolve().parent.parent)
 
 
@@ -38,6 +40,8 @@ class WorkerProcess:
         self._memory_bytes = memory_bytes
         self._prefixes = json.dumps(dict(prefixes)).encode() + b"\n"
         self._process: subprocess.Popen[bytes] | None = None
+        self._poll = select.poll()
+        self._ahead = bytearray()
         self.snapshot: Snapshot | None = None
 
     def start(self, snapshot: Snapshot) -> None:
@@ -53,6 +57,10 @@ class WorkerProcess:
             start_new_session=True,  # Ctrl-C in a terminal is for the owner
             env={"PYTHONPATH": _PACKAGE_ROOT, "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "2"},
         )
+        assert self._process.stdout is not None
+        self._ahead.clear()
+        self._poll = select.poll()
+        self._poll.register(self._process.stdout.fileno(), select.POLLIN)
         with suppress(BrokenPipeError):
             self._write(self._prefixes)
 
@@ -83,19 +91,18 @@ class WorkerProcess:
         """
         assert self._process is not None
         assert self._process.stdout is not None
-        handle = self._process.stdout.fileno()
-        poll = select.poll()
-        poll.register(handle, select.POLLIN)
-        found = bytearray()
+        found = self._ahead
         while len(found) < size:
             left = deadline - time.monotonic()
-            if left <= 0 or not poll.poll(left * 1000):
+            if left <= 0 or not self._poll.poll(left * 1000):
                 raise TimeoutError
-            piece = os.read(handle, size - len(found))
+            piece = os.read(self._process.stdout.fileno(), max(_AHEAD, size - len(found)))
             if not piece:
                 raise EndedError(self._cause())
             found += piece
-        return bytes(found)
+        taken = bytes(found[:size])
+        del found[:size]
+        return taken
 
     def _cause(self) -> str:
         """Why the process ended, from its last words and signal."""

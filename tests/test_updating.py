@@ -13,7 +13,7 @@ from pyoxigraph import Literal, NamedNode, Quad, Triple
 from kgplatform.building.updating import carry_out
 from kgplatform.dataset import Change, EvidenceDataset
 from kgplatform.errors import QueryError, QuerySyntaxError
-from kgplatform.rewriting import data_blocks
+from kgplatform.rewriting import data_blocks, patterned
 from kgplatform.store import DEFAULT_GRAPH, Store
 
 BASE = "https://example.org/kg/"
@@ -138,5 +138,88 @@ def test_a_small_update_takes_no_longer_in_a_large_dataset(tmp_path: Path) -> No
         carry_out(made, f"INSERT DATA {{ <urn:new> <urn:p> {number} }}", marker=tmp_path / "pending")
     quick = time.perf_counter() - started
     started = time.perf_counter()
-    carry_out(made, "INSERT { <urn:new> <urn:p> 21 } WHERE {}", marker=tmp_path / "pending")
+    carry_out(made, AT_LENGTH + "INSERT { <urn:new> <urn:p> 21 } WHERE {}", marker=tmp_path / "pending")
     assert quick / 20 < (time.perf_counter() - started) / 5
+
+
+PATTERNS = st.sampled_from(["?s <urn:p> ?o", "<urn:1> <urn:p> ?o . ?s ?q ?o", "?s <urn:q> ?o", "?o <urn:p> ?s"])
+WHERES = st.sampled_from(
+    [
+        "?s <urn:p> ?o",
+        "?s <urn:p> ?o FILTER(?o > 1)",
+        "{ ?s <urn:q> ?o } UNION { GRAPH <https://example.org/kg/graph/asserted> { ?s ?q ?o } }",
+        "?s ?q ?o OPTIONAL { ?s <urn:r> ?x }",
+        "VALUES (?s ?o) { (<urn:3> '03'^^<http://www.w3.org/2001/XMLSchema#integer>) (<urn:西栅> '客栈'@zh) }",
+        "SELECT ?s (?n + 1 AS ?o) { ?s <urn:p> ?n }",
+    ]
+)
+UPDATES = st.one_of(
+    st.builds("DELETE {{ {} }} WHERE {{ {} }}".format, PATTERNS, WHERES),
+    st.builds("insert {{ {} }} # }}\nwhere {{ {} }}".format, PATTERNS, WHERES),
+    st.builds(
+        "BASE <urn:b> PREFIX x: <urn:> DELETE {{ {} }} INSERT {{ {} }} WHERE {{ {} }}".format, *[PATTERNS] * 2, WHERES
+    ),
+    st.builds("DELETE WHERE {{ {} }}".format, PATTERNS),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.one_of(UPDATES, st.sets(st.integers(0, 4)), BLOCKS.map(text_of)), max_size=6))
+def test_an_update_by_a_pattern_leaves_what_the_same_one_at_length_leaves(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[object]
+) -> None:
+    marker = tmp_path_factory.getbasetemp() / "pending"
+    quick, slow = dataset(), dataset()
+    for step in steps:
+        if isinstance(step, set):
+            for item in (quick, slow):
+                item.commit(Change(dropped=(CHUNK,), added={CHUNK: [fact(number) for number in step]}))
+            continue
+        text = str(step)
+        assert patterned(text) is not None or data_blocks(text) is not None
+        at_length = f"{text} ; {AT_LENGTH}" if text.startswith("BASE") else AT_LENGTH + text
+        first, second = carry_out(quick, text, marker=marker), carry_out(slow, at_length, marker=marker)
+        assert first == second
+        assert set(quick.store.quads()) == set(slow.store.quads())
+        assert quick.violations() == (frozenset(), frozenset())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT { ?s ?p ?n } WHERE { ?s ?p ?o BIND(RAND() AS ?n) }",
+        "INSERT { GRAPH <urn:g> { ?s ?p ?o } } WHERE { ?s ?p ?o }",
+        "WITH <urn:g> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }",
+        "DELETE { ?s ?p ?o } USING <urn:g> WHERE { ?s ?p ?o }",
+        "DELETE WHERE { ?s ?p ?o } ; INSERT { ?s ?p 1 } WHERE { ?s ?p ?o }",
+        "DELETE WHERE { GRAPH ?g { ?s ?p ?o } }",
+        "INSERT DATA { <a> <b> 1 }",
+        "INSERT WHERE { ?s ?p ?o }",
+        "DELETE { ?s ?p ?o } { ?s ?p ?o }",
+        "CLEAR DEFAULT",
+        "",
+    ],
+)
+def test_updates_that_are_more_than_a_pattern_of_the_default_graph_go_the_long_way(text: str) -> None:
+    assert patterned(text) is None
+
+
+def test_an_update_by_a_pattern_that_is_none_is_refused_though_nothing_fits_it(tmp_path: Path) -> None:
+    made = dataset()
+    for text in ("DELETE WHERE { ?s ?p _:b }", "DELETE { _:b ?p ?o } WHERE { ?s ?p ?o }"):
+        with pytest.raises(QueryError):
+            carry_out(made, text, marker=tmp_path / "pending")
+
+
+def test_an_update_by_a_pattern_takes_time_by_what_it_finds(tmp_path: Path) -> None:
+    made = dataset()
+    made.store.apply(added=[Quad(*t, g) for t in map(fact, range(30_000)) for g in (made.asserted, DEFAULT_GRAPH)])
+    text = "DELETE { ?s <urn:p> ?o } INSERT { ?s <urn:p> 7 } WHERE { VALUES ?s { <urn:%d> } ?s <urn:p> ?o }"
+    started = time.perf_counter()
+    for number in range(10):
+        carry_out(made, text % number, marker=tmp_path / "pending")
+    quick = time.perf_counter() - started
+    started = time.perf_counter()
+    carry_out(made, f"{text % 11} ; {AT_LENGTH}", marker=tmp_path / "pending")
+    assert quick < time.perf_counter() - started
+    assert made.violations() == (frozenset(), frozenset())

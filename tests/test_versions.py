@@ -246,5 +246,9 @@ def test_the_command_line_lists_and_reads_earlier_states(tmp_path: Path, capsys:
     dumped = capsys.readouterr().out
     assert '"one"' in dumped
     assert '"二"' not in dumped
+    assert main(["show", "-w", workspace, "https://example.org/kg/x", "--at", str(numbers[1])]) == 0
+    shown = capsys.readouterr().out
+    assert "one" in shown
+    assert "二" not in shown
     assert main(["query", "-w", workspace, "-e", query, "--at", "99"]) == 1
     assert "there is no version 99" in capsys.readouterr().err

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+
+from pyoxigraph import NamedNode
 
 from kgplatform import config
 from kgplatform.config import EmbeddingSettings, RetrievalSettings
+from kgplatform.documents.registry import Registry, State
 from kgplatform.models.embedding import OpenAIEmbedder, SentenceTransformersEmbedder
 from kgplatform.models.reranking import CrossEncoderReranker, Reranker
 from kgplatform.protocols import Embedder
@@ -47,3 +50,41 @@ def passage_index(
     if made.damaged:
         made.sync(passages())
     return made
+
+
+class Indexing:
+    """Brings the passage index in line with the registry: wholly the first time, then by what changed."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._mark: int | None = None
+
+    def run(self, index: ChunkIndex) -> int:
+        """Indexes what is to be indexed; returns how many passages there are.
+
+        Raises:
+            WorkspaceError: another process is writing this index, or the disk refuses.
+            ModelUnavailableError: the embedding model cannot be used.
+        """
+        since, self._mark = self._mark, None  # until it is done
+        now = self._registry.latest_change()
+        if since is None or index.damaged or index.behind:
+            index.sync(self.passages())
+        else:
+            changed = self._registry.changed_since(since)
+            if changed:
+                index.replace([iri.value for iri in changed], self._of(changed))
+        self._mark = now
+        return len(index)
+
+    def passages(self) -> Iterator[tuple[Chunk, str]]:
+        """All passages of documents, each with the title of its document."""
+        yield from self._of(self._registry.iris(State.PROCESSED))
+
+    def _of(self, documents: Iterable[NamedNode]) -> Iterator[tuple[Chunk, str]]:
+        for iri in documents:
+            if self._registry.state(iri) is not State.PROCESSED:
+                continue
+            record = self._registry.document(iri)
+            if record.graph is None:
+                yield from ((chunk, record.document.title) for chunk in self._registry.chunks(iri))

@@ -304,6 +304,7 @@ class Ingest(Projecting):
 
     def _failed(self, document: Document, reason: str, findings: tuple[Finding, ...] = ()) -> Added:
         self._registry.fail(document, reason)
+        self._registry.note_failure(document.iri, self._run.latest if self._run is not None else "")
         return Added(document, "failed", error=reason, findings=findings)
 
     def _read(self, document: Document) -> ReadDocument:

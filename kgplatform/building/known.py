@@ -17,9 +17,10 @@ from kgplatform.vocab import ALT_LABEL, LABEL, TYPE
 
 def known_entities(dataset: EvidenceDataset, registry: Registry, ontology: Ontology) -> dict[NameKey, NamedNode]:
     """The entities that rows of tables and people describe, by class and normalised name."""
-    described = _with_rows(dataset, registry, ontology)
+    named = list(_named(dataset, ontology, registry.large_graphs()))
+    described = _with_rows(dataset, registry, ontology) if named else frozenset()
     known: dict[NameKey, NamedNode] = {}
-    for label, type_, iri in _named(dataset, ontology, registry.large_graphs()):
+    for label, type_, iri in named:
         if iri in described:
             known.setdefault((type_, normalise(label)), iri)
     return known
@@ -48,7 +49,7 @@ def _named(
     dataset: EvidenceDataset, ontology: Ontology, apart: frozenset[NamedNode] = frozenset()
 ) -> Iterator[tuple[str, NamedNode, NamedNode]]:
     """Name, class and IRI of what has a name in a table graph (but ``apart``) or by hand."""
-    graphs = [g for g in dataset.store.graphs() if g == dataset.asserted or "/graph/table/" in g.value]
+    graphs = [g for g in dataset.own_graphs() if g == dataset.asserted or "/graph/table/" in g.value]
     for graph in sorted((g for g in graphs if g not in apart), key=lambda g: g.value):
         for predicate in (LABEL, ALT_LABEL):
             for quad in dataset.store.quads(None, predicate, None, graph):

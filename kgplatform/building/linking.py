@@ -9,8 +9,10 @@ from kgplatform.building.changes import retired
 from kgplatform.building.deciding import Decided, decision, together
 from kgplatform.building.identities import follow
 from kgplatform.building.ingest import Ingest
+from kgplatform.building.keeping import Grounds, LinkingMemory, Outcome
 from kgplatform.building.known import known_entities
 from kgplatform.building.places import MeantPlaces, PlaceStage, open_places
+from kgplatform.building.reviewing import settle
 from kgplatform.dataset import Change, EvidenceDataset
 from kgplatform.documents.registry import Linking, Registry
 from kgplatform.errors import NotFoundError
@@ -33,7 +35,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class LinkingParts:
-    """What linking reads and writes, and by what it compares names."""
+    """What linking reads and writes, and by what it compares names; ``memory`` is what the process keeps of it."""
 
     base: str
     registry: Registry
@@ -43,6 +45,7 @@ class LinkingParts:
     likeness: Likeness
     places: Path
     world: bool = True
+    memory: LinkingMemory | None = None
 
     def linked(self) -> Linking:
         """The map from names to entities for everything that was read so far."""
@@ -95,16 +98,53 @@ def link(parts: LinkingParts) -> Linked:
 
     The result depends on what was read, not on the order in which it was read.
     """
-    before = parts.registry.linking()
     with open_places(parts.places, parts.dataset, parts.ontology, world=parts.world) as stage:
-        after, meant = parts.linked_with(stage)
-        if stage is not None:
-            stage.commit(meant)
-    touched = parts.ingest.reproject(before, after)
-    if before != after:
-        links = parts.dataset.links
-        parts.dataset.commit(Change(dropped=(links,), added={links: link_triples(after, parts.base)}))
-        follow(parts.dataset, retired(before, after))
-        parts.registry.set_linking(after)
-    places = len(meant.resolution.ids())
+        found = _outcome(parts, stage)
+        is_written = False
+        try:
+            if stage is not None:
+                stage.commit(found.meant)
+            touched = _write(parts, found)
+            is_written = True
+        finally:
+            if parts.memory is not None and not is_written:
+                parts.memory.forget()  # it would take what was not written for done
+    settle(parts.dataset, parts.registry)
+    after, places = found.whole, len(found.meant.resolution.ids())
     return Linked(names=len(after.names), entities=len(after.entities), reprojected=touched, places=places)
+
+
+def _write(parts: LinkingParts, found: Outcome) -> int:
+    """Brings documents, links and what people said in line; how many documents were projected anew."""
+    old, new, after = found.old, found.new, found.whole
+    touched = parts.ingest.reproject(old, new, after)
+    if old == new:
+        return touched
+    links = parts.dataset.links
+    stated, wanted = link_triples(old, parts.base), link_triples(new, parts.base)
+    if new is after:
+        change = Change(dropped=(links,), added={links: wanted})
+    else:
+        change = Change(removed={links: set(stated) - set(wanted)}, added={links: set(wanted) - set(stated)})
+    parts.dataset.commit(change)
+    gone = retired(old, after)
+    follow(parts.dataset, gone)
+    parts.registry.follow_reviews(gone)
+    if new is after:
+        parts.registry.set_linking(after)
+    else:
+        parts.registry.change_linking(old, new, after)
+    return touched
+
+
+def _outcome(parts: LinkingParts, stage: PlaceStage | None) -> Outcome:
+    """What names stand for now: by what changed, where the process remembers how it was before."""
+    before = parts.registry.linking()
+    if parts.memory is not None:
+        known = known_entities(parts.dataset, parts.registry, parts.ontology)
+        grounds = Grounds(parts.base, parts.registry, parts.ontology, parts.likeness, known, stage)
+        found = parts.memory.outcome(grounds, before)
+        if found is not None:
+            return found
+    after, meant = parts.linked_with(stage)
+    return Outcome(after, meant, before, after)

@@ -21,6 +21,7 @@ from kgplatform.places.asserting import place_labels, place_triples, places_grap
 from kgplatform.places.candidates import PlaceFinder
 from kgplatform.places.described import WORLD, read_world
 from kgplatform.places.divisions import LEVELS
+from kgplatform.places.keeping import KeptResolution
 from kgplatform.places.mentioned import Mentions, document_of, read_mentions
 from kgplatform.places.place import Kinds
 from kgplatform.places.reference import PlaceReference
@@ -59,7 +60,20 @@ class PlaceStage:
         """Which places the extractions mean; ``known`` are entities that keep their IRIs."""
         finder = PlaceFinder(self.reference, self._ontology)
         mentions = read_mentions(extractions, may_be_place=finder.may_be_place, within=self._within)
-        resolution = resolve(mentions, finder)
+        return self._meant(resolve(mentions, finder), known, mentions)
+
+    def meant_now(
+        self,
+        kept: KeptResolution,
+        documents: Mapping[str, Iterable[Extraction]],
+        known: Mapping[NameKey, NamedNode],
+    ) -> tuple[MeantPlaces, set[NameKey]]:
+        """Which places are meant after documents changed, and the names that mean others than before."""
+        finder = PlaceFinder(self.reference, self._ontology)
+        moved = kept.put(documents, finder, self._within)
+        return self._meant(kept.resolution, known, Mentions()), moved
+
+    def _meant(self, resolution: Resolution, known: Mapping[NameKey, NamedNode], mentions: Mentions) -> MeantPlaces:
         iris = {id_: self._iri(id_) for id_ in with_above(resolution.ids(), self.reference)}
         for key, id_ in sorted(resolution.names.items(), key=lambda item: (item[0][1], item[0][0].value), reverse=True):
             iris[id_] = known.get(key, iris[id_])
@@ -89,13 +103,18 @@ class PlaceStage:
 
     def settled(self, linking: Linking, places: MeantPlaces) -> Linking:
         """The linking with the places as what the reference says they are, and without what it contradicts."""
+        whole = self.with_places(linking, places)
+        claims = places.mentions.claims
+        return replace(whole, refused=self.contradicted(claims, places, Projection(self._dataset.base, whole)))
+
+    def with_places(self, linking: Linking, places: MeantPlaces) -> Linking:
+        """The linking with the places as what the reference says they are."""
         entities = dict(linking.entities)
         for id_ in sorted(places.resolution.ids()):
             iri = places.iris[id_]
             entities[iri] = self._entity(id_, iri, entities.get(iri))
         scoped = {key: places.iris[id_] for key, id_ in places.resolution.scoped.items()}
-        whole = replace(linking, entities=entities, scoped=scoped)
-        return replace(whole, refused=self._contradicted(places, Projection(self._dataset.base, whole)))
+        return replace(linking, entities=entities, scoped=scoped)
 
     def _entity(self, id_: str, iri: NamedNode, linked: LinkedEntity | None) -> LinkedEntity:
         type_ = self.reference.place(id_).type
@@ -105,11 +124,13 @@ class PlaceStage:
         wider = own in self._ontology.superclasses(type_) or self._ontology.disjoint(own, type_)
         return LinkedEntity(iri, type_ if wider else own, tuple(labels[tag] for tag in sorted(labels)))
 
-    def _contradicted(self, places: MeantPlaces, projection: Projection) -> frozenset[Triple]:
+    def contradicted(
+        self, claims: Mapping[Claim, NamedNode], places: MeantPlaces, projection: Projection
+    ) -> frozenset[Triple]:
         """The statements that put a place into what it does not lie in."""
         kinds = Kinds(self._ontology)
         found = set()
-        for claim, chunk in places.mentions.claims.items():
+        for claim, chunk in claims.items():
             inner, outer = self._ends(claim)
             document = document_of(chunk)
             lower = places.resolution.place(document, _key(inner))
@@ -140,9 +161,9 @@ class PlaceStage:
 
 def put_places(dataset: EvidenceDataset, wanted: Mapping[NamedNode, list[Triple]]) -> bool:
     """Makes these the graphs of places, and drops others; whether that changed anything."""
-    held = {graph: set[Triple]() for graph in dataset.store.graphs() if dataset.is_of_places(graph)}
-    for graph in held:
-        held[graph] = {item.triple for item in dataset.store.quads(graph=graph)}
+    graphs = [graph for graph in dataset.own_graphs() if dataset.is_of_places(graph)]
+    found = {graph: {item.triple for item in dataset.store.quads(graph=graph)} for graph in graphs}
+    held = {graph: triples for graph, triples in found.items() if triples}
     if held == {graph: set(triples) for graph, triples in wanted.items()}:
         return False
     dataset.commit(Change(dropped=tuple({**held, **wanted}), added=wanted))

@@ -124,7 +124,8 @@ class Policing:
         new = self._new(graphs)
         gone = frozenset(self._gone(dropped))
         with_it = Instances(self._dataset, Supposed(new, gone))
-        after = self._judged(with_it, with_it.things(self._concerned(new)))
+        fresh = (triple for triple in new if triple in gone or not self._dataset.store.has(triple))
+        after = self._judged(with_it, with_it.things(self._concerned(fresh)))
         if not after:
             return ()
         without = Instances(self._dataset, Supposed((), gone))

@@ -61,15 +61,18 @@ class Projecting:
         chunks, extractions = self._registry.chunks(document.iri), self._registry.extractions(document.iri)
         return self._graphs(ReadDocument(document, tuple(chunks), tuple(extractions), table), projection)
 
-    def reproject(self, before: Linking, after: Linking) -> int:
+    def reproject(self, before: Linking, after: Linking, whole: Linking | None = None) -> int:
         """Projects the chunks anew whose mentions stand for other entities than before, or for renamed ones.
 
+        Where ``before`` and ``after`` are only what changed of the maps, ``whole`` is all of the new one.
         Returns the number of documents touched.
         """
-        changed = changed_names(before, after)
+        last, now = self._registry.linking(), whole or after
+        is_disputed = before.refused != after.refused
+        changed = changed_names(last, now) if is_disputed else changed_names(before, after)
         if not changed:
             return 0
-        old, new = Projection(self._base, before), Projection(self._base, after)
+        old, new = Projection(self._base, last if whole else before), Projection(self._base, now)
         touched = 0
         for iri in self._registry.documents_naming(changed):
             record = self._registry.document(iri)

@@ -9,21 +9,27 @@ from pyoxigraph import BlankNode, NamedNode, Quad, Triple
 
 from kgplatform.dataset import Committed, EvidenceDataset, quad
 from kgplatform.errors import QueryError
-from kgplatform.rewriting import data_blocks
+from kgplatform.rewriting import data_blocks, patterned
 from kgplatform.store import DEFAULT_GRAPH, Store
+
+_MOST_FOUND = 100_000
+"""Above this a look at all that holds costs no more than a look at each statement that was found."""
 
 
 def carry_out(dataset: EvidenceDataset, text: str, *, marker: Path) -> Committed:
     """What the default graph gained and lost by hand; ``marker`` is a file that is there until all is in line.
 
     Relative IRIs are resolved against the base of the workspace. An update of INSERT DATA and DELETE DATA only takes
-    time by its own length; any other is followed by a look at all that holds (`EvidenceDataset.reconcile`).
+    time by its own length, one by a pattern (DELETE, INSERT, WHERE about the default graph) by what it finds; any other
+    is followed by a look at all that holds (`EvidenceDataset.reconcile`).
 
     Raises:
         QueryError: it was not carried out; nothing was changed.
     """
     with dataset.store.write_lock():
         wanted = _data(dataset, text)
+        if wanted is None:
+            wanted = _found(dataset, text)
         if wanted is not None:
             return _write(dataset, wanted)
         marker.touch()
@@ -56,6 +62,26 @@ def _data(dataset: EvidenceDataset, text: str) -> Mapping[Quad, bool] | None:
             if _is_more(dataset, item):
                 return None
             wanted[item] = is_insert
+    return wanted
+
+
+def _found(dataset: EvidenceDataset, text: str) -> Mapping[Quad, bool] | None:
+    """As `_data`, for an update by a pattern: what its pattern finds now."""
+    constructs = patterned(text)
+    if constructs is None:
+        return None
+    wanted: dict[Quad, bool] = {}
+    try:
+        Store.open(prefixes=dataset.store.prefixes).update(text, base_iri=dataset.base)  # is it an update at all?
+        for construct, is_insert in zip(constructs, (False, True), strict=True):
+            found = dataset.store.construct(construct, base_iri=dataset.base) if construct else []
+            if len(found) > _MOST_FOUND or any(map(_has_blank, found)):
+                return None
+            scratch = Store.open()  # which writes literals as the store has them
+            scratch.apply(added=[quad(triple, DEFAULT_GRAPH) for triple in found])
+            wanted |= dict.fromkeys(scratch.quads(), is_insert)
+    except QueryError:
+        return None
     return wanted
 
 

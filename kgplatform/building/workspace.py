@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ from kgplatform.building.founding import STORE
 from kgplatform.building.inferring import Inference
 from kgplatform.building.ingest import Ingest
 from kgplatform.building.intake import Intake, location_of
+from kgplatform.building.keeping import LinkingMemory
 from kgplatform.building.known import known_names
 from kgplatform.building.learning import learnt_in
 from kgplatform.building.linking import LinkingParts
@@ -29,7 +30,7 @@ from kgplatform.building.resembling import Resemblance
 from kgplatform.building.tabular import TableParts
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.documents.chunking import chunker
-from kgplatform.documents.registry import Registry, State
+from kgplatform.documents.registry import Registry
 from kgplatform.errors import ConfigError
 from kgplatform.extraction.builtin import BuiltinExtractor
 from kgplatform.extraction.demonstrations import Demonstrations
@@ -51,7 +52,7 @@ from kgplatform.retrieval.index import ChunkIndex
 from kgplatform.retrieval.knowledge import Knowledge
 from kgplatform.retrieval.sources import Sources
 from kgplatform.store import Store
-from kgplatform.types import Chunk, Document, Evidence, Solutions
+from kgplatform.types import Document, Evidence, Solutions
 from kgplatform.versions import Versions
 from kgplatform.vocab import KGP, PREFIXES
 from kgplatform.workers import QueryWorkers
@@ -84,6 +85,7 @@ class Workspace:
         self.loaded = packs.load(self.settings.ontology, folder=folder)
         self.store = Store.open(folder / STORE, prefixes={**PREFIXES, "kgp": KGP, "kg": self.base})
         self.registry = Registry(folder / _REGISTRY)
+        self._indexing = indexing.Indexing(self.registry)
         self.dataset = EvidenceDataset(self.store, self.base)
         kept = self.settings.versions
         self.versions = Versions(
@@ -104,6 +106,7 @@ class Workspace:
             file=self.folder / _INFERENCE,
         )
         self.versions.watch()
+        self._linked = LinkingMemory()
 
     def _recover(self) -> None:
         """Settles what a crash interrupted: a document between registry and dataset, an update not yet reconciled."""
@@ -159,7 +162,7 @@ class Workspace:
     def chunks(self) -> ChunkIndex:
         """The passage index."""
         return indexing.passage_index(
-            self.folder / _CHUNKS, self.embedder, self.settings.retrieval, self._passages
+            self.folder / _CHUNKS, self.embedder, self.settings.retrieval, self._indexing.passages
         )
 
     @cached_property
@@ -274,12 +277,10 @@ class Workspace:
             return lambda document: ModelExtractor(
                 model.about(document.iri.value), self.ontology, asking=asking, demonstrations=shown()
             )
-        extractor = BuiltinExtractor(
-            self.ontology,
-            known=cache(lambda: known_names(self.dataset, self.registry, self.ontology)),
-            learnt=learnt_in(self.folder, self.ontology),
-        )
-        return lambda _document: extractor
+        known = cache(lambda: known_names(self.dataset, self.registry, self.ontology))
+        learnt = learnt_in(self.folder, self.ontology)
+        made = cache(lambda: BuiltinExtractor(self.ontology, known=known, learnt=learnt))
+        return lambda _document: made()  # when the first document is read: not every build reads one
 
     def estimate(self, *paths: Path | str) -> Estimate:
         """What adding the files and folders would cost; asks nothing of the model and changes nothing.
@@ -327,6 +328,7 @@ class Workspace:
             likeness=self._likeness(),
             places=self.folder / PLACES,
             world=self.settings.places.world,
+            memory=self._linked,
         )
 
     def _likeness(self) -> Likeness:
@@ -343,13 +345,7 @@ class Workspace:
         return relate(parts)
 
     def _index(self) -> int:
-        self.chunks.sync(self._passages())
-        return len(self.chunks)
-
-    def _passages(self) -> Iterator[tuple[Chunk, str]]:
-        for record in self.registry.documents(State.PROCESSED):
-            if record.graph is None:
-                yield from ((chunk, record.document.title) for chunk in self.registry.chunks(record.document.iri))
+        return self._indexing.run(self.chunks)
 
     def _community_parts(self) -> CommunityParts:
         by_model = self.settings.communities.reports == "model"

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from typing import TextIO
 
 from kgplatform.cli import asking, output
-from kgplatform.cli.evaluations import opened
+from kgplatform.cli.evaluations import keep, opened
 from kgplatform.evaluation.airport.making import Sizes, make, read, write
 from kgplatform.evaluation.airport.measuring import Studied, StudyReport, classes_of, report, study
 from kgplatform.evaluation.airport.rows import read_flights
 from kgplatform.evaluation.classification import Confusion
+from kgplatform.evaluation.statistics import estimate
+from kgplatform.evaluation.studies.runs import Headline
 from kgplatform.graph import KnowledgeGraph
 
 
@@ -32,7 +35,7 @@ def run(given: argparse.Namespace) -> int:
     questions, problems = read(given.file)
     for problem in problems:
         output.note(f"{given.file}: {problem}; left out")
-    chosen = asking.options(given, measured=True)
+    chosen, started = asking.options(given, measured=True), time.perf_counter()
     studied: list[Studied] = []
     with KnowledgeGraph.open(given.workspace) as kg:
         bar = output.Bar()
@@ -45,7 +48,17 @@ def run(given: argparse.Namespace) -> int:
                 bar(number, len(questions), item.question.asked.text)
         bar.end()
         method = kg.model.name if kg.model and given.using != "builtin" else "built-in"
-    found, classes = report(studied, method=method), classes_of(studied)
+        found, classes = report(studied, method=method), classes_of(studied)
+        if not given.no_keep:
+            exact = estimate([float(item.right) for item in studied])
+            keep(
+                kg,
+                given,
+                report=_json(found, classes),
+                results=map(_record, studied),
+                headline=Headline("right", exact.value, exact.low, exact.high, exact.count),
+                seconds=time.perf_counter() - started,
+            )
     if given.format == "json":
         output.as_json(_json(found, classes))
     else:
@@ -54,15 +67,19 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _write(item: Studied, file: TextIO | None) -> None:
-    if file is None:
-        return
+    if file is not None:
+        file.write(json.dumps(_record(item), ensure_ascii=False) + "\n")
+
+
+def _record(item: Studied) -> dict[str, object]:
     asked, answer = item.question.asked, item.answer
-    record = {
+    return {
         "id": item.question.id,
         "question": asked.text,
         "type": asked.set,
         "kind": asked.kind,
         "right": item.right,
+        "exact": float(item.right),
         "class": asked.label,
         "given_class": answer.question_class,
         "verdict": answer.verdict.value,
@@ -73,7 +90,6 @@ def _write(item: Studied, file: TextIO | None) -> None:
         "invented": list(item.invented),
         "seconds": answer.usage.seconds,
     }
-    file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def _json(found: StudyReport, classes: Confusion) -> dict[str, object]:

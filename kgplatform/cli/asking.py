@@ -15,7 +15,8 @@ _WORDING = {"": None, "model": True, "builtin": False}
 def options(given: argparse.Namespace, *, measured: bool = False) -> AskOptions:
     """The options of a command line; ``measured``: answers are to be scored, so their wording is of no account."""
     phrase = False if measured else _WORDING[given.phrase]
-    return AskOptions(given.using, given.style, given.view, given.drafts, phrase, measured)
+    least = getattr(given, "least_confidence", "")
+    return AskOptions(given.using, given.style, given.view, given.drafts, phrase, measured, least)
 
 
 def run(given: argparse.Namespace) -> int:

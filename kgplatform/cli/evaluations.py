@@ -4,20 +4,51 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from kgplatform.cli import asking, extractions, output
-from kgplatform.errors import ReadError
+from kgplatform.errors import ConfigError, ReadError
 from kgplatform.evaluation.calibration import Bin
 from kgplatform.evaluation.extraction import read_all, read_texts
 from kgplatform.evaluation.extraction import report as extraction_report
 from kgplatform.evaluation.gold import read_gold
 from kgplatform.evaluation.questions import AskedQuestion, QuestionReport, ask_all, report
 from kgplatform.evaluation.statistics import Estimate
+from kgplatform.evaluation.studies.runs import Headline, RunFacts, kept
 from kgplatform.graph import KnowledgeGraph
+
+_FROM_FILES = ("questions", "extraction")
+
+
+def chosen(given: argparse.Namespace) -> int:
+    """Does what the command line asks for: a comparison, a study, or gold questions or texts of a file.
+
+    Raises:
+        ConfigError: a study or a file is missing, or too much.
+    """
+    from kgplatform.cli import airport, comparing, studies
+
+    if given.compare:
+        if given.study:
+            raise ConfigError("--compare takes two runs and no STUDY", setting="compare")
+        return comparing.run(given)
+    if given.study is None:
+        names = ", ".join((*_FROM_FILES, *studies.COUNTS))
+        raise ConfigError(f"name what to measure ({names}), or compare two runs with --compare", setting="study")
+    if given.file is None and given.study in _FROM_FILES:
+        raise ConfigError(f"evaluate {given.study} needs a FILE of gold {given.study}", setting="file")
+    if given.file is not None and given.study not in (*_FROM_FILES, "airport"):
+        raise ConfigError(f"the study {given.study} makes its own questions; leave {given.file} out", setting="file")
+    if given.file is None:
+        return studies.run(given)
+    if given.examples or given.fresh or given.count is not None or given.language or given.model:
+        told = "--examples, --count, --language, --model and --fresh are for a study that makes its own questions"
+        raise ConfigError(f"{told}; leave {given.file} or them out", setting="file")
+    return airport.run(given) if given.study == "airport" else run(given)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -29,6 +60,7 @@ def _extraction(given: argparse.Namespace) -> int:
     gold, problems = read_texts(given.file)
     for problem in problems:
         output.note(f"{given.file}: {problem}; left out")
+    started = time.perf_counter()
     with KnowledgeGraph.open(given.workspace) as kg:
         bar = output.Bar()
         texts = []
@@ -39,29 +71,68 @@ def _extraction(given: argparse.Namespace) -> int:
                     file.write(json.dumps(extractions.result(item), ensure_ascii=False) + "\n")
                 bar(number, len(gold), item.gold.id)
         bar.end()
-    extractions.show(extraction_report(texts), problems, given.format)
+        found = extraction_report(texts)
+        if not given.no_keep:
+            f1 = found.strict.f1
+            keep(
+                kg,
+                given,
+                report=extractions.as_json(found, problems),
+                results=map(extractions.result, texts),
+                headline=Headline("strict F1", f1.value, f1.low, f1.high, f1.count),
+                seconds=time.perf_counter() - started,
+            )
+    extractions.show(found, problems, given.format)
     return 0
+
+
+def keep(
+    kg: KnowledgeGraph,
+    given: argparse.Namespace,
+    *,
+    report: Mapping[str, object],
+    results: Iterable[Mapping[str, object]],
+    headline: Headline,
+    seconds: float,
+) -> None:
+    """Keeps a run of gold questions or texts in the workspace."""
+    method = kg.model.name if kg.model and given.using != "builtin" else "built-in"
+    options = {"file": str(given.file), "using": given.using, "style": given.style, "view": given.view}
+    facts = RunFacts(given.study, method, "", headline.n, seconds, {**options, "drafts": given.drafts}, headline)
+    run_ = kept(kg.folder, report=report, results=results, facts=facts)
+    output.note(f"kept as {run_.folder}")
 
 
 def _questions(given: argparse.Namespace) -> int:
     gold = read_gold(given.file)
     for problem in gold.problems:
         output.note(f"{given.file}: {problem}; left out")
+    started = time.perf_counter()
     with KnowledgeGraph.open(given.workspace) as kg:
         bar = output.Bar()
         asked: list[AskedQuestion] = []
         with opened(given.output) as file:
-            chosen = asking.options(given, measured=True)
+            options = asking.options(given, measured=True)
             answers = ask_all(
-                gold.questions, ask=lambda text: kg.ask(text, options=chosen), query=kg.query, label_of=kg.label
+                gold.questions, ask=lambda text: kg.ask(text, options=options), query=kg.query, label_of=kg.label
             )
             for number, item in enumerate(answers, 1):
                 asked.append(item)
                 if file:
-                    file.write(json.dumps(_result(item), ensure_ascii=False) + "\n")
+                    file.write(json.dumps(result(item), ensure_ascii=False) + "\n")
                 bar(number, len(gold.questions), item.gold.text)
         bar.end()
-    found = report(asked, gold.problems)
+        found = report(asked, gold.problems)
+        if not given.no_keep:
+            exact = found.exact
+            keep(
+                kg,
+                given,
+                report=report_json(found),
+                results=map(result, asked),
+                headline=Headline("exact", exact.value, exact.low, exact.high, exact.count),
+                seconds=time.perf_counter() - started,
+            )
     if given.format == "json":
         output.as_json(report_json(found))
     else:
@@ -86,7 +157,8 @@ def opened(path: Path | None) -> Iterator[TextIO | None]:
         part.unlink(missing_ok=True)
 
 
-def _result(item: AskedQuestion) -> dict[str, object]:
+def result(item: AskedQuestion) -> dict[str, object]:
+    """What became of a question, as JSON values."""
     answer = item.answer
     return {
         "id": item.gold.id,
@@ -101,6 +173,8 @@ def _result(item: AskedQuestion) -> dict[str, object]:
         "recall": item.score.recall,
         "f1": item.score.f1,
         "same_query": item.same_query,
+        "expected": list(item.gold.answers[0]) if item.gold.answers else [],
+        "gold_query": item.gold.query or None,
         "query": answer.query.text if answer.query else None,
         "confidence": answer.confidence,
         "using": answer.using,

@@ -24,7 +24,7 @@ def result(item: ReadText) -> dict[str, object]:
 def show(found: ExtractionReport, problems: Sequence[str], format_: str) -> None:
     """Prints the report."""
     if format_ == "json":
-        output.as_json(_json(found, problems))
+        output.as_json(as_json(found, problems))
         return
     rows = [("strict", found.strict), ("text2kgbench", found.text2kgbench), *found.by_kind]
     output.table(
@@ -52,7 +52,8 @@ def _row(name: str, mode: ModeScore) -> tuple[str, ...]:
     )
 
 
-def _json(found: ExtractionReport, problems: Sequence[str]) -> dict[str, object]:
+def as_json(found: ExtractionReport, problems: Sequence[str]) -> dict[str, object]:
+    """The report as JSON values."""
     return {
         "texts": found.texts,
         "strict": _mode_json(found.strict),

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from kgplatform.cli import ask_options, rdf_arguments
+from kgplatform.cli import ask_options, rdf_arguments, study_options
 from kgplatform.cli.delegating import carried_out
 from kgplatform.errors import ConfigError, KgPlatformError, QuerySyntaxError, WorkspaceError, WorkspaceHeldError
 
@@ -225,6 +225,7 @@ def _asking(verbs: _Verbs) -> None:
 
     show = _verb(verbs, "show", "what the graph says about one thing")
     show.add_argument("name", metavar="IRI|NAME")
+    rdf_arguments.timed(show)
     _formatted(show, "text", "json", "turtle")
 
 
@@ -268,13 +269,7 @@ def _measuring(verbs: _Verbs) -> None:
     testset.add_argument("--model", action="store_true", help="documents: have the model make them")
     testset.add_argument("--paraphrase", action="store_true", help="have the model say them as a person would")
 
-    evaluate = _verb(verbs, "evaluate", "ask gold questions, or read gold texts, and measure what comes back")
-    studies = ("questions", "extraction", "airport")
-    evaluate.add_argument("study", choices=studies, metavar="STUDY", help=" or ".join(studies))
-    evaluate.add_argument("file", type=Path, metavar="FILE", help="gold questions or texts, as JSON Lines")
-    evaluate.add_argument("--output", type=Path, metavar="FILE", help="write each result here, as JSON Lines")
-    ask_options.add_options(evaluate)
-    _formatted(evaluate, "text", "json")
+    _evaluating(verbs)
 
     benchmark = _verb(verbs, "benchmark", "compare retrievers on gold passages")
     benchmark.add_argument("what", choices=("retrieval",), metavar="WHAT", help="retrieval")
@@ -286,6 +281,13 @@ def _measuring(verbs: _Verbs) -> None:
     benchmark.add_argument("--pairs", action="store_true", help="also compare every retriever with every other")
     benchmark.add_argument("--plot", type=Path, metavar="FILE", help="also draw the comparison (.svg, .png or .pdf)")
     _formatted(benchmark, "text", "json")
+
+
+def _evaluating(verbs: _Verbs) -> None:
+    evaluate = _verb(verbs, "evaluate", "ask gold questions, read gold texts, or repeat a study, and measure it")
+    study_options.add_options(evaluate)
+    ask_options.add_options(evaluate)
+    _formatted(evaluate, "text", "json")
 
 
 _ONTOLOGY_ACTIONS = ("tree", "check", "diff", "draft", "update")

@@ -27,7 +27,7 @@ _LONG_SECONDS = 24 * 3600.0
 
 
 @contextmanager
-def _store_at(kg: KnowledgeGraph, at: str | None) -> Iterator[Store]:
+def store_at(kg: KnowledgeGraph, at: str | None) -> Iterator[Store]:
     """The store as it is, or as it was at the version or time that is asked for."""
     if at is None:
         yield kg.store
@@ -56,7 +56,7 @@ def load(given: argparse.Namespace) -> int:
 def dump(given: argparse.Namespace) -> int:
     """Writes the graph, or a part of it, as RDF or as a network."""
     shape = shape_of(given.file, given.format, canonical=given.canonical, header=given.header)
-    with KnowledgeGraph.open(given.workspace) as kg, _store_at(kg, given.at) as store:
+    with KnowledgeGraph.open(given.workspace) as kg, store_at(kg, given.at) as store:
         if given.graph and not store.has_graph(checked_iri(given.graph)):
             raise StoreError(
                 f"no graph {given.graph}; `kgplatform query -e 'SELECT DISTINCT ?g {{ GRAPH ?g {{}} }}'` lists them"
@@ -94,7 +94,7 @@ def query(given: argparse.Namespace) -> int:
     text = _sparql(given)
     is_graph = scan(text).form in ("CONSTRUCT", "DESCRIBE")
     wanted = given.format or ("turtle" if is_graph else "table")
-    with KnowledgeGraph.open(given.workspace) as kg, _store_at(kg, given.at) as store:
+    with KnowledgeGraph.open(given.workspace) as kg, store_at(kg, given.at) as store:
         text = kg.resolved(text) if given.at is None else text
         if is_graph != (wanted in FORMATS):
             kinds = "turtle, ntriples, rdfxml or jsonld" if is_graph else "table, json, xml, csv or tsv"

@@ -257,10 +257,10 @@ def testset(given: argparse.Namespace) -> int:
 
 
 def evaluate(given: argparse.Namespace) -> int:
-    """Asks gold questions and shows how many were answered rightly."""
-    from kgplatform.cli import airport, evaluations
+    """Measures what gold questions or texts, or a whole study, come to; or compares two runs."""
+    from kgplatform.cli import evaluations
 
-    return airport.run(given) if given.study == "airport" else evaluations.run(given)
+    return evaluations.chosen(given)
 
 
 def benchmark(given: argparse.Namespace) -> int:
@@ -291,13 +291,14 @@ def search(given: argparse.Namespace) -> int:
 def show(given: argparse.Namespace) -> int:
     """Shows what the graph says about one thing."""
     from kgplatform.cli.entities import print_view, view_json
+    from kgplatform.cli.rdf import store_at
 
-    with KnowledgeGraph.open(given.workspace) as kg:
-        view = kg.show(given.name)
+    with KnowledgeGraph.open(given.workspace) as kg, store_at(kg, given.at) as store:
+        view = kg.show(given.name, store=store)
         if given.format == "json":
             output.as_json(view_json(view))
         elif given.format == "turtle":
-            quads = (quad.triple for quad in kg.store.quads(view.iri))
+            quads = (quad.triple for quad in store.quads(view.iri))
             sys.stdout.buffer.write(kg.store.serialise(sorted(set(quads), key=str), FORMATS["turtle"]))
         else:
             print_view(view)

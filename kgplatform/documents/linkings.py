@@ -79,8 +79,19 @@ class LinkingEntries:
             with self._transaction() as db:
                 note_names(db, row["document"], [decode(item["extraction"]) for item in read])
 
+    _linked: Linking | None = None
+    """As it was read or written last: only this process writes it."""
+
+    def _forget_linking(self) -> None:
+        self._linked = None
+
     def linking(self) -> Linking:
         """Which entity each (class, normalised name) stands for."""
+        if self._linked is None:
+            self._linked = self._read_linking()
+        return self._linked
+
+    def _read_linking(self) -> Linking:
         names = {
             (NamedNode(row["type"]), row["name"]): NameLink(
                 NamedNode(row["type"]), row["name"], NamedNode(row["entity"]), row["score"], row["method"]
@@ -108,26 +119,54 @@ class LinkingEntries:
             for table in ("names", "entities", "names_in", "refused", "names_apart"):
                 db.execute(f"DELETE FROM {table}")
             db.executemany("INSERT INTO names_apart VALUES (?,?)", [(p.first, p.second) for p in linking.apart])
+            _insert(db, linking)
+        self._linked = linking
+
+    def change_linking(self, old: Linking, new: Linking, whole: Linking) -> None:
+        """Puts some of the names and entities in for others, so that the map is ``whole``."""
+        with self._transaction() as db:
+            gone = old.names.keys() - new.names.keys()
+            db.executemany("DELETE FROM names WHERE type=? AND name=?", [(key[0].value, key[1]) for key in gone])
+            left = [(iri.value,) for iri in old.entities if iri not in whole.entities]
+            db.executemany("DELETE FROM entities WHERE entity=?", left)
+            moved = dict(old.scoped.items() - new.scoped.items())
             db.executemany(
-                "INSERT INTO names_in VALUES (?,?,?,?)",
-                [(document, key[0].value, key[1], iri.value) for (document, key), iri in linking.scoped.items()],
+                "DELETE FROM names_in WHERE document=? AND type=? AND name=?",
+                [(document, key[0].value, key[1]) for document, key in moved],
             )
             db.executemany(
-                "INSERT INTO refused VALUES (?,?,?)",
-                [tuple(getattr(p, "value", "") for p in (t.subject, t.predicate, t.object)) for t in linking.refused],
+                "DELETE FROM refused WHERE subject=? AND predicate=? AND object=?",
+                [_parts(triple) for triple in old.refused - new.refused],
             )
-            db.executemany(
-                "INSERT INTO names VALUES (?,?,?,?,?)",
-                [(k[0].value, k[1], link.entity.value, link.score, link.method) for k, link in linking.names.items()],
+            changed = Linking(
+                {key: link for key, link in new.names.items() if old.names.get(key) != link},
+                {iri: entity for iri, entity in new.entities.items() if old.entities.get(iri) != entity},
+                dict(new.scoped.items() - old.scoped.items()),
+                new.refused - old.refused,
             )
-            db.executemany(
-                "INSERT INTO entities VALUES (?,?,?)",
-                [
-                    (
-                        e.iri.value,
-                        e.type.value,
-                        json.dumps([[w.text, w.language] for w in e.labels], ensure_ascii=False),
-                    )
-                    for e in linking.entities.values()
-                ],
-            )
+            _insert(db, changed)
+        self._linked = whole
+
+
+def _insert(db: sqlite3.Connection, linking: Linking) -> None:
+    db.executemany(
+        "INSERT OR REPLACE INTO names_in VALUES (?,?,?,?)",
+        [(document, key[0].value, key[1], iri.value) for (document, key), iri in linking.scoped.items()],
+    )
+    db.executemany("INSERT OR REPLACE INTO refused VALUES (?,?,?)", [_parts(triple) for triple in linking.refused])
+    db.executemany(
+        "INSERT OR REPLACE INTO names VALUES (?,?,?,?,?)",
+        [(k[0].value, k[1], link.entity.value, link.score, link.method) for k, link in linking.names.items()],
+    )
+    db.executemany(
+        "INSERT OR REPLACE INTO entities VALUES (?,?,?)",
+        [(e.iri.value, e.type.value, _labels(e)) for e in linking.entities.values()],
+    )
+
+
+def _labels(entity: LinkedEntity) -> str:
+    return json.dumps([[word.text, word.language] for word in entity.labels], ensure_ascii=False)
+
+
+def _parts(triple: Triple) -> tuple[str, ...]:
+    return tuple(getattr(part, "value", "") for part in (triple.subject, triple.predicate, triple.object))

@@ -33,10 +33,14 @@ from kgplatform.documents.entries import (
     record_of,
     table_row_of,
 )
+from kgplatform.documents.journal import SCHEMA as _JOURNAL_SCHEMA
+from kgplatform.documents.journal import Journal
 from kgplatform.documents.linkings import SCHEMA as _LINKINGS_SCHEMA
 from kgplatform.documents.linkings import LinkingEntries, note_names
 from kgplatform.documents.listing import DocumentSummary, Listing
 from kgplatform.documents.records import decode, encode, with_terms
+from kgplatform.documents.reviews import SCHEMA as _REVIEWS_SCHEMA
+from kgplatform.documents.reviews import Reviews
 from kgplatform.documents.running import SCHEMA as _RUNS_SCHEMA
 from kgplatform.documents.running import Runs
 from kgplatform.documents.table_entries import SCHEMA as _TABLES_SCHEMA
@@ -75,7 +79,7 @@ CREATE INDEX IF NOT EXISTS rows_about ON table_rows (subject);
 """
 
 
-class Registry(TableEntries, Decisions, LinkingEntries, Listing, Runs):
+class Registry(TableEntries, Decisions, Journal, LinkingEntries, Listing, Reviews, Runs):
     """The registry of a workspace; safe for several threads."""
 
     def __init__(self, path: Path | None) -> None:
@@ -86,6 +90,7 @@ class Registry(TableEntries, Decisions, LinkingEntries, Listing, Runs):
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.executescript(_SCHEMA + _TABLES_SCHEMA + _DECISIONS_SCHEMA + _LINKINGS_SCHEMA + _RUNS_SCHEMA)
+            self._db.executescript(_REVIEWS_SCHEMA + _JOURNAL_SCHEMA)
         except sqlite3.DatabaseError as error:
             raise WorkspaceError(
                 f"{path}: the document registry cannot be opened: {error}", path=Path(path or ".")
@@ -208,6 +213,7 @@ class Registry(TableEntries, Decisions, LinkingEntries, Listing, Runs):
                 db.execute("UPDATE OR IGNORE names SET type=? WHERE type=?", (new.value, old.value))
                 db.execute("DELETE FROM names WHERE type=?", (old.value,))
                 db.execute("UPDATE entities SET type=? WHERE type=?", (new.value, old.value))
+        self._forget_linking()
         self._fill_occurrences()
 
     def remove(self, iri: NamedNode) -> None:

@@ -255,6 +255,11 @@ class Run:
             "UPDATE runs SET state=?, current='', stage='', updated=? WHERE run=?", state.value, _now(), self.number
         )
 
+    @property
+    def latest(self) -> str:
+        """The stage that what is in hand came to; empty before the first."""
+        return next(reversed(self._passed), "")
+
     def _count_time(self) -> None:
         now = time.monotonic()
         self._write("UPDATE runs SET seconds = seconds + ? WHERE run=?", now - self._mark, self.number)

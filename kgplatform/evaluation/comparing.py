@@ -10,7 +10,10 @@ from pathlib import Path
 from kgplatform.evaluation.statistics import Comparison, compare, mcnemar
 from kgplatform.json_lines import read_json_lines
 
-MEASURES = ("exact", "f1", "recall", "precision", "faithfulness", "relevancy", "context_precision", "context_recall")
+MEASURES = (
+    *("exact", "f1", "accuracy", "recall", "precision", "held", "faithfulness", "relevancy"),
+    *("context_precision", "context_recall", "first", "among_ten"),
+)
 """What results carry, in the order of importance: the first that both runs have is compared question by question."""
 
 

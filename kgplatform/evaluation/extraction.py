@@ -104,7 +104,16 @@ def read_texts(path: Path) -> tuple[tuple[GoldText, ...], tuple[str, ...]]:
     Raises:
         ReadError: the file cannot be read, or none of its lines can be used; the message says why of the first.
     """
-    found, problems = read_json_lines(path, _gold, what="text")
+    seen: set[str] = set()
+
+    def parse(line: str, number: int) -> GoldText:
+        gold = _gold(line, number)
+        if gold.id in seen:
+            raise ValueError(f"the id {gold.id!r} occurs twice")
+        seen.add(gold.id)
+        return gold
+
+    found, problems = read_json_lines(path, parse, what="text")
     return tuple(found), tuple(problems)
 
 

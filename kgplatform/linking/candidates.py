@@ -6,7 +6,6 @@ the names and not with their pairs. Each pair is then checked; the rules would r
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,20 +17,15 @@ import numpy as np
 from pyoxigraph import NamedNode
 
 from kgplatform.documents.registry import NameKey
+from kgplatform.linking.blocking import PERSON, Grounds, places_before, spellings, title_parts
 from kgplatform.linking.content import Contents
-from kgplatform.linking.identity import Codes, Kinship
 from kgplatform.linking.names import Name, Names, sort_key
-from kgplatform.linking.readings import Readings
-from kgplatform.linking.wording import Wording, Words, directions, misspelt, row, says_of
-from kgplatform.ontology import Ontology
+from kgplatform.linking.statistics import LEAST_SHARE, Statistics, reads_like, trusted
+from kgplatform.linking.wording import Words, directions, misspelt, row, says_of
 from kgplatform.protocols import Embedder
 from kgplatform.text import has_han, normalise
-from kgplatform.vocab import CORE
 
 _ALL_PAIRS_UP_TO: Final = 12
-_LEAST_SHARE: Final = 1 / 3
-_LEAST_LETTERS: Final = 8
-_LEAST_TITLE_WORDS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +52,18 @@ class Likeness:
 
 
 class Candidates:
-    """The rules, over the names of one workspace."""
+    """The rules, over the names of one workspace, or over some of them with the ``statistics`` of all."""
 
-    def __init__(self, names: Names, ontology: Ontology, wording: Wording, likeness: Likeness) -> None:
-        self.kinship = Kinship(ontology)
-        self.codes = Codes(ontology)
+    def __init__(self, names: Names, grounds: Grounds, likeness: Likeness, statistics: Statistics) -> None:
+        self._statistics = statistics
+        self.kinship, self.codes = grounds.kinship, grounds.codes
         self._names = names
-        self._wording = wording
+        self._wording = grounds.wording
         self._embedder = likeness.embedder
         self._similarity = likeness.spelling
         self._likeness = likeness
-        self._person = NamedNode(f"{CORE}Person")
-        self._sounds = Readings(ontology, wording, self.kinship, left_out=self._person)
-        self._ontology = ontology
+        self._sounds = grounds.sounds
+        self._ontology = grounds.ontology
 
     def pairs(self) -> list[Pair]:
         """All candidates, in a stable order."""
@@ -122,33 +115,12 @@ class Candidates:
                     yield Pair(a.key, b.key, 0.9, "alias")
 
     def _translated_parts(self) -> Iterator[Pair]:
-        """What two names in the two scripts begin with, where whole names are translated (Wuzhen Theatre, 乌镇剧院).
-
-        The beginnings must be names themselves; each must go with the other only, and sound like it or come twice.
-        """
-        seen: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for name in self._names:
-            for alias in _trusted(name):
-                if name.is_chinese != has_han(alias):
-                    latin, chinese = (alias, name.text) if name.is_chinese else (name.text, alias)
-                    for pair in product(self._beginnings(latin, " "), self._beginnings(chinese, "")):
-                        seen[pair].add(latin)
-        partners: dict[str, set[str]] = defaultdict(set)
-        for first, second in seen:
-            partners[first].add(second)
-            partners[second].add(first)
-        for (latin, chinese), support in sorted(seen.items()):
-            alone = len(partners[latin]) == len(partners[chinese]) == 1
-            if alone and (len(support) > 1 or reads_like(latin, [chinese])):
-                for a, b in product(self._called[latin], self._called[chinese]):
-                    if self.kinship.related(a.type, b.type) and not self._names.tied(latin, chinese):
-                        yield Pair(a.key, b.key, 0.9, "alias")
-
-    def _beginnings(self, text: str, glue: str) -> list[str]:
-        """The names that the name begins with."""
-        parts = row(text)
-        found = (glue.join(parts[:cut]) for cut in range(1, len(parts)))
-        return [part for part in found if part in self._called and self._wording.is_name(row(part))]
+        """What two names in the two scripts begin with, where whole names are translated (Wuzhen Theatre, 乌镇剧院)."""
+        pairs = {pair for text in self._called if not has_han(text) for pair in self._statistics.translated(text)}
+        for latin, chinese in sorted(pairs):
+            for a, b in product(self._called[latin], self._called.get(chinese, ())):
+                if self.kinship.related(a.type, b.type) and not self._names.tied(latin, chinese):
+                    yield Pair(a.key, b.key, 0.9, "alias")
 
     @cached_property
     def _called(self) -> Mapping[str, list[Name]]:
@@ -167,7 +139,7 @@ class Candidates:
         """
         counted: dict[str, dict[NameKey, int]] = defaultdict(dict)
         for name in self._names:
-            for alias, count in _trusted(name).items():
+            for alias, count in trusted(name).items():
                 if alias != name.text and self._wording.is_name(row(alias)):
                     counted[alias][name.key] = count
         kept: dict[str, list[tuple[Name, int]]] = {}
@@ -176,7 +148,7 @@ class Candidates:
             kept[alias] = [
                 (self._names.by_key[key], count)
                 for key, count in sorted(counted[alias].items(), key=lambda item: sort_key(item[0]))
-                if count >= most * _LEAST_SHARE or (count > 1 and _only(self._names.by_key[key], alias))
+                if count >= most * LEAST_SHARE or (count > 1 and _only(self._names.by_key[key], alias))
             ]
         return kept
 
@@ -236,9 +208,8 @@ class Candidates:
         """A title with and without what stands before or after its colon, where the rest is long enough to be one."""
         whole: dict[str, list[Name]] = defaultdict(list)
         for name in self._names:
-            for part in name.text.split(":") if ":" in name.text else ():
-                if len(row(part)) >= _LEAST_TITLE_WORDS * (2 if has_han(part) else 1):
-                    whole[normalise(part)].append(name)
+            for part in title_parts(name):
+                whole[part].append(name)
         for part, longer in sorted(whole.items()):
             for shorter in self._called.get(part, []) if len({name.text for name in longer}) == 1 else ():
                 for name in longer:
@@ -261,16 +232,8 @@ class Candidates:
                             yield Pair(shorter.key, longer.key, 0.93, "containment")
 
     def _places_before(self, name: Name) -> Iterator[tuple[str, Words]]:
-        """The ways to read the name as that of a place and the rest: 乌镇西栅, Wuzhen Xizha; Xizha, Wuzhen."""
-        parts = row(name.text)
-        glue = "" if name.is_chinese else " "
-        after = re.fullmatch("(.+?)(?:,| in| at) (.+)", name.text)
-        readings = [(glue.join(parts[:cut]), parts[cut:]) for cut in range(1, len(parts))]
-        if after:
-            readings = [(after[2], row(after[1]))]
-        for place, rest in readings:
-            if place in self._names.within and self._wording.is_name(rest):
-                yield place, rest
+        """The ways to read the name as that of a place in which something is said to lie, and the rest."""
+        return (item for item in places_before(name, self._wording) if item[0] in self._names.within)
 
     def _lies_in(self, shorter: Name, longer: Name, place: str) -> bool:
         """Whether the shorter name's thing lies in the place: said so, or no other place is ever put before it.
@@ -301,10 +264,7 @@ class Candidates:
 
     def _spelling(self) -> Iterator[Pair]:
         """Long names that differ by a slip of one letter, in a word that no other name has."""
-        used: dict[str, int] = defaultdict(int)
-        for text in {name.text for name in self._names}:
-            for word in set(row(text)):
-                used[word] += 1
+        used = self._statistics.used
         found: list[tuple[Name, Name]] = []
         mentioned = list(self._with_a_letter_less(name for name in self._names if name.forms))
         keys = {key for key, _ in mentioned}
@@ -312,7 +272,7 @@ class Candidates:
         for group in _grouped([*mentioned, *(item for item in unmentioned if item[0] in keys)]):
             for a, b in _paired(group):
                 slip = misspelt(row(a.text), row(b.text))
-                if slip and 1 in (used[slip[0]], used[slip[1]]) and self._alike(a, b):
+                if slip and 1 in (used(slip[0]), used(slip[1])) and self._alike(a, b):
                     found.append((a, b))
         pairs = sorted({(a.key, b.key) for a, b in found}, key=lambda pair: (sort_key(pair[0]), sort_key(pair[1])))
         for (first, second), score in zip(pairs, self._similarities(pairs), strict=True):
@@ -323,7 +283,7 @@ class Candidates:
 
     def _read_alike(self) -> Iterator[Pair]:
         """A Chinese name and how it is read, where class and class words agree (雷峰塔, Leifeng Pagoda)."""
-        for latin, chinese in self._sounds.alike(self._names):
+        for latin, chinese in self._sounds.alike(self._names, self._statistics):
             if not self._names.tied(latin.text, chinese.text) and (latin.forms or chinese.forms):
                 yield Pair(latin.key, chinese.key, 0.92, "reading")
 
@@ -337,20 +297,12 @@ class Candidates:
 
     def _may_be_one(self, first: Name, second: Name) -> bool:
         """Whether class and names allow that the contents decide: persons and numbered things are told by name."""
-        if self._ontology.is_a(first.type, (self._person,)) or directions(first.text) != directions(second.text):
+        if self._ontology.is_a(first.type, (PERSON,)) or directions(first.text) != directions(second.text):
             return False
         return self.kinship.comparable(first.type, second.type) and not self._names.tied(first.text, second.text)
 
     def _with_a_letter_less(self, names: Iterable[Name]) -> Iterator[tuple[str, Name]]:
-        """Names under themselves and under themselves with one letter left out: two that are a slip apart share one."""
-        for name in names:
-            text = "".join(row(name.text))
-            if name.is_chinese or len(text) < _LEAST_LETTERS or self._ontology.is_a(name.type, (self._person,)):
-                continue  # a person whose name is spelt otherwise is another person
-            yield text, name
-            for place in range(len(text)):
-                if text[place : place + 1] != text[place - 1 : place]:
-                    yield text[:place] + text[place + 1 :], name
+        return ((text, name) for name in names for text in spellings(name, self._ontology))
 
     def _similarities(self, pairs: Sequence[tuple[NameKey, NameKey]]) -> list[float]:
         """How alike the spellings are, or the meanings where a model says that these are closer."""
@@ -361,29 +313,6 @@ class Candidates:
         vectors = dict(zip(texts, self._embedder.embed(texts), strict=True))
         near = [float(np.dot(vectors[a[1]], vectors[b[1]])) for a, b in pairs]
         return [min(1.0, max(score, other)) for score, other in zip(scores, near, strict=True)]
-
-
-def reads_like(text: str, aliases: Iterable[str]) -> bool:
-    """Whether a word has as many syllables as one of the Chinese names has characters: likely its reading.
-
-    >>> reads_like("dongzha", ["东栅"]), reads_like("dongzha", ["百床馆"])
-    (True, False)
-    """
-    syllables = len(re.findall("[aeiouü]+", text))
-    return " " not in text and any(has_han(alias) and len(alias) == syllables for alias in aliases)
-
-
-def _trusted(name: Name) -> dict[str, int]:
-    """The aliases of a name, normalised, those left out that are far rarer than another one in the same script."""
-    counts: dict[str, int] = defaultdict(int)
-    for alias, count in name.aliases.items():
-        counts[normalise(alias)] += count
-    counts.pop("", None)
-    most = {
-        script: max((count for alias, count in counts.items() if has_han(alias) == script), default=0)
-        for script in (True, False)
-    }
-    return {alias: count for alias, count in counts.items() if count >= most[has_han(alias)] * _LEAST_SHARE}
 
 
 def _only(name: Name, alias: str) -> bool:

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform.documents.decisions import Apart
 from kgplatform.documents.registry import LinkedEntity, Linking, NameKey, NameLink
+from kgplatform.linking.blocking import Grounds
 from kgplatform.linking.candidates import Candidates, Likeness
+from kgplatform.linking.gathered import read_names
 from kgplatform.linking.grouping import Group, grouped, ways_from
-from kgplatform.linking.names import Name, Names, read_names, sort_key
-from kgplatform.linking.wording import Wording, row
+from kgplatform.linking.names import Name, Names, sort_key
+from kgplatform.linking.statistics import Statistics
+from kgplatform.linking.wording import row
 from kgplatform.ontology import Individual, Ontology, Word
 from kgplatform.text import has_han, normalise
 from kgplatform.types import Extraction
@@ -44,29 +48,82 @@ def link_entities(
     Raises:
         ModelUnavailableError: the embedding model cannot be used.
     """
+    decided = frozenset(apart)
+    rules = Rules(ontology, base, likeness or Likeness(), decided)
     names = read_names(extractions, ontology, known or {})
-    values = _values(names, ontology)
+    values = {name.key: iri for name in names if (iri := rules.value(name)) is not None}
     kept = replace(names, by_key={key: name for key, name in names.by_key.items() if key not in values})
-    minting = _Minting(ontology, base, {name.text for name in kept})
-
-    wording, chosen, decided = Wording(ontology), likeness or Likeness(), frozenset(apart)
-
-    def groups_of(names: Names) -> list[Group]:
-        return grouped(names, Candidates(names, ontology, wording, chosen), decided)
-
-    # twice: the first time tells the class of a thing from all its names, and that tells more of their wording
-    groups = groups_of(_narrowed(kept, groups_of(kept), minting))
-    links = {key: NameLink(key[0], key[1], iri, 1.0, "value") for key, iri in values.items()}
-    entities: dict[NamedNode, LinkedEntity] = {}
-    for group in groups:
-        if not any(name.count for name in group.names):
-            continue  # known, and not mentioned anywhere
-        made = minting.entity(group)
-        entities[made.entity.iri] = made.entity
-        links.update(_links(group, made))
+    statistics = Statistics(rules.grounds.wording, kept)
+    made = rules.made(rules.narrowed(kept, statistics), statistics)
+    links = {**made.links, **{key: value_link(key, iri) for key, iri in values.items()}}
     ordered = {key: links[key] for key in sorted(links, key=sort_key)}
-    found = {iri: entities[iri] for iri in sorted(entities, key=lambda iri: iri.value)}
+    found = {iri: made.entities[iri] for iri in sorted(made.entities, key=lambda iri: iri.value)}
     return Linking(ordered, found, apart=decided)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What names stand for, and the entities."""
+
+    links: dict[NameKey, NameLink]
+    entities: dict[NamedNode, LinkedEntity]
+
+
+class Rules:
+    """How names are linked in one workspace: the rules for pairs, and what becomes of the groups that they make."""
+
+    def __init__(self, ontology: Ontology, base: str, likeness: Likeness, apart: frozenset[Apart]) -> None:
+        self.grounds = Grounds(ontology)
+        self._ontology = ontology
+        self._base = base
+        self._likeness = likeness
+        self._apart = apart
+
+    @cached_property
+    def _listed(self) -> dict[tuple[str, ...], list[Individual]]:
+        """The ontology's own named values, such as audiences and seasons, by their words."""
+        listed: dict[tuple[str, ...], list[Individual]] = {}
+        for individual in sorted(self._ontology.individuals.values(), key=lambda item: item.iri.value):
+            for words in {row(normalise(word.text)) for word in individual.words}:
+                listed.setdefault(words, []).append(individual)
+        return listed
+
+    def value(self, name: Name) -> NamedNode | None:
+        """The named value of the ontology that the name is of, if it is."""
+        for individual in self._listed.get(row(name.text), []):
+            if individual.types and self._ontology.fits(name.type, individual.types):
+                return individual.iri
+        return None
+
+    def narrowed(self, names: Names, statistics: Statistics) -> Names:
+        """The names, each as of the class of its group: it is told by all names of a thing, and tells of their wording.
+
+        ``statistics`` are over all names of the workspace, where these are only some of them.
+        """
+        minting = _Minting(self._ontology, self._base, statistics)
+        types = {name.key: minting.type(group) for group in self._groups(names, statistics) for name in group.names}
+        return replace(names, by_key={key: replace(name, narrowed=types[key]) for key, name in names.by_key.items()})
+
+    def made(self, names: Names, statistics: Statistics) -> Made:
+        """What narrowed names stand for."""
+        minting = _Minting(self._ontology, self._base, statistics)
+        made = Made({}, {})
+        for group in self._groups(names, statistics):
+            if not any(name.count for name in group.names):
+                continue  # known, and not mentioned anywhere
+            minted = minting.entity(group)
+            made.entities[minted.entity.iri] = minted.entity
+            made.links.update(_links(group, minted))
+        return made
+
+    def _groups(self, names: Names, statistics: Statistics) -> list[Group]:
+        candidates = Candidates(names, self.grounds, self._likeness, statistics)
+        return grouped(names, candidates, self._apart)
+
+
+def value_link(key: NameKey, iri: NamedNode) -> NameLink:
+    """The link of a name to a named value of the ontology."""
+    return NameLink(*key, iri, 1.0, "value")
 
 
 def with_values(linking: Linking, ontology: Ontology) -> Linking:
@@ -83,26 +140,6 @@ def with_values(linking: Linking, ontology: Ontology) -> Linking:
     return replace(linking, names=names)
 
 
-def _values(names: Names, ontology: Ontology) -> dict[NameKey, NamedNode]:
-    """The names of the ontology's own named values, such as audiences and seasons."""
-    listed: dict[tuple[str, ...], list[Individual]] = {}
-    for individual in sorted(ontology.individuals.values(), key=lambda item: item.iri.value):
-        for words in {row(normalise(word.text)) for word in individual.words}:
-            listed.setdefault(words, []).append(individual)
-    found: dict[NameKey, NamedNode] = {}
-    for name in names:
-        for individual in listed.get(row(name.text), []):
-            if individual.types and ontology.fits(name.type, individual.types):
-                found.setdefault(name.key, individual.iri)
-    return found
-
-
-def _narrowed(names: Names, groups: Iterable[Group], minting: _Minting) -> Names:
-    """The names, each as of the class of its group."""
-    types = {name.key: minting.type(group) for group in groups for name in group.names}
-    return replace(names, by_key={key: replace(name, narrowed=types[key]) for key, name in names.by_key.items()})
-
-
 @dataclass(frozen=True, slots=True)
 class _Made:
     """An entity, and the name of it from which the way to the others is counted."""
@@ -114,7 +151,7 @@ class _Made:
 class _Minting:
     """Gives groups their classes, labels and IRIs; no IRI twice."""
 
-    def __init__(self, ontology: Ontology, base: str, texts: set[str]) -> None:
+    def __init__(self, ontology: Ontology, base: str, texts: Container[str]) -> None:
         self._ontology = ontology
         self._base = base
         self._texts = texts

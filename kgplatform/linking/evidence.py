@@ -23,10 +23,15 @@ class EvidenceFinder:
         self._projection = projection
 
     def find(self, triple: Triple, graph: NamedNode) -> Evidence | None:
-        """The passage in the graph's chunk or table row; None where the graph has no text (asserted, inferred)."""
+        """The passage in the graph's chunk or table row; None where the graph has no text (inferred, stated by hand).
+
+        A statement by which a person corrected another has the passage of that one.
+        """
         try:
             if "/chunk/" in graph.value:
                 return self._in_chunk(triple, graph)
+            if graph.value.endswith("graph/asserted"):
+                return self._corrected(triple)
             return self._in_table(triple, graph)
         except NotFoundError:
             return None
@@ -42,6 +47,13 @@ class EvidenceFinder:
         chunk = next(holding, None)
         found = self._registry.document(document).document
         return _evidence(chunk.iri if chunk else document, found, start, end, score)
+
+    def _corrected(self, triple: Triple) -> Evidence | None:
+        review = self._registry.correction_of(triple)
+        if review is None or review.correction != triple:
+            return None
+        document = self._registry.document(review.document).document
+        return _evidence(review.graph, document, review.start, review.end, 1.0)
 
     def _in_chunk(self, triple: Triple, graph: NamedNode) -> Evidence | None:
         chunk, document = self._registry.chunk(graph)

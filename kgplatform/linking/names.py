@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from pyoxigraph import NamedNode
 
 from kgplatform.documents.registry import NameKey
 from kgplatform.ontology import Ontology
-from kgplatform.text import has_han, normalise
+from kgplatform.text import has_han
 from kgplatform.types import Extraction, Mention
 
 
@@ -59,8 +59,8 @@ class Names:
     """
 
     by_key: Mapping[NameKey, Name]
-    within: Mapping[str, frozenset[str]]
-    above: Mapping[str, frozenset[str]]
+    within: Mapping[str, Set[str]]
+    above: Mapping[str, Set[str]]
 
     def __iter__(self) -> Iterator[Name]:
         return iter(self.by_key.values())
@@ -81,39 +81,7 @@ def sort_key(key: NameKey) -> tuple[str, str]:
     return key[1], key[0].value
 
 
-def read_names(extractions: Iterable[Extraction], ontology: Ontology, known: Mapping[NameKey, NamedNode]) -> Names:
-    """The names in the extractions and the known ones; the order of the extractions does not matter."""
-    forms: dict[NameKey, Counter[str]] = {key: Counter() for key in known}
-    aliases: dict[NameKey, Counter[str]] = {}
-    within: dict[str, set[str]] = {}
-    above: dict[str, set[str]] = {}
-    said: dict[NameKey, set[tuple[NamedNode, str]]] = {}
-    containing, telling = _containing(ontology), _Keys(ontology)
-    for extraction in extractions:
-        for mention in dict.fromkeys((*extraction.mentions, *_claimed(extraction))):
-            key = (mention.type, normalise(mention.name))
-            if key[1]:
-                forms.setdefault(key, Counter())[mention.name] += 1
-                aliases.setdefault(key, Counter()).update(dict.fromkeys(mention.aliases, 1))
-        for claim in extraction.claims:
-            value = claim.object.name if isinstance(claim.object, Mention) else claim.object.value
-            said.setdefault((claim.subject.type, normalise(claim.subject.name)), set()).add((claim.predicate, value))
-            if claim.predicate in containing and isinstance(claim.object, Mention):
-                first, second = normalise(claim.subject.name), normalise(claim.object.name)
-                within.setdefault(first, set()).add(second)
-                within.setdefault(second, set()).add(first)
-                lower, upper = (first, second) if containing[claim.predicate] else (second, first)
-                above.setdefault(lower, set()).add(upper)
-    names = {}
-    for key in sorted(forms, key=sort_key):
-        about = tuple(sorted(said.get(key, ()), key=lambda pair: (pair[0].value, pair[1])))
-        ids = frozenset((predicate, value) for predicate, value in about if predicate in telling.of(key[0]))
-        names[key] = Name(key, forms[key], aliases.get(key, Counter()), known.get(key), keys=ids, context=about)
-    tied, higher = ({name: frozenset(others) for name, others in found.items()} for found in (within, above))
-    return Names(names, tied, higher)
-
-
-class _Keys:
+class Telling:
     """The properties whose value tells a thing of a class from all others."""
 
     def __init__(self, ontology: Ontology) -> None:
@@ -121,20 +89,22 @@ class _Keys:
         self._of: dict[NamedNode, frozenset[NamedNode]] = {}
 
     def of(self, type_: NamedNode) -> frozenset[NamedNode]:
+        """Those of a class and the ones above it."""
         if type_ not in self._of:
             above = (self._ontology.classes.get(iri) for iri in self._ontology.superclasses(type_))
             self._of[type_] = frozenset(key for term in above if term for key in term.key)
         return self._of[type_]
 
 
-def _claimed(extraction: Extraction) -> Iterator[Mention]:
+def claimed(extraction: Extraction) -> Iterator[Mention]:
+    """The mentions that claims relate."""
     for claim in extraction.claims:
         yield claim.subject
         if isinstance(claim.object, Mention):
             yield claim.object
 
 
-def _containing(ontology: Ontology) -> dict[NamedNode, bool]:
+def containing(ontology: Ontology) -> dict[NamedNode, bool]:
     """The properties that say what lies within what: the transitive ones, and those below them.
 
     True for one direction, False for the inverse of one that is true.

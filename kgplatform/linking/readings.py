@@ -8,7 +8,7 @@ names of people, of which many are read alike.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -83,13 +83,26 @@ class Readings:
         self._left_out = left_out
         self._called = _classes_called(ontology)
 
-    def alike(self, names: Names) -> Iterator[tuple[Name, Name]]:
-        """Latin names, each with the Chinese ones that it is the reading of."""
+    def heard(self, name: Name) -> Iterator[str]:
+        """How the name, or what it comes to without its class words, is read: two that are read alike share one."""
+        for part in self._parts(name):
+            characters = "".join(part.core)
+            if not name.is_chinese:
+                yield _plain(part.core)
+            elif _is_han(characters):
+                yield from readings(characters)
+
+    def cores(self, name: Name) -> Iterator[str]:
+        """What a Chinese name comes to without its class words: it matters whether that is a name too."""
+        for part in self._parts(name) if name.is_chinese else ():
+            yield "".join(part.core)
+
+    def alike(self, names: Names, texts: Container[str]) -> Iterator[tuple[Name, Name]]:
+        """Latin names, each with the Chinese ones that it is the reading of; ``texts`` are those of all names."""
         latin: dict[str, list[tuple[Name, _Part]]] = {}
         for name in names:
             for part in self._parts(name) if not name.is_chinese else ():
                 latin.setdefault(_plain(part.core), []).append((name, part))
-        texts = {name.text for name in names}
         fitting: dict[NameKey, dict[NameKey, tuple[Name, Name, _Part, _Part]]] = {}
         for name in names if latin else ():
             for part in self._parts(name) if name.is_chinese else ():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -34,7 +34,7 @@ class Mentions:
     """The documents, all classes that a text is mentioned as, and the claims that say what lies in what."""
 
     documents: list[Mentioned] = field(default_factory=list)
-    types: dict[str, set[NamedNode]] = field(default_factory=dict)
+    types: Mapping[str, Collection[NamedNode]] = field(default_factory=dict)
     claims: dict[Claim, NamedNode] = field(default_factory=dict)
     """Each with the chunk that it stands in."""
 
@@ -55,14 +55,15 @@ def read_mentions(
     ``may_be_place`` tells which classes count; ``within`` whether a property leads to what its subject lies in
     (True), from there (False), or neither (None).
     """
-    found = Mentions()
+    types: dict[str, set[NamedNode]] = {}
+    found = Mentions(types=types)
     by_document: dict[str, Mentioned] = {}
     for extraction in extractions:
         name = document_of(extraction.chunk)
         document = by_document.setdefault(name, Mentioned(name, extraction.method == "table"))
         mentions = list(dict.fromkeys((*extraction.mentions, *_claimed(extraction.claims))))
         for mention in mentions:
-            found.types.setdefault(normalise(mention.name), set()).add(mention.type)
+            types.setdefault(normalise(mention.name), set()).add(mention.type)
         places = [mention for mention in mentions if may_be_place(mention.type)]
         for mention in places:
             _note(mention, document)

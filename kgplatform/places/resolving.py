@@ -44,19 +44,34 @@ def resolve(mentions: Mentions, finder: PlaceFinder) -> Resolution:
     decided: dict[NameKey, dict[str, str]] = {}
     open_: dict[NameKey, set[str]] = {}
     for document in mentions.documents:
-        choice = _Choice(document, mentions, finder)
-        choice.run()
-        for key, candidates in choice.candidates.items():
-            if key in choice.decided:
-                decided.setdefault(key, {})[document.document] = choice.decided[key]
-            elif candidates:
-                open_.setdefault(key, set()).update(item.id for item in candidates if item.fit is not Fit.AKIN)
+        chosen = choose(document, mentions, finder)
+        for key, id_ in chosen.decided.items():
+            decided.setdefault(key, {})[document.document] = id_
+        for key, ids in chosen.open.items():
+            open_.setdefault(key, set()).update(ids)
     names = {key: min(places.values()) for key, places in decided.items() if len(set(places.values())) == 1}
     scoped = {
         (document, key): id_ for key, places in decided.items() if key not in names for document, id_ in places.items()
     }
     unclear = {key: tuple(sorted(ids)) for key, ids in open_.items() if key not in decided and len(ids) > 1}
     return Resolution(names, scoped, unclear)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The places that the names of one document stand for, and those that others may stand for."""
+
+    decided: Mapping[NameKey, str]
+    open: Mapping[NameKey, frozenset[str]]
+
+
+def choose(document: Mentioned, mentions: Mentions, finder: PlaceFinder) -> Chosen:
+    """The choice for one document; of ``mentions``, the classes of names count."""
+    choice = _Choice(document, mentions, finder)
+    choice.run()
+    rest = {key: listed for key, listed in choice.candidates.items() if key not in choice.decided and listed}
+    open_ = {key: frozenset(item.id for item in listed if item.fit is not Fit.AKIN) for key, listed in rest.items()}
+    return Chosen(choice.decided, open_)
 
 
 class _Choice:

@@ -22,12 +22,14 @@ _GROUP_WORDS = frozenset(
     (
         *("organisation", "organization", "company", "team", "group", "airline", "institution", "agency", "firm"),
         *("operator", "handler", "band", "club", "party", "university", "college", "department", "office"),
-        *("publisher", "supplier", "vendor", "manufacturer"),
+        *("publisher", "supplier", "vendor", "manufacturer", "laboratory", "lab", "studio", "workshop", "institute"),
+        *("foundation", "museum", "association", "committee", "ministry", "customer", "client"),
         *("组织", "机构", "公司", "团队", "乐队", "学校", "大学", "学院", "部门", "出版社", "航空公司"),
     )
 )
 _AGENT_EN = re.compile(r"\w{3,}(?:ist|ian|eer|wright|smith|man|woman|ee)$|\w{4,}(?<!ct)or$")
 _AGENT_ZH = re.compile(r"[员师者](?:工)?$|(?<!国)家$")
+_PUT = re.compile(r"\b(?:in|at|on)$", re.IGNORECASE)
 _AGENTS = PERSON_WORDS | _GROUP_WORDS
 _TIME_SENSES = frozenset((("~date",), ("~year",), ("~time",), ("~start",), ("~end",)))
 _PLACE_SENSES = frozenset((("~location",), ("~address",), ("~street",), ("~part",), ("~near",), ("~country",)))
@@ -77,6 +79,8 @@ class Agreement:
         node = graph.nodes[target]
         if any(self._called(iri, PLACE_WORDS) for iri in node.types):
             return AGREES
+        if any(link.object == target and self.put(link.predicate) for link in graph.around(target)):
+            return AGREES
         found = [self._senses(link.predicate) for link in graph.around(target)]
         return AGREES if any(senses & _PLACE_SENSES for senses in found) else DIFFERS
 
@@ -86,6 +90,11 @@ class Agreement:
             if term is not None and (term.temporal or self._senses(link.predicate) & _TIME_SENSES):
                 return AGREES
         return DIFFERS
+
+    def put(self, predicate: NamedNode) -> bool:
+        """Whether a relation says where something is by its last word: kept in, born in."""
+        term = self._schema.properties.get(predicate)
+        return term is not None and term.is_object and any(_PUT.search(word.text.strip()) for word in term.words)
 
     def _senses(self, predicate: NamedNode) -> set[tuple[str, ...]]:
         term = self._schema.properties.get(predicate)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from pyoxigraph import Literal, NamedNode
 
-from kgplatform.questions.directions import Directions, heading
+from kgplatform.questions.directions import Directions, heading, heading_of
+from kgplatform.questions.echoes import echoes
 from kgplatform.questions.graphs import Link, Node
 from kgplatform.questions.inside import inside_out, righted
 from kgplatform.questions.joining import Mention, Option
@@ -39,6 +40,7 @@ _AGAINST_THE_VERB = 1.6
 PART = 0.65
 """A mention with no better option than this is one word out of a longer name."""
 _PASSED_PART = 0.2
+_CERTAIN, _PASSED_NAME = 0.95, 1.2
 _AGAIN = 0.12
 _AGAIN_OR_VERB = 0.6
 _INSIDE = 0.7
@@ -49,6 +51,8 @@ _BELONGING = 0.3
 _TWICE = 0.9
 _THROUGH = 0.2
 _APPOSED = 0.1
+_WHOLE = 0.8
+_SPREAD = 0.004
 _FRAME = 3
 """Chinese verbs may stand on both sides of what they rule, so many mentions apart: 归哪个市管辖."""
 _PASSIVE = re.compile(r"\b(?:by|of|from|in|at)$", re.IGNORECASE)
@@ -98,6 +102,8 @@ class Assembler:
                     for attached in self._attached(draft, option, place, mention, reading):
                         new = _apart_from(draft, attached, columns) if place in columns else attached
                         new = self._headed(draft, new, headings, place)
+                        spared = self._directions.led(new.links[len(draft.links) :], place, reading)
+                        new = replace(new, cost=new.cost - spared) if spared else new
                         key = (new.nodes, new.links)
                         if key not in grown or grown[key].score < new.score:
                             grown[key] = new
@@ -107,7 +113,10 @@ class Assembler:
             beam = sorted(grown.values(), key=lambda d: -d.score)[:_BEAM]
         inward = self._finder.inward
         beam = [replace(d, links=righted(d.nodes, d.links, reading, inward)) for d in beam]
-        held = (replace(d, cost=d.cost + inside_out(d.nodes, d.links, reading, inward)) for d in beam)
+        held = []
+        for d in beam:
+            extra = inside_out(d.nodes, d.links, reading, inward) + echoes(d.nodes, d.links, self._schema)
+            held.append(replace(d, cost=d.cost + extra))
         return sorted(held, key=lambda d: -d.score)
 
     def _attached(
@@ -131,7 +140,7 @@ class Assembler:
         there = (link for link in before.links if link.object in held)  # how what it hangs on was come to
         cost = sum(self._directions.cost(link.predicate, headings[place]) for link in (*new, *there))
         for link in new:
-            cost += self._directions.cost(link.predicate, _heading_of(before, link.object, headings))
+            cost += self._directions.cost(link.predicate, heading_of(before.nodes, before.links, link.object, headings))
         return replace(after, cost=after.cost + cost) if cost else after
 
     # classes and things
@@ -234,12 +243,16 @@ class Assembler:
             if other.literal or (other.terms and node.terms and len(draft.nodes) > 2):
                 continue
             paths = self._finder.paths(other.types, node.types)
-            for path in sorted(paths, key=self._path_cost)[:6]:
-                cost = self._path_cost(path) + self._gap(other.place, node.place) + again
+            things = sum(self._schema.count(iri) for iri in other.types)
+            for path in sorted(paths, key=lambda p: self._path_cost(p, things))[:6]:
+                cost = self._path_cost(path, things) + self._gap(other.place, node.place) + again
                 yield self._along(draft, index, path, node, cost)
 
-    def _path_cost(self, path: tuple[Step, ...]) -> float:
+    def _path_cost(self, path: tuple[Step, ...], things: int = 0) -> float:
+        """What it costs to go a way that was not said; less where more of the ``things`` have it."""
         cost = 0.35 * (len(path) - 1)
+        if len(path) == 1 and not path[0].back and things:
+            cost -= _SPREAD * min(1.0, path[0].share / things)
         if len(path) == 2 and path[0].predicate == path[1].predicate and path[0].back != path[1].back:
             cost += 0.7
         for step in path:
@@ -330,6 +343,10 @@ class Assembler:
             return
         yield from self._absorbed(draft, predicate, place, mention, reading)
         if not term.is_object:
+            unsaid = (x for x in draft.links if x.predicate == predicate and not draft.nodes[x.object].terms)
+            if reading.language == "en" and option.score < _WHOLE and next(unsaid, None) is not None:
+                yield draft  # "how many goals has X scored": both words are of one name
+                return
             yield from self._literal(draft, predicate, Node(place, frozenset(), literal=True), place, cost=0.0)
             return
         path = "+" if term.transitive or (reading.cues.chain and self._loops(predicate)) else ""
@@ -411,18 +428,12 @@ def _apart_from(before: Draft, after: Draft, columns: tuple[int, ...]) -> Draft:
     return after
 
 
-def _heading_of(draft: Draft, index: int, headings: list[str]) -> str:
-    """Which way the words before a known thing, or before its code, head; empty for what is not in the draft."""
-    if index >= len(draft.nodes):
-        return ""
-    codes = (draft.nodes[x.object] for x in draft.links if x.subject == index and draft.nodes[x.object].literal)
-    known = (node for node in (draft.nodes[index], *codes) if node.terms and 0 <= node.place < len(headings))
-    return next((headings[node.place] for node in known if headings[node.place]), "")
-
-
 def _passed_over(mention: Mention) -> float:
     """What it costs to take a mention for no name: less where it is only a part of one."""
-    return 0.9 if mention.options[0].score >= PART else _PASSED_PART
+    best = mention.options[0]
+    if best.kind == "entity" and best.score >= _CERTAIN:
+        return _PASSED_NAME
+    return 0.9 if best.score >= PART else _PASSED_PART
 
 
 def _weight(mention: Mention, reading: Reading) -> float:
@@ -436,8 +447,3 @@ def _with_node(draft: Draft, index: int, node: Node, cost: float) -> Draft:
 
 def _refund(link: Link, finder: PathFinder) -> float:
     return (_PLACING if link.predicate in finder.placing else _UNSAID) - 0.1
-
-
-def constants(nodes: Iterable[Node]) -> int:
-    """How many nodes are bound to things or values."""
-    return sum(bool(node.terms) for node in nodes)

@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.questions.finishing import Candidate
 from kgplatform.questions.graphs import Comparison, Link, Node, QueryGraph, Than
-from kgplatform.questions.measures import Measures
+from kgplatform.questions.measures import Measures, by_age
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.wording import ADJECTIVES, COMPARATIVES, COMPARISON_SENSES
@@ -53,6 +53,7 @@ _EXTREME = re.compile(
     re.IGNORECASE,
 )
 _SCORE = 0.8
+_TURNED = {">": "<", "<": ">", ">=": "<=", "<=": ">=", "=": "="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class _Parted:
     senses: tuple[str, ...]
     start: int
     end: int
+    word: str = ""
 
 
 def parted(text: str) -> _Parted | None:
@@ -79,7 +81,8 @@ def parted(text: str) -> _Parted | None:
         main = _blank(_blank(text, start, keep[0]), keep[1], end)
         ref = " " * match.start("ref") + match["ref"]
         operator, senses = _operator(match["op"] or "", groups.get("adj") or "")
-        return _Parted(main, ref, operator, senses, start, end)
+        word = (groups.get("adj") or match["op"] or "").casefold()
+        return _Parted(main, ref, operator, senses, start, end, word)
     return None
 
 
@@ -194,7 +197,8 @@ class Comparer:
         than, places = self._reference(candidate.graph, leaf, cut)
         if than is None:
             return None
-        comparison = Comparison(leaf, cut.operator, "", than=than)
+        turned = by_age(self._schema.properties.get(predicate_of(candidate.graph, leaf)), cut.word)
+        comparison = Comparison(leaf, _TURNED[cut.operator] if turned else cut.operator, "", than=than)
         graph = replace(candidate.graph, comparisons=(*candidate.graph.comparisons, comparison))
         starts = {main.tokens[i].start for i in candidate.explained} | places
         inside = {i for i, t in enumerate(reading.tokens) if t.start in starts or cut.start <= t.start < cut.end}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from pyoxigraph import NamedNode
 
@@ -24,6 +25,11 @@ _UNSAID_NODE, _UNSAID_LINK = 0.82, 0.93
 _RIVAL = 0.85
 _BESIDE = 0.5
 _EMPTY = 0.25
+_MEASURED = ((0.0, 0.0), (0.35, 0.35), (0.46, 0.5), (0.58, 0.61), (0.75, 0.8), (0.87, 0.94), (0.95, 0.97))
+"""How often readings that come to a value were right, of 1,500 on thirteen graphs; rounded down where these differ.
+
+Below 0.35 nothing is answered, so that nothing could be measured.
+"""
 
 
 def unsaid_nodes(graph: QueryGraph) -> int:
@@ -98,4 +104,12 @@ def confidence(
         value = min(value, _INCOMPLETE)
     if candidate.agreement <= DIFFERS:
         value = min(value, _WRONG_KIND)
-    return round(max(0.0, min(0.95, value) - (_EMPTY if empty else 0.0)), 3)
+    return calibrated(max(0.0, min(0.95, value) - (_EMPTY if empty else 0.0)))
+
+
+def calibrated(value: float) -> float:
+    """A likelihood as measured for what the parts of a confidence multiply to, 0..1; never falls as that rises."""
+    for (low, least), (high, most) in pairwise(_MEASURED):
+        if value <= high:
+            return round(least + (most - least) * (value - low) / (high - low), 3)
+    return round(_MEASURED[-1][1], 3)

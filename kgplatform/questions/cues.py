@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kgplatform.questions.names import Token
 from kgplatform.questions.quantities import Amount, amounts
 from kgplatform.questions.spots import covered, first_after, free, place_at
-from kgplatform.questions.wording import ADJECTIVES, SUPERLATIVES
+from kgplatform.questions.wording import ADJECTIVES, PARTICIPLES, SUPERLATIVES
 from kgplatform.text import has_han
 
 
@@ -77,7 +77,13 @@ _REQUEST_ZH = re.compile(r"推荐|介绍|找|想去|想要|要去|列出|列举|
 _ASKED_ZH = re.compile(r"哪些|哪个|哪几|哪里|哪儿|哪|什么|几个|几家|多少|啥|谁")
 _AGGREGATES = (
     (re.compile(r"\b(?:average|mean|avg)\b|平均", re.IGNORECASE), "AVG"),
-    (re.compile(r"\b(?:sum of|total|combined|altogether)\b|总和|总共的|合计|总(?!统|部|数)", re.IGNORECASE), "SUM"),
+    (
+        re.compile(
+            r"\b(?:sum of|total|combined|altogether|in all|overall|together(?! with))\b|总和|总共的|合计|加起来|加在一起|总(?!统|部|数)",
+            re.IGNORECASE,
+        ),
+        "SUM",
+    ),
 )
 _NEGATION = re.compile(
     r"\b(?:not|no|without|never|none|neither|excluding|except|don't|doesn't|isn't|aren't|lack|\w+n['’]t)\b|(?<!有)没有(?![吗？?]|$)|不(?=[在是与跟和属含包提能])|未|并非|除了",
@@ -85,7 +91,7 @@ _NEGATION = re.compile(
 )
 _ASKING_ZH = re.compile(r"哪|什么|多少|几|谁|啥|推荐|帮我|想找|给我|知道吗|告诉|列出")
 _EACH = re.compile(
-    r"\b(?:each|every|per|for all)\b|每个|每一|每家|每座|各个|按照?(?=[^，,]{1,12}(?:统计|分组|分类|分别|来分))",
+    r"\b(?:each|every|per|for all)\b|每(?:[个一家座种位名门所条部类项次款间栋批届](?!月))+|各[个类种](?!人)|按照?(?=[^，,]{1,12}(?:统计|分组|分类|分别|来分))",
     re.IGNORECASE,
 )
 _CHAIN = re.compile(
@@ -114,7 +120,7 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 _ZH_SUPERLATIVE = re.compile(
-    r"(?:最|第([二三四五2-5]))(便宜|昂贵|贵|实惠|大|小|长|短|高|低|深|重|轻|老|早|晚|新|好|差|多|少|近|密集)"
+    r"(?:最|第([二三四五2-5]))(便宜|昂贵|贵|实惠|大|小|长|短|高|低|深|重|轻|老|年轻|年长|悠久|早|晚|新|好|差|多|少|近|密集)"
 )
 _ORDINALS = {
     word: rank
@@ -125,7 +131,7 @@ _COMMON = re.compile(
     r"\bmost (?:common|frequent|frequently (?:used|seen)|widespread|usual)\b|最(?:常见|普遍|常用)", re.IGNORECASE
 )
 _HOW_ADJECTIVE = re.compile(
-    r"\bhow (high|tall|long|big|large|deep|old|heavy|expensive|populous|dense|much)\b", re.IGNORECASE
+    r"\bhow (high|tall|long|big|large|deep|old|heavy|expensive|populous|dense|cold|hot|warm|much)\b", re.IGNORECASE
 )
 _HOW_ZH = re.compile(r"多(高|长|大|深|重|贵|久|少钱)")
 
@@ -255,11 +261,15 @@ def _english_superlatives(
         following = tokens[place + 1].text.casefold() if place + 1 < len(tokens) else ""
         if word in ("most", "least") and following in ADJECTIVES:
             adjective, last, open_ = following, place + 2, False
-        if word in ("most", "least", "fewest") and open_:
-            senses: tuple[str, ...] = ()
+        if following in PARTICIPLES:
+            adjective, last, open_ = following, place + 2, False
+            senses: tuple[str, ...] = (PARTICIPLES[following],)
+        elif word in ("most", "least", "fewest") and open_:
+            senses = ()
         else:
             senses = ADJECTIVES[adjective][0]
-        direction = ADJECTIVES[adjective][1] * (-1 if word == "least" and not open_ else 1)
+        direction = ADJECTIVES[adjective if adjective in ADJECTIVES else SUPERLATIVES[word]][1]
+        direction *= -1 if word == "least" and adjective in ADJECTIVES and not open_ else 1
         rank = _ORDINALS.get(before, 1)
         start = place - 1 if rank > 1 else place
         used.update(range(start, last))

@@ -1,8 +1,9 @@
-"""Days in a question as ISO dates, however they are written: 2025-01-17, 17 January 2025, 2025年1月17日."""
+"""Days and months in a question as ISO dates, however they are written: 17 January 2025, 2025年1月17日, May 2024."""
 
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -25,6 +26,10 @@ _DATES = (
     re.compile(rf"(?<!\d){_DAY.format('d')} (?:of )?(?P<m>{_MONTH}),? (?P<y>\d{{4}})(?!\d)", re.IGNORECASE),
     re.compile(rf"\b(?P<m>{_MONTH}) {_DAY.format('d')},? (?P<y>\d{{4}})(?!\d)", re.IGNORECASE),
 )
+_SPANS = (
+    re.compile(rf"\b(?P<m>{_MONTH}),? (?:of )?(?P<y>\d{{4}})(?!\d)", re.IGNORECASE),
+    re.compile(r"(?<!\d)(?P<y>\d{4})年(?P<m>\d{1,2})月(?:份|底|初)?(?!\d)"),
+)
 _JOINED = re.compile(r"\s*(?:-|–|~|～|—|至|到|to|and|until)\s*", re.IGNORECASE)
 ISO: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 """A day as this module gives it."""
@@ -32,7 +37,7 @@ ISO: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A day, or with ``last`` the days from one to the other, at its place in the text."""
+    """A day, or with ``last`` the days from one to the other (of a month as well), at its place in the text."""
 
     start: int
     end: int
@@ -50,11 +55,16 @@ def days(text: str) -> tuple[Day, ...]:
     joined: list[Day] = []
     for day in found:
         before = joined[-1] if joined else None
-        if before is not None and before.last is None and _JOINED.fullmatch(text[before.end : day.start]):
-            joined[-1] = Day(before.start, day.end, before.first, day.first)
+        if before is not None and _alike(before, day) and _JOINED.fullmatch(text[before.end : day.start]):
+            joined[-1] = Day(before.start, day.end, before.first, day.last or day.first)
         elif before is None or day.start >= before.end:
             joined.append(day)
     return tuple(joined)
+
+
+def _alike(one: Day, other: Day) -> bool:
+    """Whether both are days, or both months."""
+    return (one.last is None) == (other.last is None)
 
 
 def _found(text: str) -> Iterator[Day]:
@@ -67,3 +77,10 @@ def _found(text: str) -> Iterator[Day]:
             except ValueError:  # the 31st of February is no day
                 continue
             yield Day(match.start(), match.end(), day.isoformat())
+    for pattern in _SPANS:
+        for match in pattern.finditer(text):
+            written = match["m"]
+            year, month = int(match["y"]), int(written) if written.isdigit() else _MONTHS[written[:3].casefold()]
+            if year > 0 and 1 <= month <= 12:
+                last = monthrange(year, month)[1]
+                yield Day(match.start(), match.end(), f"{year:04}-{month:02}-01", f"{year:04}-{month:02}-{last}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from pyoxigraph import NamedNode
 
+from kgplatform.questions.graphs import Link, Node
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.schema import SchemaView
 from kgplatform.questions.variants import comment_names
@@ -25,6 +27,8 @@ _TO = re.compile(
 _FROM_AFTER = re.compile(r"^[”\"]?(?:出发|起飞|始发|起程|开出|离港)")
 _TO_AFTER = re.compile(r"^[”\"]?(?:到达|降落|抵达|进港)")
 _WITH, _AGAINST = -0.35, 1.2
+_LED = 0.08
+_PREPOSITIONS = frozenset(("in", "at", "on", "by", "with", "for"))
 
 
 def heading(reading: Reading, place: int) -> str:
@@ -60,9 +64,28 @@ class Directions:
         found = {part for text in said for key, _ in keys(text) for part in key}
         return next((sense for sense in ("source", "destination") if f"~{sense}" in found), "")
 
+    def led(self, new: tuple[Link, ...], place: int, reading: Reading) -> float:
+        """What is spared where a relation not named is called by the word before a mention: works *in* a place."""
+        first = reading.mentions[place].first
+        words = [reading.tokens[i].text.casefold() for i in range(max(0, first - 2), first)]
+        word = next((w for w in reversed(words) if w not in ("the", "a", "an")), "")
+        if word not in _PREPOSITIONS:
+            return 0.0
+        terms = (self._schema.properties.get(link.predicate) for link in new if link.place < 0)
+        return _LED if any(w.text.casefold().endswith(f" {word}") for t in terms if t for w in t.words) else 0.0
+
     def cost(self, predicate: NamedNode, wanted: str) -> float:
         """What it costs, or spares, to go along a property where the words head one way."""
         way = self.of(predicate) if wanted else ""
         if not way:
             return 0.0
         return _WITH if way == wanted else _AGAINST
+
+
+def heading_of(nodes: Sequence[Node], links: Sequence[Link], index: int, headings: list[str]) -> str:
+    """Which way the words before a known thing, or before its code, head; empty for what is not in the draft."""
+    if index >= len(nodes):
+        return ""
+    codes = (nodes[x.object] for x in links if x.subject == index and nodes[x.object].literal)
+    known = (node for node in (nodes[index], *codes) if node.terms and 0 <= node.place < len(headings))
+    return next((headings[node.place] for node in known if headings[node.place]), "")

@@ -11,14 +11,16 @@ from kgplatform.questions.amounts import Amounts
 from kgplatform.questions.assembly import MOST_MENTIONS, Draft
 from kgplatform.questions.columns import grouped, node_of, shown_nodes
 from kgplatform.questions.cues import Cues
-from kgplatform.questions.graphs import QueryGraph
+from kgplatform.questions.graphs import Link, Node, QueryGraph
 from kgplatform.questions.joining import by_name, every, without_another
 from kgplatform.questions.measures import Measures
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.names import NameIndex
+from kgplatform.questions.ordering import in_order
 from kgplatform.questions.paths import PathFinder
 from kgplatform.questions.rankings import Rankings
 from kgplatform.questions.restricting import distinct_pair, searched_names, topped
+from kgplatform.questions.truths import decided, denies
 from kgplatform.questions.wanted import Wants, follows, is_boolean
 from kgplatform.questions.work import Work, dangling, mention_place, predicate_of
 
@@ -26,6 +28,7 @@ _NAMED = re.compile(r"\b(?:names?|titles?)\b|名称|名字", re.IGNORECASE)
 _BUT_NOT = re.compile(r"\b(?:but|and|yet|though) (?:\w+ ){0,2}(?:not|never|no|\w+n['’]t)\b|但|而不|却", re.IGNORECASE)
 _WRONG_KIND = 0.8
 _BY_NAME = 0.25
+_WHOM = 1.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +65,40 @@ class Finisher:
         work = replace(
             work, linked=draft.linked(reading), lost=frozenset(i for m in skipped for i in range(m.first, m.last))
         )
+        work = decided(work, reading, self._schema)
         for amount in reading.cues.amounts:
             work = self._amounts.compared(work, amount, reading)
         work = self._amounts.conventions(searched_names(work, reading), reading)
+        agreed = False
         for target, bonus in self._wants.targets(work, reading):
             done = self._finished(replace(work, score=work.score + bonus, used=set(work.used)), target, reading)
             known = bool(done.graph.nodes[done.graph.targets[0]].terms) and not done.graph.best
             if done.graph.links if done.graph.form == "ask" else not known:
+                agreed = agreed or done.agreement == AGREES
                 yield done
                 if reading.columns.named and done.graph.form == "list":
                     yield from self._by_name(done)
+        if reading.cues.person and not agreed and work.graph.links and not reading.cues.boolean:
+            yield from self._by_whom(work, reading)
+
+    def _by_whom(self, work: Work, reading: Reading) -> Iterator[Candidate]:
+        """“Who was admitted to X”: whoever what the words are about belongs to, where it is nobody itself."""
+        for index, node in enumerate(work.graph.nodes):
+            if node.literal or node.terms or self._agreement.agent(node.types) == AGREES:
+                continue
+            for step in self._finder.steps(node.types):
+                known = any(step.predicate == link.predicate for link in work.graph.around(index))
+                if known or len(step.types) == 0 or self._agreement.agent(step.types) != AGREES:
+                    continue
+                last = len(work.graph.nodes)
+                ends = (last, index) if step.back else (index, last)
+                graph = replace(
+                    work.graph,
+                    nodes=(*work.graph.nodes, Node(node.place, step.types)),
+                    links=(*work.graph.links, Link(ends[0], step.predicate, ends[1])),
+                )
+                wider = replace(work, graph=graph, score=work.score + _WHOM, used=set(work.used))
+                yield self._finished(wider, last, reading)
 
     @staticmethod
     def _by_name(candidate: Candidate) -> Iterator[Candidate]:
@@ -79,12 +106,6 @@ class Finisher:
         graph = by_name(candidate.graph)
         if graph is not None:
             yield replace(candidate, graph=graph, score=candidate.score - _BY_NAME)
-
-    # amounts
-
-    # what is asked
-
-    # completing
 
     def _finished(self, work: Work, target: int, reading: Reading) -> Candidate:
         cues = reading.cues
@@ -103,6 +124,7 @@ class Finisher:
         work = self._rankings.extreme_properties(work, target)
         work = distinct_pair(work, target)
         work = self._form(work, target, reading)
+        work = replace(work, graph=in_order(work.graph, reading.order, self._schema))
         agreement = self._agreement.of(work.graph, cues)
         score = work.score - (_WRONG_KIND if agreement <= DIFFERS else 0.0)
         return Candidate(
@@ -119,9 +141,10 @@ class Finisher:
         if not cues.how_senses or (work.graph.nodes[target].literal and work.graph.around(target)):
             return work
         compared = {c.node for c in work.graph.comparisons}
-        named = (x.object for x in work.graph.links if x.place >= 0 and x.object not in compared)
-        if any(self._is_measure(work.graph, leaf) for leaf in named):
-            return work  # "how much does X earn": the verb names the measure
+        named = [x.object for x in work.graph.links if x.place >= 0 and x.object not in compared]
+        measure = next((leaf for leaf in named if self._is_measure(work.graph, leaf)), None)
+        if measure is not None:  # "how much does X earn": the verb names the measure
+            return replace(work, target=measure)
         order = [target, *(i for i in range(len(work.graph.nodes)) if i != target)]
         for index in order:
             node = work.graph.nodes[index]
@@ -134,7 +157,7 @@ class Finisher:
         return work
 
     def _negated(self, work: Work, reading: Reading) -> Work:
-        if not reading.cues.negations or work.graph.form != "list":
+        if not reading.cues.negations or work.graph.form != "list" or denies(work.graph):
             return work
         place = mention_place(reading, reading.cues.negations[0])
         apart = without_another(work.graph, place) if _BUT_NOT.search(reading.text) else None

@@ -12,7 +12,7 @@ from kgplatform.questions.cues import read_cues
 from kgplatform.questions.names import NameIndex, tokens_of
 from kgplatform.questions.quantities import Amount
 from kgplatform.questions.schema import SchemaProperty
-from kgplatform.questions.wording import SUPERLATIVES, sense_keys, stem
+from kgplatform.questions.wording import SUPERLATIVES, keys, sense_keys, stem
 
 _MEANS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*(?:means|stands for|=|表示|意为|指|即|为)\s*(\S.*)", re.IGNORECASE)
 _UNLESS = re.compile(r"\b(?:unless|except|but not|rather than|not by)\b|除非|而不是", re.IGNORECASE)
@@ -161,6 +161,16 @@ class Measures:
             for comment in term.comments if term.numeric else ():
                 for part in _CLAUSE.split(comment.text):
                     yield part.strip(), term.iri
+
+
+_OF_AGE = frozenset(("old", "young", "older", "younger", "oldest", "youngest", "老", "年轻", "年长"))
+
+
+def by_age(term: SchemaProperty | None, word: str) -> bool:
+    """Whether the word turns round for this property: the oldest have the earliest dates, but the highest ages."""
+    if term is None or word not in _OF_AGE or term.temporal or not term.numeric:
+        return False
+    return any("~age" in key for said in term.words for key, _ in keys(said.text))
 
 
 def _told_as_number(clause: str, word: str) -> Amount | None:

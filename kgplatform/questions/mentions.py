@@ -10,15 +10,18 @@ from pyoxigraph import NamedNode
 
 from kgplatform.questions.columns import Columns, read_columns
 from kgplatform.questions.cues import Cues, read_cues
+from kgplatform.questions.deriving import related
 from kgplatform.questions.graphs import Search
 from kgplatform.questions.joining import Mention, Option, joined
 from kgplatform.questions.names import Name, NameIndex, Span, Token, in_mixed_case, tokens_of
+from kgplatform.questions.ordering import Ordered, read_order
 from kgplatform.questions.searching import ranked_first, searched, sorted_by
 from kgplatform.questions.wording import (
     ADJECTIVES,
     FUNCTION_STEMS,
     FUNCTION_WORDS,
     HAN_FUNCTION,
+    LIGHT_VERBS,
     SUPERLATIVES,
     parts,
     stem,
@@ -35,6 +38,10 @@ _LIKELY = 0.35
 _NAMED_OUTRIGHT = 0.99
 _NUMERAL = re.compile(r"[-+]?\d+(?:[ .,]\d+)*")
 _LINKING = frozenset(("of", "is", "are", "was", "were", "=", ":", "是", "为", "等于", "等", "于"))
+_WHOLE = 0.8
+"""Names of classes and properties that say at least so much of them are more than a part of a longer one."""
+_KINDRED = 0.85
+_ARTICLES = frozenset(("a", "an", "the"))
 _COUNTING = frozenset(("number", "total", "count"))
 """Words that count elsewhere, but belong to the name of a property ("house number")."""
 
@@ -62,6 +69,7 @@ class Reading:
     search: Said | None = None
     top: int = 1
     columns: Columns = field(default_factory=Columns)
+    order: Ordered | None = None
 
     def covered(self) -> frozenset[int]:
         """The tokens that belong to a mention or a cue."""
@@ -110,18 +118,37 @@ def read(text: str, names: NameIndex) -> Reading:
         and not _amount(span, tokens)
         and not _is_of(span, tokens, measured)
     ]
-    chosen = _best_cover([*things, *terms], tokens, weights)
+    short = [span for span in _valued(terms, tokens, weights, names) if span.first not in masked]
+    weights = tuple(max(w, 1.0) if any(s.first == i for s in short) else w for i, w in enumerate(weights))
+    chosen = _best_cover([*things, *terms, *short], tokens, weights)
     mentions = _with_one_measure([_mention(span, names) for span in chosen], tokens, text, names)
     unread = _misspelt(text, tokens, weights, mentions, names, masked)
     mentions = joined(sorted((*mentions, *unread), key=lambda m: m.first), tokens, text)
     taken = masked | frozenset(i for m in mentions for i in range(m.first, m.last))
     cues = _without_swallowed(read_cues(_without_order(text), tokens, taken), mentions)
+    cues = _by_kind(cues, tokens, mentions)
     cues = replace(cues, used=cues.used | masked, fellow=cues.fellow or fellow)
     search = next((part for part in said if part.search), None)
     top = next((part.top for part in said if part.top > 1 and cues.superlatives), 1)
     columns = read_columns(_without_order(text), tokens, mentions, cues.each)
     cues = replace(cues, used=cues.used | columns.used)
-    return Reading(text, language_of(text), tuple(tokens), tuple(mentions), cues, weights, search, top, columns)
+    order = read_order(text, names)
+    named = frozenset(i for m in mentions for i in range(m.first, m.last))
+    light = (i not in named and t.text.casefold() in LIGHT_VERBS for i, t in enumerate(tokens))
+    weights = tuple(0.0 if idle else w for idle, w in zip(light, weights, strict=True))
+    return Reading(text, language_of(text), tuple(tokens), tuple(mentions), cues, weights, search, top, columns, order)
+
+
+def _by_kind(cues: Cues, tokens: list[Token], mentions: list[Mention]) -> Cues:
+    """The cues with "by" before the last word read as "per" where numbers are wanted: "average rating by genre"."""
+    if cues.each is not None or not mentions or not (cues.aggregate or cues.counting is not None):
+        return cues
+    last = mentions[-1]
+    by = last.first - 1
+    ends = last.last >= len(tokens) and last.options[0].kind in ("class", "property")
+    if ends and by >= 0 and tokens[by].text.casefold() == "by" and len(mentions) > 1:
+        return replace(cues, each=last.first, used=cues.used | {by})
+    return cues
 
 
 def _said(text: str, tokens: list[Token]) -> list[Said]:
@@ -155,6 +182,24 @@ def _measured(terms: list[Span], tokens: list[Token], names: NameIndex) -> dict[
             place += 1
         if numeric:
             found[place] = found.get(place, frozenset()) | numeric
+    return found
+
+
+def _valued(terms: list[Span], tokens: list[Token], weights: tuple[float, ...], names: NameIndex) -> list[Span]:
+    """Values that look like function words, beside the name of their property: "blood type A", "in good condition"."""
+    found = []
+    for span in terms:
+        sure = {name.term for name in span.names if name.kind == "property" and name.score >= _NAMED_OUTRIGHT}
+        after = span.last
+        while after < len(tokens) and tokens[after].text.casefold() in _LINKING:
+            after += 1
+        for place in (span.first - 1, after):
+            if not sure or not 0 <= place < len(tokens) or weights[place]:
+                continue
+            said = tokens[place].text
+            values = [n for n in names.exact.get(said.casefold(), ()) if n.kind == "value" and n.predicate in sure]
+            if values and (said.casefold() not in _ARTICLES or said.isupper()):
+                found.append(Span(place, place + 1, tuple(values)))
     return found
 
 
@@ -300,11 +345,20 @@ def _misspelt(
             run.append(i)
             continue
         if run and len(run) <= 6:
-            near = _near_mention(text, tokens, run, names)
-            if near is not None:
-                found.append(near)
+            kin = [m for place in run if (m := _kindred(tokens, place, names)) is not None]
+            near = None if kin else _near_mention(text, tokens, run, names)
+            found += kin if near is None else [near]
         run = []
     return found
+
+
+def _kindred(tokens: list[Token], place: int, names: NameIndex) -> Mention | None:
+    """A class or property called by a word of the same family."""
+    for other in related(stem(tokens[place].text), names.families):
+        found = [n for n in names.terms[(other,)] if n.score >= _WHOLE]
+        if found:
+            return _mention(Span(place, place + 1, tuple(replace(n, score=_KINDRED * n.score) for n in found)), names)
+    return None
 
 
 def _near_mention(text: str, tokens: list[Token], run: list[int], names: NameIndex) -> Mention | None:

@@ -15,6 +15,7 @@ from functools import cached_property
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.ontology import Word, label_of
+from kgplatform.questions.deriving import by_opening
 from kgplatform.questions.facts import GraphFacts
 from kgplatform.questions.schema import SchemaView
 from kgplatform.questions.variants import (
@@ -120,6 +121,11 @@ class NameIndex:
             for word in set(words(key)):
                 found[word].append(key)
         return {word: tuple(listed) for word, listed in found.items()}
+
+    @cached_property
+    def families(self) -> Mapping[str, tuple[str, ...]]:
+        """The single words that name classes or properties by their beginnings; made when first looked at."""
+        return by_opening(key[0] for key in self.terms if len(key) == 1)
 
     @cached_property
     def by_trigram(self) -> Mapping[str, frozenset[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgplatform.questions.dates import Day, days
@@ -20,6 +21,7 @@ _RANGE = re.compile(
     r"(?:\bbetween\s+)?[$€£¥￥]?(\d[\d,]*(?:\.\d+)?)\s*(?:元|块|小时|分|yuan)?\s*(?:-|–|~|～|—|至|到|\bto\b|\band\b)\s*[$€£¥￥]?(\d[\d,]*(?:\.\d+)?)",
     re.IGNORECASE,
 )
+_DECADE = re.compile(r"\b(1[5-9]\d0|20\d0)['’]?s\b|(?:(\d\d)世纪|上世纪)([1-9]0)年代")
 _PARTS_OF_DAYS = frozenset("年月日号")
 _UNITS = sorted(UNIT_SENSES, key=len, reverse=True)
 _AFTER_ZH = (
@@ -91,6 +93,9 @@ def amounts(text: str, tokens: list[Token], taken: frozenset[int], used: set[int
         if amount is not None:
             ranges.append((day.start, day.end))
             found.append(amount)
+    for start, end, decade in _decades(text, tokens, taken, used):
+        ranges.append((start, end))
+        found.append(decade)
     for match in _RANGE.finditer(text):
         places = covered(tokens, match.start(), match.end())
         dated = any(start < match.end() and match.start() < end for start, end in ranges)
@@ -130,12 +135,35 @@ def _day(text: str, tokens: list[Token], day: Day, taken: frozenset[int], used: 
     end = day.end
     for pattern, after in _AFTER_ZH:
         hit = pattern.match(text[day.end :])
-        if hit and day.last is None:
+        if hit and (day.last is None or after in ("<", ">")):
             operator, end = after, day.end + hit.end()
             break
     used.update(covered(tokens, start, end))
-    operator = ".." if day.last else operator or "="
-    return Amount(places[0], places[-1] + 1, operator, day.first, day.last, (*senses, "date"), compared=operator != "=")
+    first, last = _bounds(day, operator)
+    operator = ".." if last else operator or "="
+    return Amount(places[0], places[-1] + 1, operator, first, last, (*senses, "date"), compared=operator != "=")
+
+
+def _bounds(day: Day, operator: str) -> tuple[str, str | None]:
+    """The days that values compare with: of a month its first before "before", its last after "after"."""
+    if day.last is None or not operator:
+        return day.first, day.last
+    return (day.last if operator in (">", "<=") else day.first), None
+
+
+def _decades(
+    text: str, tokens: list[Token], taken: frozenset[int], used: set[int]
+) -> Iterator[tuple[int, int, Amount]]:
+    """Ten years at a time: the 1970s, 20世纪70年代."""
+    for match in _DECADE.finditer(text):
+        places = covered(tokens, match.start(), match.end())
+        if not places or set(places) & taken:
+            continue
+        low = int(match[1]) if match[1] else (int(match[2] or 20) - 1) * 100 + int(match[3])
+        used.update(places)
+        senses = ("year", "date", "start")
+        found = Amount(places[0], places[-1] + 1, "..", str(low), str(low + 9), senses, compared=True)
+        yield match.start(), match.end(), found
 
 
 def _single(

@@ -8,10 +8,10 @@ from dataclasses import replace
 from kgplatform.questions.columns import node_of
 from kgplatform.questions.cues import Superlative
 from kgplatform.questions.graphs import Best, Link, Node, QueryGraph
-from kgplatform.questions.measures import Measures
+from kgplatform.questions.measures import Measures, by_age
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.schema import SchemaView
-from kgplatform.questions.wording import ADJECTIVES, COMPARATIVES, COMPARISON_SENSES, SUPERLATIVES
+from kgplatform.questions.wording import ADJECTIVES, COMPARATIVES, COMPARISON_SENSES, PARTICIPLES, SUPERLATIVES
 from kgplatform.questions.work import (
     Work,
     mention_place,
@@ -27,7 +27,7 @@ _THAN = re.compile(r"\bthan\b|比", re.IGNORECASE)
 _MORE = frozenset(("more", "less", "fewer", "多", "少"))
 _LESS = frozenset("少小低短早老") | {"便宜"}
 _CHOICE = re.compile(
-    r"\b(more|less|fewer|larger|bigger|smaller|higher|lower|longer|shorter|older|newer|cheaper|taller|deeper)\b"
+    r"\b(more|less|fewer|larger|bigger|smaller|higher|lower|longer|shorter|older|younger|newer|heavier|lighter|colder|warmer|hotter|cheaper|taller|deeper)\b"
     r"|(?:哪[个家座条位所]|谁)[^，。？?]{0,8}?(便宜|多|少|大|小|高|低|长|短|贵|早|晚|新|老)",
     re.IGNORECASE,
 )
@@ -62,8 +62,12 @@ class Rankings:
             predicate = self._measures.by_senses(sorted(node.types, key=str), cue.senses, adjective=cue.adjective)
             if predicate is not None:
                 grown = work.with_leaf(index, predicate, place)
-                best = Best(index, len(grown.graph.nodes) - 1, cue.direction, rank=cue.rank)
-                return grown.with_best(self._within(best, grown.graph, reading))
+                turned = by_age(self._schema.properties.get(predicate), cue.adjective)
+                direction = -cue.direction if turned else cue.direction
+                best = Best(index, len(grown.graph.nodes) - 1, direction, rank=cue.rank)
+                done = grown.with_best(self._within(best, grown.graph, reading))
+                rated = cue.adjective in PARTICIPLES and graph.nodes[target].literal
+                return replace(done, graph=replace(done.graph, targets=(index,))) if rated else done
         return self._through(work, cue, superlative_order(graph, place, before, target, reading.language), place)
 
     def _through(self, work: Work, cue: Superlative, order: list[int], place: int) -> Work:
@@ -77,7 +81,28 @@ class Rankings:
                 wider = replace(graph, nodes=(*graph.nodes, between), links=(*graph.links, link))
                 grown = replace(work, graph=wider).with_leaf(len(graph.nodes), steps[1], place)
                 return grown.with_best(Best(index, len(grown.graph.nodes) - 1, cue.direction))
+        if cue.adjective in PARTICIPLES:
+            held = self._held(work, cue, order, place)
+            if held is not None:
+                return held
         return work.without(cue.first, cue.last, 0.8)
+
+    def _held(self, work: Work, cue: Superlative, order: list[int], place: int) -> Work | None:
+        """“The highest paid player”, where the pay is said of a contract: what is related to the player and has it."""
+        graph = work.graph
+        for index in order:
+            node = graph.nodes[index]
+            if node.literal or node.terms:
+                continue
+            for edge in (e for iri in sorted(node.types, key=str) for e in self._schema.incoming.get(iri, ())):
+                predicate = self._measures.by_senses((edge.subject,), cue.senses)
+                if predicate is not None:
+                    between = Node(place, frozenset((edge.subject,)))
+                    link = Link(len(graph.nodes), edge.predicate, index, place=place)
+                    wider = replace(graph, nodes=(*graph.nodes, between), links=(*graph.links, link))
+                    grown = replace(work, graph=wider).with_leaf(len(graph.nodes), predicate, place)
+                    return grown.with_best(Best(len(graph.nodes), len(grown.graph.nodes) - 1, cue.direction))
+        return None
 
     def chosen(self, work: Work, reading: Reading) -> Work | None:
         """“Which is longer, A or B?”: of the things named the one with more; None if the question is no such choice."""
@@ -157,6 +182,10 @@ class Rankings:
         term = self._schema.properties.get(predicate_of(graph, index))
         if term is None or not (term.numeric or term.temporal):
             return None
+        if index == target and self._of_things(graph, cue, reading):
+            owner = graph.around(index)[0].subject
+            best = Best(owner, index, cue.direction, rank=cue.rank)
+            return replace(work.with_best(best), graph=replace(graph, best=(*graph.best, best), targets=(owner,)))
         if index == target and cue.rank == 1:
             form = "MAX" if cue.direction > 0 else "MIN"
             return replace(work, graph=replace(graph, form=form), score=work.score + 0.4)
@@ -166,6 +195,15 @@ class Rankings:
             return work.with_best(Best(group, index, cue.direction, counted=True, function=function))
         best = Best(graph.around(index)[0].subject, index, cue.direction, rank=cue.rank)
         return work.with_best(self._within(best, graph, reading))
+
+    @staticmethod
+    def _of_things(graph: QueryGraph, cue: Superlative, reading: Reading) -> bool:
+        """Whether 的 and a name follow, as in 评分最高的喜剧: things are wanted, not the value."""
+        place = mention_place(reading, cue.last)
+        if reading.language != "zh" or place != len(reading.mentions) - 1:
+            return False
+        between = reading.tokens[cue.last : reading.mentions[place].first]
+        return [t.text for t in between] == ["的"] and any(n.place == place and not n.literal for n in graph.nodes)
 
     @staticmethod
     def _within(best: Best, graph: QueryGraph, reading: Reading) -> Best:

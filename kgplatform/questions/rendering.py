@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pyoxigraph import BlankNode, Literal, NamedNode
 
-from kgplatform.types import Answer, Evidence, Linked, Solutions, Term
+from kgplatform.types import Answer, Choice, Evidence, Linked, Solutions, Term
 from kgplatform.vocab import XSD_STRING
 
 
@@ -44,7 +44,24 @@ def as_json(answer: Answer, label_of: Callable[[Term], str]) -> dict[str, object
             "completion_tokens": usage.completion_tokens,
             "seconds": round(usage.seconds, 3),
         },
+        "choice": None if answer.choice is None else _choice(answer.choice),
         "trace": list(answer.trace),
+    }
+
+
+def _choice(choice: Choice) -> dict[str, object]:
+    return {
+        "domain": choice.domain,
+        "certainty": choice.certainty,
+        "changes": choice.changes,
+        "order": list(choice.order),
+        "chosen": choice.chosen,
+        "consulted": [
+            {"source": item.source, "outcome": item.outcome, "confidence": item.confidence, "note": item.note}
+            for item in choice.consulted
+        ],
+        "reasons": list(choice.reasons),
+        "premise": choice.premise or None,
     }
 
 
@@ -101,6 +118,8 @@ def as_text(answer: Answer) -> str:
     who = f"model {answer.model}" if answer.model else "built-in methods, no language model"
     lines.append(f"Confidence  {answer.confidence_level} ({answer.confidence:.2f})")
     lines.append(f"Answered by {who}, using {answer.using}")
+    if answer.choice is not None:
+        lines.append(f"Sources     {_sources(answer.choice)}")
     if answer.query is not None and answer.query.text:
         if answer.query.reading:
             lines.append(f"Read as     {answer.query.reading}")
@@ -111,6 +130,17 @@ def as_text(answer: Answer) -> str:
             quote = " ".join(item.quote.split())
             lines.append(f"    [{number}] {item.title}: “{quote[:300]}{'…' if len(quote) > 300 else ''}”")
     return "\n".join(lines)
+
+
+def _sources(choice: Choice) -> str:
+    """What the sources that were asked gave, and what is known of the question's domain."""
+    asked = [
+        f"{item.source} {item.outcome}{f' ({item.confidence:.2f})' if item.confidence else ''}"
+        f"{f': {item.note}' if item.note else ''}"
+        for item in choice.consulted
+    ]
+    about = f"; about: {choice.domain} ({choice.certainty:.2f}), {choice.changes}" if choice.domain else ""
+    return f"{', '.join(asked)}{about}"
 
 
 def _hanging(text: str) -> str:

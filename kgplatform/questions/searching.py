@@ -84,9 +84,20 @@ _SORTED = re.compile(
     r"|按[^，。？?]{1,12}(?:排序|排列))[^.?!。？！]*",
     re.IGNORECASE,
 )
+_SORTED_FIRST = re.compile(
+    r"^(?:请|把)?按照?[^，。？?]{1,10}?(?:[从由][高大多新长晚重贵远低小少旧短早轻近]到[高大多新长晚重贵远低小少旧短早轻近])?"
+    r"(?:的?顺序)?(?:升序|降序|倒序)?(?:排序|排列|排)(?:列出|给出)?|^(?:请|把)?按照?[^，。？?]{1,10}?[从由].到.的?(?:顺序)?(?=列出)"
+)
+_SORT_VERB = re.compile(
+    r"^\W*(?:please\s+)?(?:sort|order|rank|arrange)\s+.+?(\s(?:by|according to)\s.+)", re.IGNORECASE
+)
 
 
 def sorted_by(text: str) -> Wanted | None:
     """Where a question says in what order it wants the rows; what is asked for does not depend on it."""
+    if match := _SORTED_FIRST.search(text):
+        return Wanted(match.start(), match.end())
+    if match := _SORT_VERB.search(text):
+        return Wanted(match.start(1), match.end(1))
     match = _SORTED.search(text)
     return Wanted(match.start(), match.end()) if match and match.start() > 0 else None

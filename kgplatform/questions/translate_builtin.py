@@ -17,7 +17,7 @@ from kgplatform.questions.assembly import Assembler
 from kgplatform.questions.comparing import Comparer
 from kgplatform.questions.confidence import confidence, unsaid_links
 from kgplatform.questions.finishing import Candidate, Finisher
-from kgplatform.questions.graphs import Link, QueryGraph, Writer, with_limit
+from kgplatform.questions.graphs import Link, QueryGraph
 from kgplatform.questions.measures import Measures
 from kgplatform.questions.mentions import Reading, read
 from kgplatform.questions.names import NameIndex
@@ -25,9 +25,11 @@ from kgplatform.questions.paths import PathFinder
 from kgplatform.questions.placing import placed
 from kgplatform.questions.plain import PlainLookups
 from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.shares import Sharer
 from kgplatform.questions.simplifying import simplified
 from kgplatform.questions.unlinked import dropped
 from kgplatform.questions.verbal import Verbaliser
+from kgplatform.questions.writing import Writer, with_limit
 from kgplatform.types import Solutions
 
 _TRIED = 6
@@ -64,6 +66,7 @@ class BuiltinTranslator:
         self._finisher = Finisher(names, finder, measures)
         self._plainly = PlainLookups(names)
         self._comparer = Comparer(names, measures, read=self.read, candidates=self._plain)
+        self._sharer = Sharer(finder, read=self.read, candidates=self._plain)
 
     def read(self, question: str) -> Reading:
         """The question as mentions and cues."""
@@ -120,7 +123,7 @@ class BuiltinTranslator:
 
     def candidates(self, reading: Reading) -> list[Candidate]:
         """The query graphs a question may mean, best first, without running any."""
-        return self._comparer.compared(reading) or self._plain(reading)
+        return self._sharer.shared(reading) or self._comparer.compared(reading) or self._plain(reading)
 
     def _plain(self, reading: Reading) -> list[Candidate]:
         """The query graphs that need nothing to be looked up first."""

@@ -8,12 +8,13 @@ from pyoxigraph import Literal
 
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.names import Name, NameIndex
-from kgplatform.questions.wording import FUNCTION_WORDS
+from kgplatform.questions.wording import FUNCTION_WORDS, PERSON_WORDS, PLACE_WORDS
 from kgplatform.text import has_han
 
 _QUOTED = re.compile(r"[“\"「『《‘]([^”\"」』》’]{1,80})[”\"」』》’]|(?<!\w)'([^']{1,80})'(?!\w)")
 _JOINED = re.compile(r"[A-Za-zÀ-ɏ]*\d[A-Za-zÀ-ɏ\d]*")
 _OPTIONS = 8
+_ANYTHING = PLACE_WORDS | PERSON_WORDS | {"thing", "things", "option", "options", "choice", "spot", "deal"}
 
 
 def essential(reading: Reading) -> frozenset[int]:
@@ -26,7 +27,20 @@ def essential(reading: Reading) -> frozenset[int]:
         digits = any(character.isdigit() for character in token.text)
         if inside or digits or (not shouted and _named(reading, place)):
             found.add(place)
-    return frozenset(found)
+    return frozenset(found | _measured(reading))
+
+
+def _measured(reading: Reading) -> frozenset[int]:
+    """What a most or least is said to be of, where nothing in the graph is called so: "the highest density"."""
+    named = {i for m in reading.mentions for i in range(m.first, m.last)}
+    told = max((m.first for m in reading.mentions if m.options[0].kind == "property"), default=-1)
+    after = (cue.last for cue in reading.cues.superlatives if cue.last > told)
+    return frozenset(
+        i
+        for i in after
+        if i < len(reading.tokens) and reading.weights[i] > 0 and i not in named
+        if reading.tokens[i].text.casefold() not in _ANYTHING
+    )
 
 
 def _named(reading: Reading, place: int) -> bool:

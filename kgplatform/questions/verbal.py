@@ -9,8 +9,24 @@ from kgplatform.questions.graphs import Comparison, Link, QueryGraph
 from kgplatform.questions.names import NameIndex
 
 _FORMS = {
-    "en": {"count": "number of", "AVG": "average", "SUM": "total", "MAX": "highest", "MIN": "lowest"},
-    "zh": {"count": "的数量", "AVG": "的平均值", "SUM": "的总和", "MAX": "的最大值", "MIN": "的最小值"},
+    "en": {
+        "count": "number of",
+        "AVG": "average",
+        "SUM": "total",
+        "MAX": "highest",
+        "MIN": "lowest",
+        "share": "share of",
+        "percentage": "percentage of",
+    },
+    "zh": {
+        "count": "的数量",
+        "AVG": "的平均值",
+        "SUM": "的总和",
+        "MAX": "的最大值",
+        "MIN": "的最小值",
+        "share": "的比例",
+        "percentage": "的占比",
+    },
 }
 _OPERATORS = {
     "en": {">": "above", "<": "below", ">=": "at least", "<=": "at most", "=": ""},

@@ -74,6 +74,8 @@ class Wants:
             score += 0.8
         if cues.place and any(link.predicate in self._finder.placing for link in graph.around(index)):
             score += 0.5
+        if cues.place and any(x.object == index and self._agreement.put(x.predicate) for x in graph.around(index)):
+            score += 0.5
         return score
 
     @staticmethod

@@ -20,7 +20,14 @@ area: area, square mile, surface, 面积, 占地
 length: length, long, kilometre long, 长度, 多长, 全长
 height: height, elevation, altitude, high, tall, 高度, 海拔, 多高
 depth: depth, deep, 深度, 多深
-weight: weight, heavy, 重量, 多重
+weight: weight, weigh, heavy, mass, 重量, 体重, 多重
+temperature: temperature, temp, hot, cold, warm, cool, 温度, 气温, 多热, 多冷
+birth: birth date, date of birth, birthday, born, birth, 出生, 出生日期, 生日
+death: death date, date of death, died, die, death, 去世, 逝世, 死亡
+spouse: spouse, husband, wife, married to, marry, partner, 配偶, 丈夫, 妻子, 结婚
+make: manufacturer, maker, make, made by, manufacture, produced by, producer, produce, 生产商, 制造商, 厂家, 生产
+release: release, release year, release date, come out, premiere, 上映, 发行
+act: act, actor, actress, star, starring, play in, 演员, 主演, 出演, 饰演
 price: price, cost, fee, fare, charge, price per night, how much, expensive, cheap, rate per night, 价格, 价钱, 费用, 票价, 门票, 房价, 消费, 人均, 多少钱, 均价
 rating: rating, score, rated, review score, stars, rate, 评分, 得分, 打分, 口碑, 评价
 location: locate, location, lie, situate, in, where, place, 位于, 坐落, 所在, 在哪, 位置, 地处, 属于
@@ -42,7 +49,7 @@ offer: offer, provide, provided by, offered by, have, serve, available, list, �
 food: food, cuisine, dish, meal, kind of food, food type, eat, 菜, 菜系, 美食, 吃
 date: date, when, day, 日期, 哪天, 什么时候, 何时
 year: year, 年份, 哪年, 哪一年, 年
-start: start, begin, open, opened, founded, establish, born, built, 开始, 开放, 成立, 建于, 创建
+start: start, begin, open, opened, founded, establish, built, 开始, 开放, 成立, 建于, 创建
 end: end, finish, close, closing, 结束, 关闭
 time: time, hour, duration, how long, opening hour, 时间, 时长, 多久, 开放时间, 营业时间
 part: part of, belong, below, divided into, contain, include, consist, has part, within, under, 属于, 下辖, 包含, 包括, 组成, 归, 管辖, 下属, 下面, 隶属
@@ -105,7 +112,7 @@ FUNCTION_WORDS = frozenset(
     show give list find name display return get can could would should want know i'd like all any some each every many much most more than
     than as up also about into please let's kind different one ones whose will such only not no if but so am being having
     look looking see need recommend suggest count number total distinct located happen exist exists called named
-    identify provide tell define currently yes thanks just too via per other another good both either""".split()
+    identify provide tell define currently yes thanks just too via per other another good both either sort rank arrange sorted""".split()
 )
 HAN_FUNCTION = frozenset(
     "的了吗呢吧啊呀是在有和与及或个家位名条座所些那这哪什么请问我你他她它想找去要给帮推荐一下能可以不没都也还就多少几怎样如何谁"
@@ -121,16 +128,17 @@ ADJECTIVES = {
     "long": (("length", "time"), 1), "short": (("length", "time", "height"), -1),
     "high": (("height", "rating"), 1), "tall": (("height",), 1), "low": (("height", "price"), -1),
     "deep": (("depth",), 1), "heavy": (("weight",), 1), "light": (("weight",), -1),
-    "old": (("start", "age", "year", "date"), -1), "new": (("start", "year", "date"), 1),
+    "old": (("start", "birth", "age", "year", "date"), -1), "new": (("start", "year", "date"), 1),
     "late": (("time", "date", "year"), 1), "recent": (("date", "year", "time"), 1), "early": (("time", "date", "year"), -1),
-    "young": (("age",), -1), "good": (("rating",), 1), "bad": (("rating",), -1), "popular": (("rating",), 1),
+    "young": (("birth", "age", "start", "year"), 1), "good": (("rating",), 1), "bad": (("rating",), -1), "popular": (("rating",), 1),
     "populous": (("population",), 1), "populated": (("population",), 1), "crowded": (("population",), 1),
+    "hot": (("temperature",), 1), "warm": (("temperature",), 1), "cold": (("temperature",), -1), "cool": (("temperature",), -1),
     "dense": (("density",), 1), "fast": (("time",), -1), "sparse": (("density",), -1), "highly": (("rating",), 1),
     "便宜": (("price",), -1), "贵": (("price",), 1), "昂贵": (("price",), 1), "实惠": (("price",), -1),
     "大": (("area", "size", "population", "capacity", "length"), 1), "小": (("area", "size", "population", "capacity"), -1),
     "长": (("length", "time"), 1), "短": (("length", "time"), -1), "高": (("height", "rating"), 1),
     "低": (("height", "price"), -1), "深": (("depth",), 1), "重": (("weight",), 1), "轻": (("weight",), -1),
-    "老": (("start", "age", "year"), -1), "早": (("start", "year", "time", "date"), -1), "晚": (("time", "date", "year"), 1),
+    "老": (("start", "birth", "age", "year"), -1), "年轻": (("birth", "age"), 1), "年长": (("birth", "age"), -1), "悠久": (("start", "year"), -1), "早": (("start", "year", "time", "date"), -1), "晚": (("time", "date", "year"), 1),
     "新": (("start", "year", "date"), 1), "好": (("rating",), 1), "差": (("rating",), -1),
 }  # fmt: skip
 """Adjectives: the senses they measure, most likely first, and whether their superlative is the most (1) or least."""
@@ -158,25 +166,25 @@ SUPERLATIVES = {
     "heaviest": "heavy", "lightest": "light", "oldest": "old", "newest": "new", "latest": "late", "earliest": "early",
     "youngest": "young", "fastest": "fast", "greatest": "large", "maximum": "large", "minimum": "small", "max": "large",
     "min": "small", "densest": "dense", "priciest": "expensive", "first": "early", "top": "good", "least": "small",
-    "fewest": "small", "most": "large", "maximal": "large", "minimal": "small", "sparsest": "sparse",
+    "hottest": "hot", "warmest": "warm", "coldest": "cold", "coolest": "cool", "fewest": "small", "most": "large", "maximal": "large", "minimal": "small", "sparsest": "sparse",
 }  # fmt: skip
 
 COMPARATIVES = {
     "more": ">", "over": ">", "above": ">", "greater": ">", "higher": ">", "larger": ">", "longer": ">", "bigger": ">",
-    "older": "<", "newer": ">", "exceeds": ">", "exceeding": ">", "after": ">", "since": ">=", "later": ">", "beyond": ">",
+    "older": "<", "younger": ">", "newer": ">", "exceeds": ">", "exceeding": ">", "after": ">", "since": ">=", "later": ">", "beyond": ">",
     "less": "<", "under": "<", "below": "<", "lower": "<", "smaller": "<", "fewer": "<", "cheaper": "<", "shorter": "<",
     "before": "<", "until": "<=", "earlier": "<", "least": ">=", "most": "<=", "minimum": ">=", "maximum": "<=",
     "exactly": "=", "within": "<=", "expensive": ">", "better": ">", "taller": ">", "deeper": ">", "heavier": ">",
-    "lighter": "<", ">": ">", "<": "<", ">=": ">=", "<=": "<=", "≥": ">=", "≤": "<=",
+    "lighter": "<", "colder": "<", "warmer": ">", "hotter": ">", ">": ">", "<": "<", ">=": ">=", "<=": "<=", "≥": ">=", "≤": "<=",
 }  # fmt: skip
 COMPARISON_SENSES = {
     "cheaper": ("price",), "expensive": ("price",), "longer": ("length", "time"), "shorter": ("length", "time"),
-    "higher": ("height", "rating"), "lower": ("height", "price"), "older": ("start", "age", "year"),
+    "higher": ("height", "rating"), "lower": ("height", "price"), "older": ("start", "birth", "age", "year"), "younger": ("birth", "age"),
     "newer": ("start", "year"), "before": ("year", "date", "time"), "after": ("year", "date", "time"),
     "since": ("year", "date"), "until": ("year", "date", "time"), "later": ("time", "date", "year"),
     "earlier": ("time", "date", "year"), "better": ("rating",), "taller": ("height",), "deeper": ("depth",),
-    "heavier": ("weight",), "lighter": ("weight",), "larger": ("area", "size", "population"),
-    "smaller": ("area", "size", "population"), "bigger": ("area", "size", "population"),
+    "heavier": ("weight",), "lighter": ("weight",), "colder": ("temperature",), "warmer": ("temperature",), "hotter": ("temperature",), "larger": ("area", "size", "population", "capacity"),
+    "smaller": ("area", "size", "population", "capacity"), "bigger": ("area", "size", "population", "capacity"),
 }  # fmt: skip
 UNIT_SENSES = {
     "yuan": ("price",), "rmb": ("price",), "cny": ("price",), "dollar": ("price", "salary"), "usd": ("price",), "eur": ("price",), "euro": ("price",),
@@ -188,9 +196,18 @@ UNIT_SENSES = {
 }  # fmt: skip
 """Units and what they measure; an ontology's own units come first."""
 
+PARTICIPLES = {"paid": "salary", "earning": "salary", "rated": "rating", "priced": "price"}
+"""What a superlative is of where one of these follows it: "the highest paid", "the best rated"."""
+
+LIGHT_VERBS = frozenset(
+    "come comes came take takes took taken hold holds held carry carries keep keeps kept run runs ran occur occurs "
+    "occurred happens happened got gets getting go goes went".split()
+)
+"""Verbs that say nothing of their own where they are no name: "which teams come from X"."""
+
 WH_CLASSES = {"who": "person", "谁": "person", "whom": "person"}
 PERSON_WORDS = frozenset(
-    "person people author agent employee instructor teacher student researcher scientist director actor player human "
+    "person people patient nurse doctor surgeon coach captain referee driver customer client member guest chef pilot judge owner staff author agent employee instructor teacher student researcher scientist director actor player human "
     "人 人物 作者 员工 教师 学生 演员 导演".split()
 )
 PLACE_WORDS = frozenset(

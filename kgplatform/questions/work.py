@@ -10,6 +10,8 @@ from pyoxigraph import NamedNode
 from kgplatform.questions.graphs import Best, Link, Node, QueryGraph
 from kgplatform.questions.mentions import Reading
 
+_AGENT = 0.8
+_AGENT_NOUN = re.compile(r"[a-z]{3}(?:er|or)s?$", re.IGNORECASE)
 _ASKING = re.compile(r"\b(?:which|what)\b|哪|什么", re.IGNORECASE)
 
 
@@ -51,7 +53,9 @@ def asks(place: int, reading: Reading) -> bool:
         return False
     mention = reading.mentions[place]
     said = reading.text[reading.tokens[mention.first].start : reading.tokens[mention.last - 1].end]
-    return _ASKING.search(said) is not None
+    option = mention.options[0]
+    agent = option.kind == "property" and option.score < _AGENT and _AGENT_NOUN.search(said) is not None
+    return agent or _ASKING.search(said) is not None
 
 
 def by_distance(graph: QueryGraph, place: int) -> list[int]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -124,6 +125,11 @@ class ChunkIndex:
         return f"{self._vectors.misfit}; `kgplatform build --only index` makes them anew"
 
     @property
+    def behind(self) -> bool:
+        """Whether the vectors are missing or of another model, so that all have to be made by `sync`."""
+        return self._vectors is not None and (self._vectors.stale or bool(self._vectors.misfit))
+
+    @property
     def stale(self) -> bool:
         """Whether the two sides differ, as after a crash or with a new embedding model: `sync` mends it."""
         if self._vectors is None:
@@ -233,6 +239,34 @@ class ChunkIndex:
             change.close()
         self._state = None
         return change.removed
+
+    def replace(self, documents: Iterable[str], chunks: Iterable[tuple[Chunk, str]]) -> Synced:
+        """Makes the index hold exactly these passages of the documents; costs by them, not by what it holds.
+
+        ``documents`` are IRIs; the passages of one are numbered without gaps, as `kgplatform.vocab.chunk_iri` says.
+
+        Raises:
+            WorkspaceError: another process is writing this index, or the disk refuses.
+            ModelUnavailableError: the embedding model cannot be used.
+        """
+        change = _Change(self, None)
+        try:
+            for some in words.batched(chunks, _ROUND):
+                change.take(some)
+            change.drop({key for iri in documents for key in self._keys_of(iri)} - change.seen)
+            change.commit()
+        finally:
+            change.close()
+        self._state = None
+        return Synced(change.added, change.removed)
+
+    def _keys_of(self, document: str) -> Iterator[int]:
+        """The keys of a document's passages that the index holds."""
+        for number in count():
+            key = _key(f"{document}/chunk/{number}")
+            if not words.addresses(self._words, [key]):
+                return
+            yield key
 
     def _spoken(self, languages: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Which languages the embedder knows; a vector of a text that it cannot read would mislead."""

@@ -99,8 +99,9 @@ def search_pages(
     embedder: Embedder | None = None,
     judge: Reranker | None = None,
     stages: Stages | None = None,
+    tokens: int = PAGE_TOKENS,
 ) -> list[Hit]:
-    """At most ``k`` passages of the pages, by the same stages; an IRI is the page's with a range of characters.
+    """At most ``k`` passages of ``tokens`` of the pages, by the same stages; an IRI is the page's with its characters.
 
     Snippets are passages too, and stand beside the page's name before the judge.
 
@@ -109,7 +110,7 @@ def search_pages(
     """
     chosen, pages = stages or Stages(), list(pages)
     index = ChunkIndex(None, None)
-    index.add(_page_chunks(pages))
+    index.add(_page_chunks(pages, tokens))
     candidates = index.by_words(question, max(chosen.sparse, k)) if k > 0 else []
     known = frozenset(getattr(embedder, "languages", None) or ())
     cosines = None
@@ -122,13 +123,13 @@ def search_pages(
     return staged(question, candidates, k, stages=chosen, cosines=cosines, judge=judge, snippets=named)[0]
 
 
-def _page_chunks(pages: Iterable[WebPage]) -> Iterable[tuple[Chunk, str]]:
+def _page_chunks(pages: Iterable[WebPage], tokens: int) -> Iterable[tuple[Chunk, str]]:
     for page in pages:
         digest = hashlib.sha256(page.text.encode("utf-8", "surrogatepass")).hexdigest()
         document = Document(
             NamedNode(page.url), page.text, page.name, "text/plain", page.url, digest, language_of(page.text)
         )
-        for chunk in fixed_tokens(document, max_tokens=PAGE_TOKENS, overlap=0):
+        for chunk in fixed_tokens(document, max_tokens=tokens, overlap=0):
             iri = NamedNode(f"{page.url}#char={chunk.start},{chunk.end}")
             yield Chunk(iri, chunk.document, chunk.index, chunk.start, chunk.end, chunk.text), page.name
         if page.snippet.strip():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote, urlencode
 
+from flask import request
 from pyoxigraph import NamedNode
 
 from kgplatform.types import Evidence
@@ -30,7 +31,10 @@ def _of_document(rest: str) -> str:
 
 
 def of_passage(passage: Evidence, base: str) -> str:
-    """The document's page, opened at the passage."""
+    """The document's page, opened at the passage; a page of the web itself."""
+    web = passage.source == passage.document.value and not passage.document.value.startswith(base)
+    if web and passage.source.startswith(("http://", "https://")):
+        return passage.source
     page = of_iri(passage.document, base).partition("#")[0]
     return f"{page}?at={passage.start}-{passage.end}#passage"
 
@@ -59,3 +63,9 @@ def of_data(iri: NamedNode, format_: str) -> str:
 def outside(iri: str) -> str | None:
     """The IRI as a link that leaves the server, if it is one that browsers open safely."""
     return iri if iri.startswith(("https://", "http://")) else None
+
+
+def again(name: str, value: object) -> str:
+    """This page once more with another value of one of its words."""
+    kept = [(key, one) for key, one in request.args.items(multi=True) if key not in (name, "format", "table")]
+    return f"?{urlencode([*kept, (name, str(value))])}"

@@ -19,24 +19,35 @@ from kgplatform.web import (
     courses,
     endpoint,
     explaining,
+    exploring,
     exports,
+    feedback,
     graph_store,
+    informing,
     literature,
     openapi,
+    progressing,
     querying,
     reading,
     retrieval,
+    runs,
     saving,
     self_description,
+    shelf,
+    statements,
     suggesting,
+    term_pages,
     terms,
     things,
     travelling,
     watching,
     workbench,
+    world_map,
 )
 from kgplatform.web.compressing import compress
+from kgplatform.web.feedback import Recent
 from kgplatform.web.frame import page, prepare
+from kgplatform.web.jobs import Jobs
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
 from kgplatform.web.problems import problem
@@ -44,9 +55,13 @@ from kgplatform.web.protocol import MAX_BODY_BYTES, ProtocolError
 from kgplatform.web.rates import Rates
 from kgplatform.web.rights import Rights, Role, Token, client, identify, require
 from kgplatform.web.security import Access, guard
+from kgplatform.web.shortcut import Shortcut
 from kgplatform.web.words import WORDS
 
 _log = logging.getLogger("kgplatform.web")
+JOBS = "kgplatform-jobs"
+"""Where the application keeps its `Jobs`, among its extensions."""
+
 _DATA_PATHS = ("/sparql", "/graphs", "/api/", "/.well-known/")
 
 
@@ -66,10 +81,14 @@ def create_app(kg: Graph, *, access: Access | None = None) -> Flask:
     app.url_map.merge_slashes = False
     prepare(app)
     access = access or Access()
-    guard(app, access, lambda detail: problem(421, "Misdirected request", detail))
+    guard(app, access, lambda detail: problem(421, "Misdirected request", detail), tiles=kg.settings.map.tiles)
+    app.config["MAP"] = {"boundaries": bool(kg.settings.map.boundaries), "tiles": kg.settings.map.tiles}
     _admit(app, kg, access)
     app.after_request(compress)
     lately = Lately(kg)
+    known = term_pages.Terms(kg, lately)
+    jobs, recent = Jobs(kg.registry), Recent()
+    app.extensions[JOBS] = jobs
     describes = self_description.SelfDescription(kg)
     for made in (
         endpoint.blueprint(kg, lambda: describes.of_endpoint(request.host_url)),
@@ -80,15 +99,24 @@ def create_app(kg: Graph, *, access: Access | None = None) -> Flask:
         exports.blueprint(kg),
         conforming.blueprint(kg),
         openapi.blueprint(),
-        asking.blueprint(kg, lately),
+        asking.blueprint(kg, lately, recent),
+        feedback.blueprint(kg, recent),
         querying.blueprint(kg),
         explaining.blueprint(kg),
         workbench.blueprint(kg, lately),
         suggesting.blueprint(kg, lately),
         saving.blueprint(kg, lambda saved: querying.show(kg, saved)),
         assets.blueprint(),
-        things.blueprint(kg, lately),
+        things.blueprint(kg, lately, known),
+        term_pages.blueprint(kg, known),
+        exploring.blueprint(kg, lately),
+        world_map.blueprint(kg, lately),
         reading.blueprint(kg),
+        runs.blueprint(kg),
+        informing.blueprint(kg, lately),
+        shelf.blueprint(kg, jobs),
+        progressing.blueprint(kg, jobs),
+        statements.blueprint(kg, lambda record, form: reading.show(kg, record, form)),
         terms.blueprint(kg, lately),
         communities.blueprint(kg, lately),
         courses.blueprint(kg),
@@ -114,6 +142,8 @@ def _admit(app: Flask, kg: Graph, access: Access) -> None:
             return
         require(Role.READ)
         rates.take(client().name)
+
+    app.wsgi_app = Shortcut(app, kg, access=access, rights=rights, rates=rates)  # type: ignore[method-assign]
 
 
 def _add_error_pages(app: Flask, kg: Graph) -> None:

@@ -1,4 +1,4 @@
-"""The Ask page and ``/api/ask``: a question in, an answer with its steps, query, rows and passages out."""
+"""The Ask page, ``/ask/<id>`` and ``/api/ask``: a question in, an answer with its steps, query, rows, passages out."""
 
 from __future__ import annotations
 
@@ -9,23 +9,29 @@ from uuid import uuid4
 from flask import Blueprint, Response, jsonify, redirect, request, url_for
 
 from kgplatform.describing import Labels
-from kgplatform.errors import ConfigError, ReadError
+from kgplatform.errors import ConfigError, KgPlatformError, ReadError
 from kgplatform.questions import rendering
 from kgplatform.text import normalise
 from kgplatform.types import Answer, Evidence, Linked, QuestionKind, Verdict
-from kgplatform.web import addresses, text2sparql
+from kgplatform.web import addresses, results, text2sparql
 from kgplatform.web.citing import Segment, cited, marks_of
 from kgplatform.web.endpoint import problem
+from kgplatform.web.explaining import explained
+from kgplatform.web.feedback import Recent
 from kgplatform.web.frame import language, page
 from kgplatform.web.highlighting import compact
+from kgplatform.web.keeping import KeptAnswer, KeptAnswers
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
+from kgplatform.web.placing import with_places
+from kgplatform.web.rights import Role, client
 from kgplatform.web.starters import Kept
 from kgplatform.web.tables import Cell, Table, for_reading, table
 
 MAX_QUESTION_CHARACTERS = 1000
 _NEAREST = 3
 _CLASSES_SHOWN = 6
+_MOST_LOCATED = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +67,30 @@ class Shown:
     said: bool
     valid_drafts: int
     drafts: int
+    sourced_rows: int
+    why_empty: str
+    picture: dict[str, object] | None
+
+    @property
+    def mapped(self) -> bool:
+        """Whether the picture is a map of things that the sentence names."""
+        return self.picture is not None and len(self.picture["columns"]) > len(self.answer.solutions.variables)  # type: ignore[arg-type]
 
 
-def blueprint(kg: Graph, lately: Lately) -> Blueprint:
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What the page of an answer is made with."""
+
+    kg: Graph
+    lately: Lately
+    starters: Kept
+    recent: Recent
+
+
+def blueprint(kg: Graph, lately: Lately, recent: Recent) -> Blueprint:
     """The routes of the Ask page."""
     routes = Blueprint("asking", __name__)
-    kept = Kept(kg)
+    asking = Asking(kg, lately, Kept(kg), recent)
 
     @routes.get("/")
     def home() -> Any:
@@ -75,28 +99,17 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
         question = request.args.get("question", "").strip()
         if question:
             return redirect(addresses.of_question(question), 303)
-        overview = lately.overview()
-        labels = Labels(kg.dataset, kg.ontology, language())
-        counts = [(labels.reference(iri), number) for iri, number in list(overview.classes.items())[:_CLASSES_SHOWN]]
-        records = kg.registry.documents()
-        return page(
-            "home.html",
-            kg.base,
-            overview=overview,
-            counts=counts,
-            documents=len(records),
-            updated=max((record.updated for record in records), default=""),
-            starters=kept.starters(overview, language()),
-        )
+        return _home(asking)
 
     @routes.get("/ask")
     def ask() -> Any:
-        question = request.args.get("question", "").strip()
-        if not question:
-            return redirect(url_for("asking.home"), 303)
-        if len(question) > MAX_QUESTION_CHARACTERS:
-            return page("too_long.html", kg.base, status=400, question=question, limit=MAX_QUESTION_CHARACTERS)
-        return _answer_page(kg, question)
+        return _ask(asking)
+
+    @routes.get("/ask/<name>")
+    def kept_answer(name: str) -> Any:
+        found = KeptAnswers(kg.folder).find(name)
+        said = request.args.get("said", "")
+        return _page(asking, found.answer, kept=found, said=said)
 
     @routes.route("/api/ask", methods=["GET", "POST"])
     def api_ask() -> Response:
@@ -109,6 +122,32 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
         return response
 
     return routes
+
+
+def _ask(asking: Asking) -> Any:
+    question = request.args.get("question", "").strip()
+    if not question:
+        return redirect(url_for("asking.home"), 303)
+    if len(question) > MAX_QUESTION_CHARACTERS:
+        return page("too_long.html", asking.kg.base, status=400, question=question, limit=MAX_QUESTION_CHARACTERS)
+    return _answer_page(asking, question)
+
+
+def _home(asking: Asking) -> Any:
+    overview = asking.lately.overview()
+    kg = asking.kg
+    labels = Labels(kg.dataset, kg.ontology, language())
+    counts = [(labels.reference(iri), number) for iri, number in list(overview.classes.items())[:_CLASSES_SHOWN]]
+    summaries = kg.registry.summaries()
+    return page(
+        "home.html",
+        kg.base,
+        overview=overview,
+        counts=counts,
+        documents=len(summaries),
+        updated=max((item.updated for item in summaries), default=""),
+        starters=asking.starters.starters(overview, language()),
+    )
 
 
 def _asked_for(kg: Graph, question: object) -> Answer | Response:
@@ -127,16 +166,49 @@ def _asked() -> object:
     return record.get("question") if isinstance(record, dict) else None
 
 
-def _answer_page(kg: Graph, question: str) -> Any:
-    """The page of an answer; one that asks back is kept as a turn, for the reply to it."""
-    conversation = _given("conversation").strip()
-    answer = _answered(kg, question, conversation)
+def _answer_page(asking: Asking, question: str) -> Any:
+    """The page of an answer; one that asks back is kept as a turn, for the reply to it.
+
+    A question that follows another (``after``) begins a conversation with that one.
+    """
+    conversation, after = _given("conversation").strip(), _given("after").strip()[:MAX_QUESTION_CHARACTERS]
+    if after and not conversation:
+        conversation = uuid4().hex[:16]
+        _answered(asking.kg, after, conversation)
+    answer = _answered(asking.kg, question, conversation)
     if isinstance(answer, Answer) and answer.clarification is not None and not conversation:
         conversation = uuid4().hex[:16]
-        answer = _answered(kg, question, conversation)
+        answer = _answered(asking.kg, question, conversation)
     if isinstance(answer, Response):
         return answer
-    return page("answer.html", kg.base, question=question, shown=_shown(kg, answer), conversation=conversation)
+    return _page(asking, answer, question=question, conversation=conversation)
+
+
+def _page(
+    asking: Asking,
+    answer: Answer,
+    *,
+    question: str = "",
+    conversation: str = "",
+    kept: KeptAnswer | None = None,
+    said: str = "",
+) -> Any:
+    kg = asking.kg
+    shown = _shown(kg, asking.lately, answer)
+    stuck = answer.verdict is Verdict.UNANSWERABLE
+    return page(
+        "answer.html",
+        kg.base,
+        question=question or answer.question.text,
+        shown=shown,
+        conversation=conversation,
+        kept=kept,
+        said=said if said in ("right", "wrong") else "",
+        id=kept.id if kept else asking.recent.hold(answer),
+        has_model=kg.model is not None,
+        may_write=client().role >= Role.WRITE,
+        starters=asking.starters.starters(asking.lately.overview(), language())[:3] if stuck else [],
+    )
 
 
 def _answered(kg: Graph, question: str, conversation: str = "") -> Answer | Response:
@@ -157,7 +229,7 @@ def _given(name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _shown(kg: Graph, answer: Answer) -> Shown:
+def _shown(kg: Graph, lately: Lately, answer: Answer) -> Shown:
     labels = Labels(kg.dataset, kg.ontology, answer.question.language)
     rows = for_reading(table(answer.solutions, labels, kg.base))
     counted = answer.question.kind in (QuestionKind.COUNT, QuestionKind.BOOLEAN)
@@ -167,19 +239,43 @@ def _shown(kg: Graph, answer: Answer) -> Shown:
     nearest = () if answered else tuple(kg.search(answer.question.text, _NEAREST))
     sources = answer.evidence if answered else ()
     attempts = answer.query.attempts if answer.query else ()
+    row_marks = [_row_marks(row, sources) for row in rows.rows]
+    said = len(rows.columns) <= 1 and all(cell.text in answer.text for row in rows.rows for cell in row)
+    query = compact(answer.query.text, kg.store.prefixes) if answer.query else ""
     return Shown(
         answer=answer,
         sentence=cited(answer.text, pages, sources),
         table=rows,
-        row_marks=[_row_marks(row, sources) for row in rows.rows],
+        row_marks=row_marks,
         sources=sources,
         nearest=nearest,
         understood=_understood(kg, answer.question.linked),
-        query=compact(answer.query.text, kg.store.prefixes) if answer.query else "",
-        said=len(rows.columns) <= 1 and all(cell.text in answer.text for row in rows.rows for cell in row),
+        query=query,
+        said=said,
         valid_drafts=sum(not any(issue.fatal for issue in attempt.issues) for attempt in attempts),
         drafts=len(attempts),
+        sourced_rows=sum(map(bool, row_marks)),
+        why_empty=_why_empty(kg, answer),
+        picture=_picture(kg, lately, answer, query) if answered and len(rows.rows) > 1 else None,
     )
+
+
+def _why_empty(kg: Graph, answer: Answer) -> str:
+    """Why the query of an answer found nothing; empty where it found something, or that cannot be told."""
+    if answer.query is None or answer.solutions.rows or answer.solutions.boolean is not None:
+        return ""
+    try:
+        return explained(kg, answer.query.text).words(language())
+    except KgPlatformError:
+        return ""
+
+
+def _picture(kg: Graph, lately: Lately, answer: Answer, query: str) -> dict[str, object]:
+    """The rows as the scripts draw them; with the places of the things where these are known and not asked for."""
+    found = answer.solutions
+    located = with_places(found, kg.store) if len(found.rows) <= _MOST_LOCATED else found
+    record = results.Shown(kg, lately, language()).rows(located)
+    return {**record, "query": query, "form": "SELECT"}
 
 
 def _understood(kg: Graph, linked: tuple[Linked, ...]) -> list[Understood]:

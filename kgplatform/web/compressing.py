@@ -10,8 +10,8 @@ from flask import Response, request
 
 from kgplatform.web.security import vary
 
-_LEAST_BYTES = 1000
-_LEVEL = 5
+LEAST_BYTES = 1000
+LEVEL = 5
 _SQUEEZABLE = ("text/", "application/json", "application/sparql", "application/n-", "application/rdf", "application/ld")
 _ALSO = ("application/trig", "application/problem+json", "application/javascript")
 
@@ -45,9 +45,9 @@ def compress(response: Response) -> Response:
         response.headers.pop("Content-Length", None)
     else:
         data = response.get_data()
-        if len(data) < _LEAST_BYTES:
+        if len(data) < LEAST_BYTES:
             return response
-        response.set_data(gzip.compress(data, _LEVEL, mtime=0))
+        response.set_data(gzip.compress(data, LEVEL, mtime=0))
     response.headers["Content-Encoding"] = "gzip"
     return response
 
@@ -57,12 +57,14 @@ def _is_squeezable(response: Response) -> bool:
         return False
     if "Content-Encoding" in response.headers or "Content-Range" in response.headers:
         return False
+    if response.mimetype == "text/event-stream":  # an event is told when it comes, not when a block is full
+        return False
     return response.content_type is not None and response.content_type.startswith(_SQUEEZABLE + _ALSO)
 
 
 def _squeezed(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The pieces as one gzip stream; what interrupts them interrupts it, so that it has no end and no checksum."""
-    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
     for piece in pieces:
         if packed := packer.compress(piece):
             yield packed

@@ -117,11 +117,10 @@ def _update(kg: Graph, asked: UpdateRequest) -> Response:
 
 
 def _answer(kg: Graph, asked: QueryRequest, started: float) -> Response:
-    parts = (asked.text, asked.format.name, *asked.default_graphs, "", *asked.named_graphs)
     is_steady = not _CHANGING & scan(asked.text).keywords
     version = wanted(kg, asked.at)
     is_past = version is not None and not version.is_current
-    tag = weak_tag(-version.number if version and is_past else kg.store.version, *parts)
+    tag = weak_tag(-version.number if version and is_past else kg.store.version, *_depends_on(asked))
     if is_steady and request.method in ("GET", "HEAD") and is_known(tag):
         return Response(status=304, headers={"ETag": tag, "Vary": "Accept, Accept-Encoding"})
     with kg.versions.snapshot(version) if version else nullcontext() as at:
@@ -135,6 +134,16 @@ def _answer(kg: Graph, asked: QueryRequest, started: float) -> Response:
             client=client().name,
             at=at,
         )
+    return mark(streamed(reply, headers_of(asked, reply.version, started)), version)
+
+
+def _depends_on(asked: QueryRequest) -> tuple[str, ...]:
+    return (asked.text, asked.format.name, *asked.default_graphs, "", *asked.named_graphs)
+
+
+def headers_of(asked: QueryRequest, version: int, started: float) -> dict[str, str]:
+    """The header fields of the result of a query, as of that version of the store."""
+    is_steady = not _CHANGING & scan(asked.text).keywords
     headers = {
         "Content-Type": asked.format.content_type,
         "Vary": "Accept",
@@ -142,8 +151,8 @@ def _answer(kg: Graph, asked: QueryRequest, started: float) -> Response:
         "Server-Timing": f"query;dur={1000 * (time.monotonic() - started):.1f}",
     }
     if is_steady:
-        headers["ETag"] = weak_tag(reply.version, *parts)
-    return mark(streamed(reply, headers), version)
+        headers["ETag"] = weak_tag(version, *_depends_on(asked))
+    return headers
 
 
 def streamed(reply: Reply | Whole, headers: dict[str, str]) -> Response:
@@ -160,7 +169,11 @@ def streamed(reply: Reply | Whole, headers: dict[str, str]) -> Response:
         raise
     if second is None:
         return Response(first, headers=headers)
-    rest = chain((first, second), pieces)
+    return sent_on(chain((first, second), pieces), reply, headers)
+
+
+def sent_on(rest: Iterator[bytes], reply: Reply | Whole, headers: dict[str, str]) -> Response:
+    """The response whose pieces are sent as they come, of a reply that is given back at its end."""
     if request.environ.get("SERVER_PROTOCOL") == "HTTP/1.0":  # where only the length tells a cut body from a whole one
         return _spooled(rest, headers)
     response = Response(_until_cut(rest), headers=headers)

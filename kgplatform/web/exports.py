@@ -75,7 +75,14 @@ def _form(kg: Graph) -> Response:
         classes=sorted(classes, key=lambda item: item[1])[:_MOST_CLASSES],
         formats=list(_EXTENSIONS),
         versions=kg.versions.listed(),
+        graphs=[(graph.value, local_name(graph.value)) for graph in _graphs(kg)],
     )
+
+
+def _graphs(kg: Graph) -> list[NamedNode]:
+    """The graphs that can be taken by themselves: the workspace's own and those of tables, not each passage."""
+    own = (graph for graph in kg.store.graphs() if not graph.value.startswith(f"{kg.base}document/"))
+    return sorted(own, key=lambda graph: graph.value)[:_MOST_CLASSES]
 
 
 def _file(kg: Graph) -> Response:

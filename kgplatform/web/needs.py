@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -10,6 +10,7 @@ from pyoxigraph import NamedNode, Triple
 
 from kgplatform.building.communities import CommunityView
 from kgplatform.building.inferring import Inferred
+from kgplatform.building.ingest import Added
 from kgplatform.config import Settings
 from kgplatform.dataset import Committed, EvidenceDataset
 from kgplatform.documents.registry import Registry
@@ -119,6 +120,14 @@ class Graph(Protocol):
 
     def communities(self, *, language: str = "en") -> list[CommunityView]:
         """The communities as last found, the coarsest first."""
+        ...
+
+    def add(self, *paths: Path | str) -> Iterator[Added]:
+        """Adds files and web addresses; yields what became of each document, then links and indexes."""
+        ...
+
+    def retry(self) -> Iterator[Added]:
+        """Adds again what failed or was interrupted."""
         ...
 
     def resolved(self, text: str, /) -> str:

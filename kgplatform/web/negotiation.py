@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+
+_SHORT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,10 @@ def choose(accept: str | None, offers: Sequence[Format]) -> Format | None:
     """
     if not accept or not accept.strip():
         return offers[0]
+    return (_known if len(accept) < _SHORT else _chosen)(accept, tuple(offers))
+
+
+def _chosen(accept: str, offers: tuple[Format, ...]) -> Format | None:
     ranges = _ranges(accept)
     best, chosen = 0.0, None
     for offer in offers:
@@ -102,6 +109,9 @@ def choose(accept: str | None, offers: Sequence[Format]) -> Format | None:
         if liked[0] > best:
             best, chosen = liked[0], offer
     return chosen
+
+
+_known = lru_cache(maxsize=256)(_chosen)
 
 
 def _by_name(media_type: str, ranges: Sequence[_Range]) -> tuple[float, int]:

@@ -46,6 +46,12 @@ def described() -> dict[str, Any]:
             "/api/search": {
                 "get": _read("things and passages", (_text("q", "what to look for", required=True),), (_JSON,))
             },
+            "/api/ask": {
+                "get": _read(
+                    "the answer to a question", (_text("question", "in English or Chinese", required=True),), (_JSON,)
+                )
+            },
+            "/api/jobs": {"get": _read("how far the reading of documents is", (), (_JSON,))},
             "/api/versions": {"get": _read("the states that can be read", (), (_JSON,))},
             "/api/queries": {"get": _read("the queries that are running", (), (_JSON,))},
             "/api/queries/{name}": {"delete": _cancel()},

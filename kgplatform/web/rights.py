@@ -19,6 +19,7 @@ import re
 import secrets
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from flask import g, request
@@ -27,7 +28,7 @@ from werkzeug.datastructures import Headers
 from kgplatform.errors import ConfigError
 from kgplatform.web.protocol import ProtocolError
 
-_FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via")
+FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via")
 _ASK = (("WWW-Authenticate", 'Bearer realm="kgplatform", Basic realm="kgplatform", charset="UTF-8"'),)
 
 
@@ -135,6 +136,7 @@ def _secret(authorization: str) -> tuple[str, bool]:
     return "", False
 
 
+@lru_cache(maxsize=256)
 def _is_loopback(address: str) -> bool:
     try:
         return ipaddress.ip_address(address.split("%")[0]).is_loopback
@@ -161,7 +163,7 @@ def identify(rights: Rights) -> None:
     Raises:
         ProtocolError: 401, a token that is not known.
     """
-    is_forwarded = any(name in request.headers for name in _FORWARDED)
+    is_forwarded = any(name in request.headers for name in FORWARDED)
     g.rights = rights
     g.client = rights.client(
         request.headers.get("Authorization", ""), request.remote_addr or "", is_forwarded=is_forwarded

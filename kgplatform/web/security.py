@@ -18,6 +18,15 @@ POLICY = (
     "default-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
     "style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+FIXED = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+"""What every response carries, besides a policy for its contents."""
+EXPOSED = "ETag, Link, Location, Retry-After, Server-Timing"
+"""What a page of an origin that may read may read of the header."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 _OPEN_PATHS = ("/sparql", "/graphs", "/id/", "/resource", "/api/", "/.well-known/")
 
@@ -52,8 +61,22 @@ def _name(address: str) -> str:
         return ""
 
 
-def guard(app: Flask, access: Access, refuse: Callable[[str], Response]) -> None:
-    """Adds the checks and headers to the app; ``refuse`` makes the answer to a request for a foreign host."""
+def policy(tiles: str = "") -> str:
+    """The Content-Security-Policy; with the server of map tiles that the settings name, if they name one.
+
+    >>> "img-src 'self' data: blob: https://tiles.example.org;" in policy("https://tiles.example.org/{z}/{x}/{y}.png")
+    True
+    """
+    parts = urlsplit(tiles)
+    return POLICY.replace("data: blob:", f"data: blob: {parts.scheme}://{parts.netloc}") if parts.netloc else POLICY
+
+
+def guard(app: Flask, access: Access, refuse: Callable[[str], Response], *, tiles: str = "") -> None:
+    """Adds the checks and headers to the app; ``refuse`` makes the answer to a request for a foreign host.
+
+    ``tiles`` is the address of map tiles, whose host the pages may then load pictures from.
+    """
+    allowed = policy(tiles)
 
     @app.before_request
     def check_host() -> Response | None:
@@ -64,11 +87,9 @@ def guard(app: Flask, access: Access, refuse: Callable[[str], Response]) -> None
     @app.after_request
     def add_headers(response: Response) -> Response:
         headers = response.headers
-        headers.setdefault("Content-Security-Policy", POLICY)
-        headers.setdefault("X-Content-Type-Options", "nosniff")
-        headers.setdefault("X-Frame-Options", "DENY")
-        headers.setdefault("Referrer-Policy", "same-origin")
-        headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
+        headers.setdefault("Content-Security-Policy", allowed)
+        for name, value in FIXED.items():
+            headers.setdefault(name, value)
         if request.path.startswith(_OPEN_PATHS):
             _open(headers, access)
         return response
@@ -82,7 +103,7 @@ def _open(headers: object, access: Access) -> None:
     if allowed is None:
         return
     fields["Access-Control-Allow-Origin"] = allowed
-    fields["Access-Control-Expose-Headers"] = "ETag, Link, Location, Retry-After, Server-Timing"
+    fields["Access-Control-Expose-Headers"] = EXPOSED
     if request.method == "OPTIONS":
         fields["Access-Control-Allow-Methods"] = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
         fields["Access-Control-Allow-Headers"] = "Accept, Authorization, Content-Type, If-Match, If-None-Match"

@@ -14,7 +14,7 @@ from types import FrameType
 from waitress.server import create_server
 
 from kgplatform.errors import KgPlatformError
-from kgplatform.web.app import create_app
+from kgplatform.web.app import JOBS, create_app
 from kgplatform.web.assets import NOT_BUILT, is_built
 from kgplatform.web.needs import Graph
 from kgplatform.web.protocol import MAX_BODY_BYTES
@@ -75,6 +75,7 @@ def serve(
         pass
     finally:
         server.close()
+        app.extensions[JOBS].stop()
         workers.close()
 
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from flask import Blueprint
+from flask import Blueprint, request
 from pyoxigraph import NamedNode
 
 from kgplatform.describing import Labels, Reference
 from kgplatform.ontology import Ontology, label_of
-from kgplatform.web.frame import language, page
+from kgplatform.text import normalise
+from kgplatform.vocab import OWL, RDF, RDFS, SKOS, local_name
+from kgplatform.web.frame import Frame, language, page
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately, Overview
+from kgplatform.web.palette import Palette
+from kgplatform.web.sheets import Sheet, csv_of, number, sheet
+from kgplatform.web.tables import Cell
+
+_VOCABULARIES = (OWL, RDF, RDFS, SKOS)
+_QUERY = (
+    "SELECT ?class (COUNT(?thing) AS ?number) WHERE {\n  ?thing a ?class .\n}\n"
+    "GROUP BY ?class\nORDER BY DESC(?number)\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +35,7 @@ class Branch:
     count: int
     share: int
     depth: int
+    is_match: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +58,24 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
     def ontology() -> Any:
         labels = Labels(kg.dataset, kg.ontology, language())
         overview = lately.overview()
+        text = request.args.get("q", "").strip()[:200]
+        branches, rows = tree(kg.ontology, overview, labels, language()), _rows(kg.ontology, overview, labels)
+        frame = Frame(language(), kg.base)
+        found = _kept(branches, text, kg.ontology), [row for row in rows if _called(row, text, kg.ontology)]
+        tables = _class_sheet(found[0], frame), _property_sheet(found[1], frame)
+        if (wanted := csv_of(*tables)) is not None:
+            return wanted
+        palette = Palette(overview)
         return page(
             "ontology.html",
             kg.base,
-            tree=tree(kg.ontology, overview, labels, language()),
-            rows=_rows(kg.ontology, overview, labels),
+            tree=found[0],
+            colours={branch.term.iri: palette.index(branch.term.iri) for branch in branches if branch.term.iri},
+            rows=found[1],
+            counts=(len(branches), len(rows)),
+            text=text,
+            tables=tables,
+            query=_QUERY,
         )
 
     return routes
@@ -68,8 +93,12 @@ def tree(ontology: Ontology, overview: Overview, labels: Labels, in_language: st
     largest = max(totals.values(), default=0) or 1
     branches: list[Branch] = []
     waiting = [(iri, 0) for iri in _sorted(children.get(None, []), totals, labels)]
-    while waiting:
-        iri, depth = waiting.pop(0)
+    left = dict.fromkeys(_sorted(list(known), totals, labels))
+    while waiting or left:
+        iri, depth = waiting.pop(0) if waiting else (next(iter(left)), 0)  # what only lies in a circle begins a tree
+        if iri not in left:
+            continue
+        del left[iri]
         found = ontology.classes.get(iri)
         comment = label_of(found.comments, in_language, "") if found else ""
         share = round(100 * totals[iri] / largest)
@@ -80,6 +109,67 @@ def tree(ontology: Ontology, overview: Overview, labels: Labels, in_language: st
 
 def _sorted(iris: list[NamedNode], totals: dict[NamedNode, int], labels: Labels) -> list[NamedNode]:
     return sorted(iris, key=lambda iri: (-totals[iri], labels.of(iri).text.casefold(), iri.value))
+
+
+def _words(iri: NamedNode | None, ontology: Ontology) -> list[str]:
+    term = (ontology.classes.get(iri) or ontology.properties.get(iri)) if iri else None
+    return [*(word.text for word in (term.words if term else ())), local_name(iri.value) if iri else ""]
+
+
+def _matches(term: Reference, text: str, ontology: Ontology) -> bool:
+    wanted = normalise(text)
+    return any(wanted in normalise(name) for name in (term.label, *_words(term.iri, ontology)))
+
+
+def _kept(branches: list[Branch], text: str, ontology: Ontology) -> list[Branch]:
+    """The classes that are called so in either language, with those above them, which stay to show where they are."""
+    if not text:
+        return branches
+    kept: list[Branch] = []
+    deepest = 0
+    for branch in reversed(branches):
+        is_match = _matches(branch.term, text, ontology)
+        if is_match or branch.depth < deepest:
+            kept.append(replace(branch, is_match=is_match))
+            deepest = branch.depth
+    return kept[::-1]
+
+
+def _called(row: Row, text: str, ontology: Ontology) -> bool:
+    return not text or _matches(row.term, text, ontology)
+
+
+def _class_sheet(branches: list[Branch], frame: Frame) -> Sheet:
+    t = frame.t
+    rows = (
+        (
+            Cell(branch.term.label, frame.at(branch.term.iri) if branch.term.iri else "", branch.comment),
+            Cell(branch.term.iri.value if branch.term.iri else ""),
+            number(branch.count),
+            number(branch.depth),
+            Cell(branch.comment),
+        )
+        for branch in branches
+    )
+    return sheet("classes", (t("class_"), "IRI", t("instances"), t("depth"), t("definition")), rows)
+
+
+def _property_sheet(rows: list[Row], frame: Frame) -> Sheet:
+    t = frame.t
+    found = (
+        (
+            Cell(row.term.label),
+            Cell(row.term.iri.value if row.term.iri else ""),
+            Cell(", ".join(item.label for item in row.domains)),
+            Cell(", ".join(item.label for item in row.ranges)),
+            Cell(row.unit),
+            number(row.count),
+            Cell(row.comment),
+        )
+        for row in rows
+    )
+    columns = (t("property"), "IRI", t("domain"), t("range"), t("unit"), t("used"), t("definition"))
+    return sheet("properties", columns, found)
 
 
 def _rows(ontology: Ontology, overview: Overview, labels: Labels) -> list[Row]:
@@ -93,5 +183,10 @@ def _rows(ontology: Ontology, overview: Overview, labels: Labels) -> list[Row]:
             overview.properties.get(term.iri, 0),
         )
         for term in ontology.domain_properties
+    ]
+    rows += [
+        Row(labels.reference(iri), "", (), (), "", count)
+        for iri, count in overview.properties.items()
+        if iri not in ontology.properties and not iri.value.startswith(_VOCABULARIES)
     ]
     return sorted(rows, key=lambda row: -row.count)

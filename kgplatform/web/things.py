@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from itertools import islice
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import Blueprint, Response, jsonify, redirect, request
 from pyoxigraph import NamedNode, Quad, RdfFormat, Triple
 
 from kgplatform.dataset import EvidenceDataset
-from kgplatform.describing import Labels, describe
+from kgplatform.describing import EntityView, Labels, Reference, describe
 from kgplatform.errors import NotFoundError
 from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.types import Evidence
 from kgplatform.versions import Version
 from kgplatform.vocab import TYPE
-from kgplatform.web import addresses, travelling
+from kgplatform.web import addresses, portraits, travelling
 from kgplatform.web.endpoint import problem
-from kgplatform.web.frame import language, page
+from kgplatform.web.frame import Frame, language, page
 from kgplatform.web.needs import Graph
 from kgplatform.web.negotiation import GRAPHS, HTML, TRIPLES, Format, choose, listing, named
 from kgplatform.web.overview import Lately
+from kgplatform.web.palette import Palette
+from kgplatform.web.sheets import csv_of
+from kgplatform.web.term_pages import Terms
 
 _OFFERS = (HTML, *GRAPHS)
 _EXTENSIONS = {
@@ -37,7 +41,7 @@ _MOST_INCOMING = 1000
 _MOST_FOUND = 20
 
 
-def blueprint(kg: Graph, lately: Lately) -> Blueprint:
+def blueprint(kg: Graph, lately: Lately, terms: Terms) -> Blueprint:
     """The routes of entity pages and of the search."""
     routes = Blueprint("things", __name__)
 
@@ -46,13 +50,13 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
         iri = _iri(f"{kg.base}{rest}")
         stem, dot, extension = rest.rpartition(".")
         if dot and f".{extension}" in _EXTENSIONS and not _known(kg, iri):
-            return _thing(kg, _iri(f"{kg.base}{stem}"), _EXTENSIONS[f".{extension}"])
-        return _thing(kg, iri, request.args.get("format"))
+            return _thing(kg, lately, terms, _iri(f"{kg.base}{stem}"), _EXTENSIONS[f".{extension}"])
+        return _thing(kg, lately, terms, iri, request.args.get("format"))
 
     @routes.get("/resource")
     def resource() -> Any:
         name = request.args.get("iri", "").strip().removeprefix("<").removesuffix(">")
-        return _thing(kg, _iri(name), request.args.get("format"))
+        return _thing(kg, lately, terms, _iri(name), request.args.get("format"))
 
     @routes.get("/search")
     def search() -> Any:
@@ -122,13 +126,15 @@ def _known(kg: Graph, iri: NamedNode) -> bool:
     )
 
 
-def _thing(kg: Graph, iri: NamedNode, wanted: str | None) -> Any:
-    format_ = named(wanted, _OFFERS) if wanted else choose(request.headers.get("Accept"), _OFFERS)
+def _thing(kg: Graph, lately: Lately, terms: Terms, iri: NamedNode, wanted: str | None) -> Any:
+    as_table = wanted == "csv"
+    asked = None if as_table else wanted
+    format_ = HTML if as_table else named(asked, _OFFERS) if asked else choose(request.headers.get("Accept"), _OFFERS)
     if format_ is None:
         return problem(406, "Not acceptable", f"there is {listing(_OFFERS)}")
     version = travelling.wanted(kg)
     with travelling.dataset_at(kg, version) as dataset:
-        response = _page(kg, dataset, iri, version) if format_ is HTML else _data(dataset, iri, format_)
+        response = _page(kg, lately, terms, dataset, iri, version) if format_ is HTML else _data(dataset, iri, format_)
     response.headers["Link"] = ", ".join(
         (
             *(f'<{_as(iri, offer)}>; rel="alternate"; type="{offer.media_type}"' for offer in GRAPHS),
@@ -143,13 +149,29 @@ def _as(iri: NamedNode, format_: Format) -> str:
     return addresses.of_data(iri, _SHORT[format_.name])
 
 
-def _page(kg: Graph, dataset: EvidenceDataset, iri: NamedNode, version: Version | None) -> Any:
+def _page(
+    kg: Graph, lately: Lately, terms: Terms, dataset: EvidenceDataset, iri: NamedNode, version: Version | None
+) -> Any:
     place = addresses.of_iri(iri, kg.base)
     if place.startswith("/documents/"):
         return redirect(place, 303)
+    formats = [(offer.name, _as(iri, offer)) for offer in TRIPLES]
+    outside = None if iri.value.startswith(kg.base) else addresses.outside(iri.value)
+    if version is None and (shown := terms.shown(iri, formats=formats, outside=outside)):
+        return shown
+    asked = portraits.turned(*(request.args.get(name, "") for name in ("page", "of", "by")))
     view = describe(
-        iri, dataset=dataset, ontology=kg.ontology, find_evidence=kg.evidence_finder.find, language=language()
+        iri,
+        dataset=dataset,
+        ontology=kg.ontology,
+        find_evidence=kg.evidence_finder.find,
+        language=language(),
+        turned=asked,
     )
+    tables = portraits.sheets(view, Frame(language(), kg.base))
+    if (wanted := csv_of(*tables)) is not None:
+        return wanted
+    labels = Labels(dataset, kg.ontology, language())
     sources = view.evidence
     return page(
         "entity.html",
@@ -157,10 +179,28 @@ def _page(kg: Graph, dataset: EvidenceDataset, iri: NamedNode, version: Version 
         view=view,
         sources=sources,
         number={passage: index for index, passage in enumerate(sources, start=1)},
-        formats=[(offer.name, _as(iri, offer)) for offer in TRIPLES],
+        formats=formats,
         version=version,
-        outside=None if iri.value.startswith(kg.base) else addresses.outside(iri.value),
+        versions=kg.versions.listed(),
+        outside=outside,
+        portrait=portraits.portrait(kg, dataset, iri, labels, Palette(lately.overview())),
+        types=_colours(lately, view),
+        tables=tables,
+        turn=_turn,
     )
+
+
+def _colours(lately: Lately, view: EntityView) -> list[tuple[Reference, int | None]]:
+    """The classes of a thing with the numbers of their colours."""
+    palette = Palette(lately.overview())
+    return [(type_, palette.index(type_.iri) if type_.iri else None) for type_ in view.types]
+
+
+def _turn(predicate: NamedNode, number: int, *, inward: bool) -> str:
+    """The address of another page of a property's values, or of what refers by it."""
+    kept = [(k, v) for k, v in request.args.items(multi=True) if k not in ("of", "by", "page", "format", "table")]
+    asked = [("by" if inward else "of", predicate.value), ("page", str(number))]
+    return f"?{urlencode([*kept, *asked])}#{'by' if inward else 'of'}"
 
 
 def _data(dataset: EvidenceDataset, iri: NamedNode, format_: Format) -> Response:

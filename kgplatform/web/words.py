@@ -5,9 +5,23 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Final
 
-from kgplatform.web import words_frame, words_query, words_studies
+from kgplatform.web import (
+    words_answers,
+    words_browsing,
+    words_documents,
+    words_frame,
+    words_informing,
+    words_query,
+    words_runs,
+    words_studies,
+)
 
 PARTS: Final[tuple[ModuleType, ...]] = (
+    words_informing,
+    words_runs,
+    words_answers,
+    words_documents,
+    words_browsing,
     words_frame,
     words_query,
     words_studies,
@@ -55,6 +69,18 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "in_seconds": ("in {t} s", "用时 {t} 秒"),
     "sources": ("Sources", "出处"),
     "sources_none": ("These rows come without a passage.", "这些结果没有对应的段落。"),
+    "how_chosen": ("Where the answer comes from", "回答的来源"),
+    "chosen_graph": ("the graph", "图谱"),
+    "chosen_passages": ("passages of documents", "文档段落"),
+    "chosen_graph+passages": ("graph and passages", "图谱和段落"),
+    "chosen_web": ("pages of the web", "网页"),
+    "chosen_none": ("no source could answer", "没有来源能够回答"),
+    "outcome_answered": ("answered", "已回答"),
+    "outcome_unsure": ("not sure enough", "不够确定"),
+    "outcome_nothing": ("nothing found", "没有找到"),
+    "outcome_down": ("could not be asked", "无法查询"),
+    "about_domain": ("About", "领域"),
+    "about_changes": ("facts change", "变化"),
     "the_query": ("Query that produced this", "得出此结果的查询"),
     "open_editor": ("Open in editor", "在编辑器中打开"),
     "copy": ("Copy", "复制"),

@@ -6,6 +6,7 @@ const frame = (() => {
 
 export const language = frame.language;
 export const pages = frame.pages;
+export const mapSettings = frame.map ?? {};
 
 /** The phrase of key `ui_<key>` with its blanks filled in. */
 export const t = (key, values = {}) => {

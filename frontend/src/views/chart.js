@@ -132,7 +132,7 @@ export const draw = (stage, data) => {
     chart.querySelectorAll("[aria-label]").forEach((node) => node.removeAttribute("aria-label"));
     chart.querySelectorAll("a").forEach((node) => node.setAttribute("aria-hidden", "true"));
     chart.querySelectorAll("a").forEach((node) => node.setAttribute("tabindex", "-1"));
-    chart.setAttribute("role", "img");
+    chart.setAttribute("role", chart.querySelector("a") ? "group" : "img"); // a picture holds no links
     chart.setAttribute("aria-label", data.title ?? t("chart_of", { n: number(data.rows.length) }));
     stage.replaceChildren(chart);
     if (series && series.length > 1) stage.append(h("ul", { class: "legend" }, series.map((name, index) => h("li", {}, h("i", { class: "dot", style: { "--n": SERIES[index % SERIES.length] } }), name))));

@@ -73,6 +73,10 @@ const styles = (many, grow = 1) => {
 const layout = (data, count) => {
   const common = { animate: false, padding: 24 };
   if (data.layout === "preset") return { name: "preset", ...common };
+  if (data.layout === "keep") { // what was there stays, what is new finds its place
+    const fixed = data.nodes.filter((node) => node.fixed).map((node) => ({ nodeId: node.id, position: { x: node.x, y: node.y } }));
+    return { name: "fcose", quality: "proof", randomize: false, fixedNodeConstraint: fixed, nodeDimensionsIncludeLabels: count <= 60, idealEdgeLength: 80, nodeRepulsion: 6500, packComponents: false, ...common };
+  }
   if (data.layout === "layers") return { name: "preset", positions: layers(data), ...common };
   if (data.layout === "radial") {
     const focus = data.nodes.find((node) => node.focus)?.id;

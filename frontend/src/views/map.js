@@ -4,7 +4,8 @@ import css from "leaflet/dist/leaflet.css?text";
 import { h, safe } from "../lib/dom.js";
 import { colourOf, legend, look } from "../lib/classes.js";
 import { pick } from "../lib/figures.js";
-import { number, short, t } from "../lib/words.js";
+import { getJSON } from "../lib/api.js";
+import { mapSettings, number, short, t } from "../lib/words.js";
 
 const NEAR = 38;
 
@@ -24,10 +25,23 @@ const style = () => {
 };
 
 let land = null;
+let outlines = null;
+/** What the settings add to the land: tiles of a server that they name, outlines of one's own. */
+const ownGround = async (map) => {
+  if (mapSettings.tiles) L.tileLayer(mapSettings.tiles, { maxZoom: 19 }).addTo(map);
+  if (!mapSettings.boundaries) return;
+  try {
+    outlines ??= await getJSON("/api/map/boundaries");
+    L.geoJSON(outlines, { style: { className: "frontier", weight: 1 }, pointToLayer: () => null, interactive: false }).addTo(map);
+  } catch (error) { console.warn(error); }
+};
+
 const ground = async (map) => {
+  if (mapSettings.tiles) return ownGround(map);
   land ??= (await import("virtual:land")).default;
   const rings = land.map((ring) => ring.map(([lon, lat]) => [lat, lon]));
   L.polygon(rings, { className: "land", interactive: false, fillRule: "evenodd", weight: 0.5 }).addTo(map).bringToBack();
+  return ownGround(map);
 };
 
 const radius = (data) => {

@@ -72,7 +72,16 @@ def read(path: Path) -> tuple[list[StudyQuestion], list[str]]:
     Raises:
         ReadError: the file cannot be read, or holds none.
     """
-    return read_json_lines(path, lambda line, _number: _question(line), what="question")
+    seen: set[str] = set()
+
+    def parse(line: str, _number: int) -> StudyQuestion:
+        question = _question(line)
+        if question.id in seen:
+            raise ValueError(f"the id {question.id!r} occurs twice")
+        seen.add(question.id)
+        return question
+
+    return read_json_lines(path, parse, what="question")
 
 
 def _record(item: StudyQuestion) -> dict[str, object]:

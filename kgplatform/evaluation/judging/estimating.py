@@ -13,7 +13,7 @@ from kgplatform.evaluation.judging.by_model import statements_of
 from kgplatform.evaluation.judging.measures import Answered
 from kgplatform.protocols import Embedder
 from kgplatform.questions.synthesis import unsupported
-from kgplatform.text import normalise, sentences, words
+from kgplatform.text import language_of, normalise, sentences, words
 
 _SHARED: Final = 0.6
 """So much of a sentence's words must stand in one passage for it to count as said there."""
@@ -46,6 +46,7 @@ class EstimatingJudge:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        self._languages: frozenset[str] = frozenset(getattr(embedder, "languages", None) or ())
 
     def claims(self, item: Answered) -> Sequence[bool]:
         """A sentence is supported if no name or number of it is missing from the passages, and one has its words."""
@@ -58,8 +59,7 @@ class EstimatingJudge:
         """The nearness of the question to the answer itself: no questions are made."""
         if not item.answer.strip() or _evades(item.answer):
             return ()
-        first, second = self._embedder.embed([item.question, item.answer])
-        return (max(0.0, float(first @ second)),)
+        return (self._near(item.question, item.answer),)
 
     def useful(self, item: Answered) -> Sequence[bool]:
         """A passage is useful if it holds the reference, or most words of one of its sentences."""
@@ -74,8 +74,14 @@ class EstimatingJudge:
         """The greater of the shared words (F1) and the cosine of the embeddings."""
         if not item.answer.strip():
             return 0.0
-        first, second = self._embedder.embed([item.answer, item.reference])
-        return max(0.0, float(first @ second), _overlap(item.answer, item.reference))
+        return max(self._near(item.answer, item.reference), _overlap(item.answer, item.reference))
+
+    def _near(self, one: str, other: str) -> float:
+        """The cosine of two texts, none below 0; their shared words where the embedding model lacks a language."""
+        if self._languages and not {language_of(one), language_of(other)} <= self._languages:
+            return _overlap(one, other)
+        first, second = self._embedder.embed([one, other])
+        return max(0.0, float(first @ second))
 
     def _said(self, part: str, passages: Sequence[str], question: str) -> bool:
         if unsupported(part, (*passages, question)):

@@ -29,11 +29,11 @@ _HAN: Final = {c: str(i) for i, c in enumerate("零一二三四五六七八九")
 }
 _ALOUD_HAN = re.compile(f"[{''.join(_HAN)}]{{2,5}}(?![十百千万个点时分月日号年])")
 _OTHER_AFTER = re.compile(
-    r"\s*(?:minutes?|mins?|hours?|hrs?|days?|flights?\b(?! number)|departures|arrivals|passengers?|metres?|km|percent|分钟|小时|天|个|架|班|次(?!航班)|年|月|日|点)",
+    r"\s*(?:minutes?|mins?|hours?|hrs?|days?|flights?\b(?! number)|departures|arrivals|passengers?|people|persons|pax|seats?|bags?|kilos?|kg|euros?|dollars?|pounds?|yuan|eur|usd|[€$£¥]|metres?|km|percent|st\b|nd\b|rd\b|th\b|元|欧元|人|位|件|月|秒|分钟|小时|天|个|架|班|次(?!航班)|年|月|日|点)",
     re.IGNORECASE,
 )
 _OTHER_BEFORE = re.compile(
-    r"(?:\b(?:category|mtt|gate|ramp|stand|pier|in|year|than|least|most|top|first|last|next|at|around|about|before|after|by|until|since|boeing|airbus)|[类类别登机口机位]|波音|空客)\s*$",
+    r"(?:[€$£¥]|\b(?:eur|usd|terminal|door|desk|platform|belt|row|seat|category|mtt|gate|ramp|stand|pier|in|year|than|least|most|top|first|last|next|at|around|about|before|after|by|until|since|boeing|airbus)|[类类别登机口机位]|航站楼|波音|空客)\s*$",
     re.IGNORECASE,
 )
 
@@ -102,15 +102,19 @@ def full_codes(text: str, index: CodeIndex) -> Iterator[tuple[str, int, int]]:
             yield code, *match.span()
 
 
-def numbers_said(text: str) -> list[Said]:
-    """The bare numbers of a text that may be part of a code, digits or spoken, in order."""
-    found = [Said(m[1], "", *m.span(1)) for m in _DIGITS.finditer(text) if _plausible(text, *m.span(1))]
+def numbers_said(text: str, around: str = "") -> list[Said]:
+    """The bare numbers of a text that may be part of a code, digits or spoken, in order.
+
+    ``around`` is the text with what was taken out of it, to see what a number counts.
+    """
+    around = around or text
+    found = [Said(m[1], "", *m.span(1)) for m in _DIGITS.finditer(text) if _plausible(around, *m.span(1))]
     for match in _ALOUD.finditer(text):
         digits = "".join(_SPOKEN[word.casefold()] for word in re.split(r"[ -]+", match.group()))
         found.append(Said(digits, "", *match.span()))
     for match in _ALOUD_HAN.finditer(text):
         digits = "".join(_HAN[c] for c in match.group())
-        if _plausible(text, *match.span()):
+        if _plausible(around, *match.span()):
             found.append(Said(digits, "", *match.span()))
     return sorted(found, key=lambda said: said.start)
 

@@ -129,7 +129,9 @@ class Frame:
     def jargon(self) -> tuple[tuple[Name, Word], ...]:
         """The words of the glossary and what each stands for."""
         return tuple(
-            (Name(item.value, 1.0, "value", item.property), word) for item in self.scheme.jargon for word in item.words
+            (Name(item.value, 1.0, "value" if item.property else "entity", item.property), word)
+            for item in self.scheme.jargon
+            for word in item.words
         )
 
     @cached_property

@@ -13,6 +13,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Final
 
 from kgplatform.questions.dates import days
+from kgplatform.questions.dialogue.calendar_days import day_said
 
 _AROUND: Final = timedelta(minutes=15)
 _SOON: Final = timedelta(hours=1)
@@ -27,7 +28,7 @@ _NUMBERS: Final = {
 } | {"a": 1, "an": 1, "few": 3, "couple": 2, "fifteen": 15, "twenty": 20, "thirty": 30, "forty-five": 45}  # fmt: skip
 _PARTS: Final = {
     "morning": (6, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 24), "noon": (12, 13),
-    "早上": (6, 12), "早晨": (6, 12), "上午": (6, 12), "中午": (11, 13), "下午": (12, 18), "晚上": (18, 24), "傍晚": (17, 20),
+    "早上": (6, 12), "早晨": (6, 12), "上午": (6, 12), "中午": (11, 13), "下午": (12, 18), "晚上": (18, 24), "傍晚": (17, 20), "凌晨": (0, 6), "midnight": (0, 1),
 }  # fmt: skip
 _CLOCK = re.compile(
     r"(?<![\d:-])(?P<h>[01]?\d|2[0-4])[:：h](?P<m>[0-5]\d)(?::[0-5]\d)?(?:\s*(?P<half>[ap])\.?m\b\.?)?(?![\d:])"
@@ -62,15 +63,29 @@ _DAY = re.compile(
     r"\b(?P<d>today|yesterday|tomorrow|tonight)(?:['’]s)?\b|(?P<z>今天|昨天|明天|今晚|今早|昨晚|明早)", re.IGNORECASE
 )
 _PART = re.compile(
-    r"\b(?:(?:this|in the|at|yesterday|tomorrow)\s+)?(?P<p>morning|afternoon|evening|noon|night)\b|(?P<z>早上|早晨|上午|中午|下午|晚上|傍晚)",
+    r"\b(?:(?:this|in the|at|yesterday|tomorrow)\s+)?(?P<p>morning|afternoon|evening|noon|night|midnight)\b|(?P<z>早上|早晨|上午|中午|下午|晚上|傍晚|凌晨)",
     re.IGNORECASE,
 )
 _NEARLY = re.compile(
     r"(?:\b(?:around|about|approximately|roughly|near|circa)\s*(?:the\s*)?|大约|大概|约)$", re.IGNORECASE
 )
 _NEARLY_AFTER = re.compile(r"\s*(?:左右|前后|上下|or so\b|-ish\b)", re.IGNORECASE)
-_BEFORE = re.compile(r"\b(?:before|by|until|earlier than)\s*$", re.IGNORECASE)
-_AFTER = re.compile(r"\b(?:after|from|since|later than)\s*$", re.IGNORECASE)
+_BEFORE = re.compile(r"\b(?:before|by|until|till|earlier than)\s*$", re.IGNORECASE)
+_AFTER = re.compile(r"\b(?:after|from|since|later than|past)\s*$", re.IGNORECASE)
+_FOLLOWS = (
+    r"(?=\s*(?:$|[?.!,;]|[ap]\.?m\b|(?:today|tomorrow|tonight|yesterday|this|in|on|from|to|for|at|please|pls|and|is|are|"
+    r"mon|tue|wed|thu|fri|sat|sun|-|–|until|till)))"
+)
+_BARE = re.compile(
+    rf"\b(?P<lead>before|by|until|till|after|since|around|about|between|from|btw)\s+(?P<a>[01]?\d|2[0-4])(?![\d:.])"
+    rf"(?:\s*(?:and|to|until|till|-|–)\s*(?P<b>[01]?\d|2[0-4])(?![\d:.]))?{_FOLLOWS}",
+    re.IGNORECASE,
+)
+_SPOT = re.compile(
+    r"\b(?:around|about|before|after|by|until|since)\s+(?P<w>noon|midday|midnight)\b|(?P<z>正午|午夜)(?=前|后|左右|之前|之后)",
+    re.IGNORECASE,
+)
+_GONE = re.compile(r"\b(?:left|departed|arrived|landed|did|was|were|had|took)\b|了", re.IGNORECASE)
 _BEFORE_ZH, _AFTER_ZH = re.compile(r"\s*(?:之前|以前|前(?!后))"), re.compile(r"\s*(?:之后|以后|后|起)")
 _SHIFT: Final = {
     "today": 0,
@@ -92,7 +107,9 @@ _WHOLE_PART: Final = {"tonight": (18, 24), "今晚": (18, 24), "昨晚": (18, 24
 class Window:
     """From ``low`` to ``high``, both included; ``spans`` are the places of its words in the text.
 
-    ``sharp``: a clock time was given, to the minute; ``whole``: only a day; ``relative``: reckoned from now.
+    ``sharp``: a clock time was given, to the minute; ``whole``: only a day; ``relative``: reckoned from now. A clock
+    time of twelve hours that does not say which half of the day it means is the one still to come, in a question
+    about what has not happened yet.
     """
 
     low: datetime
@@ -116,7 +133,7 @@ def window(text: str, now: datetime) -> Window | None:
     day, spans, part, relative = _day(text, now)
     clocks = _clocks(text)
     if clocks:
-        found = _by_clock(text, day or now.date(), clocks)
+        found = _by_clock(text, day or now.date(), clocks, _halves(text, clocks, now, day))
         return replace(found, spans=(*spans, *found.spans), relative=relative)
     for pattern, made in _VAGUE:
         match = pattern.search(text)
@@ -187,11 +204,19 @@ def _day(text: str, now: datetime) -> tuple[date | None, list[tuple[int, int]], 
     named = [item for item in days(text) if item.last is None]
     if named:
         return date.fromisoformat(named[0].first), [(named[0].start, named[0].end)], None, False
+    said = None if days(text) else day_said(text, now.date())
+    if said is not None:
+        return said.day, [said.span], None, said.relative
     match = _DAY.search(text)
     if match is None:
         return None, [], None, False
     word = (match["d"] or match["z"]).casefold()
     return now.date() + timedelta(days=_SHIFT[word]), [match.span()], _WHOLE_PART.get(word), True
+
+
+def day_spans(text: str, now: datetime) -> tuple[tuple[int, int], ...]:
+    """Where the words for a day are in a text."""
+    return tuple(_day(text, now)[1])
 
 
 def _part(text: str, spans: list[tuple[int, int]]) -> tuple[int, int] | None:
@@ -202,21 +227,68 @@ def _part(text: str, spans: list[tuple[int, int]]) -> tuple[int, int] | None:
     return _PARTS[(match["p"] or match["z"]).casefold()]
 
 
-def _clocks(text: str) -> list[tuple[time, int, int]]:
-    """The clock times of a text with their places."""
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """A clock time and its place; ``half`` says which half of the day was named: am, pm, 24 (no need) or nothing."""
+
+    at: time
+    start: int
+    end: int
+    half: str
+
+
+def _clocks(text: str) -> list[_Clock]:
+    """The clock times of a text, in order."""
     found = []
     for match in _WORDED.finditer(text):
         said = match["h"].casefold()
         hour = int(said) if said.isdigit() else _NUMBERS[said]
         minutes = 30 if match["p"].casefold() == "half" else 15
         total = 60 * hour + (minutes if match["d"].casefold() == "past" else -minutes)
-        total += 720 if (match["half"] or "").casefold() == "p" and hour < 12 else 0
-        found.append((time(total // 60 % 24, total % 60), *match.span()))
+        half = (match["half"] or "").casefold()
+        total += 720 if half == "p" and hour < 12 else 0
+        found.append(_Clock(time(total // 60 % 24, total % 60), *match.span(), half))
     for match in _CLOCK.finditer(text):
         clock, minute = _hour(match), _minute(match)
         if clock is not None and clock < 24 and minute < 60:
-            found.append((time(clock, minute), *match.span()))
-    return found
+            found.append(_Clock(time(clock, minute), *match.span(), _half(match, clock)))
+    for match in _SPOT.finditer(text):
+        hour = 0 if (match["w"] or match["z"]).casefold() in ("midnight", "午夜") else 12
+        found.append(_Clock(time(hour), *match.span("w" if match["w"] else "z"), "24"))
+    for match in _BARE.finditer(text):
+        spots = [(int(match[name]), *match.span(name)) for name in ("a", "b") if match[name]]
+        found += [
+            _Clock(time(hour), start, end, "" if 0 < hour <= 12 else "24")
+            for hour, start, end in spots
+            if hour < 24 and not any(item.start < end and start < item.end for item in found)
+        ]
+    return sorted(found, key=lambda item: item.start)
+
+
+def _half(match: re.Match[str], hour: int) -> str:
+    """Which half of the day a clock time names."""
+    if match["h3"]:
+        late = match["part"] in ("下午", "晚上", "傍晚")
+        return "p" if late else "a" if match["part"] else "" if 0 < hour <= 12 else "24"
+    return (match["half"] or match["half2"] or ("" if match["h2"] else "24")).casefold()
+
+
+def _halves(text: str, clocks: list[_Clock], now: datetime, day: date | None) -> tuple[time, time]:
+    """The first two times (the first twice if alone): of a range both in one half of the day, and still to come."""
+    first, second = clocks[0], clocks[min(1, len(clocks) - 1)]
+    low, high = first.at, second.at
+    if second.half == "p" and not first.half and low.hour < 12 and _later(low) <= high:
+        low = _later(low)
+    if first.half == "p" and not second.half and high.hour < 12 and low <= _later(high):
+        high = _later(high)
+    loose = not first.half and not second.half and high.hour < 12 and not _BEFORE.search(text[: first.start])
+    if loose and day in (None, now.date()) and high < now.time() and not _GONE.search(text):
+        low, high = _later(low), _later(high)
+    return low, high
+
+
+def _later(at: time) -> time:
+    return at.replace(hour=at.hour % 12 + 12)
 
 
 def _hour(match: re.Match[str]) -> int | None:
@@ -238,21 +310,20 @@ def _minute(match: re.Match[str]) -> int:
     return int(said) if said.isdigit() else _han(said)
 
 
-def _by_clock(text: str, day: date, clocks: list[tuple[time, int, int]]) -> Window:
+def _by_clock(text: str, day: date, clocks: list[_Clock], times: tuple[time, time]) -> Window:
     """The window of one clock time, or from one to another."""
-    at, start, end = clocks[0]
-    moment = datetime.combine(day, at)
-    if len(clocks) > 1 and re.fullmatch(r"\s*(?:and|to|until|-|–|~|到|至|和)\s*", text[end : clocks[1][1]]):
-        return Window(moment, datetime.combine(day, clocks[1][0]), ((start, clocks[1][2]),), sharp=True)
+    start, end = clocks[0].start, clocks[0].end
+    moment = datetime.combine(day, times[0])
+    joined = len(clocks) > 1 and re.fullmatch(
+        r"\s*(?:and|to|until|till|-|–|~|到|至|和)\s*", text[end : clocks[1].start], re.IGNORECASE
+    )
+    if joined:
+        return Window(moment, datetime.combine(day, times[1]), ((start, clocks[1].end),), sharp=True)
     before, after = text[:start], text[end:]
-    if (near := _NEARLY.search(before)) or (near := _NEARLY_AFTER.match(after)):
-        last = end + near.end() if near.re is _NEARLY_AFTER else end
-        return Window(
-            moment - _AROUND,
-            moment + _AROUND,
-            ((min(start, near.start()) if near.re is _NEARLY else start, last),),
-            sharp=True,
-        )
+    if near := _NEARLY.search(before):
+        return Window(moment - _AROUND, moment + _AROUND, ((near.start(), end),), sharp=True)
+    if near := _NEARLY_AFTER.match(after):
+        return Window(moment - _AROUND, moment + _AROUND, ((start, end + near.end()),), sharp=True)
     if _BEFORE.search(before) or _BEFORE_ZH.match(after):
         return Window(datetime.combine(day, time()), moment, ((start, end),), sharp=True)
     if _AFTER.search(before) or _AFTER_ZH.match(after):

@@ -302,7 +302,7 @@ def _number(
     """A number that is part of codes, or with its owner's name a whole one; and the places it takes."""
     rest = masked(text, spans)
     named = [item for item in found if item not in owners and not item.text.strip().isdigit()]
-    for said in numbers_said(masked(rest, ((item.start, item.end) for item in named))):
+    for said in numbers_said(masked(rest, ((item.start, item.end) for item in named)), rest):
         before = next((o for o in owners if _BETWEEN.fullmatch(text[o.end : said.start])), None)
         letters = frame.owner_letters(t for _, t in before.by(filter(None, (frame.scheme.owner,)))) if before else ()
         letters = letters or _letters_before(rest, said, frame)

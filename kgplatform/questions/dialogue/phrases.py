@@ -1,5 +1,6 @@
 """What is said of things found by a scheme, in English and Chinese, and how moments and lengths of time are written."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -30,6 +31,19 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "span": "{length} ({begins}: {low}, {ends}: {high}).",
         "span_before": "{length} earlier ({begins}: {low}, {ends}: {high}).",
         "same": "At the same time.",
+        "yes": "Yes",
+        "no": "No",
+        "by_later": "{length} later ({begins}: {low}, {ends}: {high}).",
+        "by_earlier": "{length} earlier ({begins}: {low}, {ends}: {high}).",
+        "by_nothing": "0 minutes ({begins}: {low}, {ends}: {high}).",
+        "void": "{what} is {state}.",
+        "lost": "I did not understand “{words}”: the graph says nothing of it, so this is neither a yes nor a no.",
+        "change": "There are {length} from one to the other ({first}: {low}, {second}: {high}); how much is needed the graph does not say.",
+        "no_change": "No: {second} is {length} too early ({first}: {low}, {second}: {high}).",
+        "left": "All right.",
+        "day": "{day}: {what}",
+        "days": "Other days: {others}.",
+        "nothing_said": "not given",
         "count": "{count} from {low} to {high}.",
     },
     "zh": {
@@ -53,6 +67,19 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "span": "{length}（{begins}：{low}，{ends}：{high}）。",
         "span_before": "提前{length}（{begins}：{low}，{ends}：{high}）。",
         "same": "同时。",
+        "yes": "是",
+        "no": "否",
+        "by_later": "晚了{length}（{begins}：{low}，{ends}：{high}）。",
+        "by_earlier": "早了{length}（{begins}：{low}，{ends}：{high}）。",
+        "by_nothing": "0分钟（{begins}：{low}，{ends}：{high}）。",
+        "void": "{what}：{state}。",
+        "lost": "没有理解“{words}”：图谱中没有相关内容，无法回答是或否。",
+        "change": "两者之间有{length}（{first}：{low}，{second}：{high}）；图谱没有说明需要多少时间。",
+        "no_change": "否：{second} 早了{length}（{first}：{low}，{second}：{high}）。",
+        "left": "好的。",
+        "day": "{day}：{what}",
+        "days": "其他日期：{others}。",
+        "nothing_said": "没有给出",
         "count": "{low} 至 {high} 共 {count} 个。",
     },
 }
@@ -71,6 +98,13 @@ def moment_text(moment: datetime, language: str, *, day: bool = True) -> str:
     if language == "zh":
         return f"{moment.year}年{moment.month}月{moment.day}日 {clock}"
     return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year} {clock}"
+
+
+def day_text(moment: datetime, language: str) -> str:
+    """A day as people write it: 15 Mar 2025, 2025年3月15日."""
+    if language == "zh":
+        return f"{moment.year}年{moment.month}月{moment.day}日"
+    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
 
 
 def length_text(length: timedelta, language: str, unit: str = "") -> str:

@@ -40,20 +40,32 @@ class QuestionClass:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of time that has a name, from one property's moment to another's."""
+    """A stretch of time that has a name, from one property's moment to another's.
+
+    ``expected`` stands in for ``ends`` while that has not happened. ``states`` are words for a thing whose stretch is
+    longer than nothing ("delayed"), ``opposites`` for one whose stretch is not ("on time"). ``across``: from a moment
+    of one thing to that of another, such as a change of flights.
+    """
 
     begins: NamedNode
     ends: NamedNode
     words: tuple[Word, ...]
     cues: tuple[Word, ...]
+    expected: NamedNode | None = None
+    states: tuple[Word, ...] = ()
+    opposites: tuple[Word, ...] = ()
+    across: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Jargon:
-    """Words of the trade for the thing that has a value, such as "Delta" for the airline whose code is DL."""
+    """Words of the trade for the thing that has a value, such as "Delta" for the airline whose code is DL.
 
-    property: NamedNode
-    value: Literal
+    Without a property ``value`` is the thing itself.
+    """
+
+    property: NamedNode | None
+    value: Literal | NamedNode
     words: tuple[Word, ...]
 
 
@@ -81,6 +93,7 @@ class Scheme:
     said: tuple[tuple[NamedNode, Word], ...]
     jargon: tuple[Jargon, ...] = ()
     markers: tuple[tuple[NamedNode, Word], ...] = ()
+    voids: tuple[NamedNode, ...] = ()
 
     def of_way(self, way: str) -> QuestionClass | None:
         """The class that goes that way."""
@@ -174,6 +187,7 @@ class _Facts:
             spans=tuple(self._span(item, source) for item in self._nodes(node, "span")),
             said=self._spoken("said"),
             markers=self._spoken("before"),
+            voids=self._nodes(node, "void"),
             jargon=tuple(self._jargon(item, source) for item in self._nodes(node, "glossary")),
         )
 
@@ -200,14 +214,25 @@ class _Facts:
         )
 
     def _jargon(self, node: NamedNode, source: str) -> Jargon:
-        predicate = self._node(node, "property")
+        meant, predicate = self._node(node, "means"), self._node(node, "property")
+        if meant is not None:
+            return Jargon(None, meant, self._words(node, _q("cue")))
         value = next((v for v in self._objects(node, _q("value")) if isinstance(v, Literal)), None)
         if predicate is None or value is None:
-            raise OntologyError(f"{node} needs {_q('property')} and {_q('value')}", source=source)
+            raise OntologyError(f"{node} needs {_q('property')} and {_q('value')}, or {_q('means')}", source=source)
         return Jargon(predicate, value, self._words(node, _q("cue")))
 
     def _span(self, node: NamedNode, source: str) -> Span:
         begins, ends = self._node(node, "begins"), self._node(node, "ends")
         if begins is None or ends is None:
             raise OntologyError(f"{node} needs {_q('begins')} and {_q('ends')}", source=source)
-        return Span(begins, ends, self._words(node, LABEL), self._words(node, _q("cue")))
+        return Span(
+            begins=begins,
+            ends=ends,
+            words=self._words(node, LABEL),
+            cues=self._words(node, _q("cue")),
+            expected=self._node(node, "expected"),
+            states=self._words(node, _q("state")),
+            opposites=self._words(node, _q("opposite")),
+            across=any(word.text == "true" for word in self._words(node, _q("across"))),
+        )

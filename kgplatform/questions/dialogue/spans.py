@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -15,6 +16,7 @@ from kgplatform.questions.dialogue.looking import Found, Wanted, as_moment, look
 from kgplatform.questions.dialogue.parsing import Parsed, said_in
 from kgplatform.questions.dialogue.phrases import amount_text, length_text, moment_text, phrase
 from kgplatform.questions.dialogue.replies import Reply
+from kgplatform.questions.dialogue.scheme import Span
 from kgplatform.types import Solutions
 
 _LONG = re.compile(
@@ -41,9 +43,11 @@ def reckoned(parsed: Parsed, frame: Frame, now: Now, run: Callable[[str], Soluti
     """What a question for a length of time, or for the first of two, comes to; None if it is no such question."""
     if len(parsed.identifiers) + len(parsed.codes) == 2 and _WHICH.search(parsed.text):
         return _first_of(parsed, frame, now, run)
+    if (across := _across(parsed, frame)) is not None:
+        return _change(parsed, frame, across, named_things(parsed, frame, now, run), run)
     if not _LONG.search(parsed.text) or not (parsed.identifiers or parsed.codes):
         return None
-    things = _things(parsed, frame, now, run)
+    things = named_things(parsed, frame, now, run)
     if not things:
         return None
     ends = _ends(parsed, frame)
@@ -51,11 +55,19 @@ def reckoned(parsed: Parsed, frame: Frame, now: Now, run: Callable[[str], Soluti
         return (
             _between_things(parsed, frame, things, run) if len(things) == 2 else _in_unit(parsed, frame, things[0], run)
         )
-    return _length(parsed, frame, (things[0], things[0]), ends, run)
+    return _length(parsed, frame, (things[0], things[0]), _known(ends, things[0], frame, run), run)
 
 
-def _things(parsed: Parsed, frame: Frame, now: Now, run: Callable[[str], Solutions]) -> list[Found]:
-    """The things named, in the order of the text."""
+def _known(
+    ends: tuple[NamedNode, NamedNode], thing: Found, frame: Frame, run: Callable[[str], Solutions]
+) -> tuple[NamedNode, NamedNode]:
+    """The two moments, with the expected one for an end that has not happened."""
+    expected = next((s.expected for s in frame.scheme.spans if (s.begins, s.ends) == ends and s.expected), None)
+    return (ends[0], expected) if expected and not values(thing.thing, ends[1], run) else ends
+
+
+def named_things(parsed: Parsed, frame: Frame, now: Now, run: Callable[[str], Solutions]) -> list[Found]:
+    """The things named, in the order of the text: on the day said, else on now's day, else the nearest to now."""
     scheme = frame.scheme
     named: list[Pair] = [(scheme.identifier, Literal(item)) for item in parsed.identifiers if scheme.identifier]
     named += [(scheme.code, Literal(item)) for item in parsed.codes if scheme.code]
@@ -69,9 +81,49 @@ def _things(parsed: Parsed, frame: Frame, now: Now, run: Callable[[str], Solutio
     return found
 
 
-def _far(moment: str, now: Now) -> float:
+def _far(moment: str, now: Now) -> tuple[bool, float]:
     at = as_moment(moment)
-    return abs((at - now.moment).total_seconds()) if at else float("inf")
+    if at is None:
+        return True, float("inf")
+    return at.date() != now.moment.date(), abs((at - now.moment).total_seconds())
+
+
+def _across(parsed: Parsed, frame: Frame) -> tuple[Span, int] | None:
+    """The stretch between two things that the question speaks of, and where its word stands; None if it is not so."""
+    if len(parsed.identifiers) + len(parsed.codes) != 2:
+        return None
+    for span in frame.scheme.spans:
+        place = said_in(parsed.text, span.cues, parsed.language) if span.across else None
+        if place is not None:
+            return span, place[0]
+    return None
+
+
+def _change(
+    parsed: Parsed, frame: Frame, across: tuple[Span, int], things: list[Found], run: Callable[[str], Solutions]
+) -> Reply | None:
+    """How much time there is from one thing to the other: the one named after the word for the change comes second."""
+    if len(things) != 2:
+        return None
+    span, place = across
+    named = sorted((*parsed.identifiers, *parsed.codes), key=parsed.text.find)
+    first, second = things if parsed.text.find(named[0]) < place or len(named) < 2 else things[::-1]
+    language, label = parsed.language, frame.names.label
+    found = _length(parsed, frame, (first, second), (span.begins, span.ends), run)
+    low = as_moment(first.moment) if span.begins == frame.scheme.moment else None
+    high = as_moment(second.moment) if span.ends == frame.scheme.moment else None
+    if not found.found or low is None or high is None:
+        return found
+    text = phrase(
+        "change" if high > low else "no_change",
+        language,
+        length=length_text(high - low, language),
+        first=label(first.thing, language),
+        second=label(second.thing, language),
+        low=moment_text(low, language),
+        high=moment_text(high, language),
+    )
+    return replace(found, text=text)
 
 
 def _ends(parsed: Parsed, frame: Frame) -> tuple[NamedNode, NamedNode] | None:
@@ -80,6 +132,8 @@ def _ends(parsed: Parsed, frame: Frame) -> tuple[NamedNode, NamedNode] | None:
     if len(named) >= 2:
         return named[0], named[1]
     for span in frame.scheme.spans:
+        if span.across:
+            continue
         if said_in(parsed.text, (*span.cues, *span.words), parsed.language) is not None:
             return span.begins, span.ends
     return None
@@ -178,7 +232,7 @@ def _in_unit(parsed: Parsed, frame: Frame, thing: Found, run: Callable[[str], So
 def _first_of(parsed: Parsed, frame: Frame, now: Now, run: Callable[[str], Solutions]) -> Reply | None:
     """Which of two things came first or last, by the moment that is named, or the usual one."""
     earliest, latest = _FIRST.search(parsed.text), _LAST.search(parsed.text)
-    things = _things(parsed, frame, now, run)
+    things = named_things(parsed, frame, now, run)
     if len(things) != 2 or not (earliest or latest):
         return None
     named = _moments_named(parsed, frame) or ([frame.scheme.moment] if frame.scheme.moment else [])

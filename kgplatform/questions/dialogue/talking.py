@@ -11,19 +11,23 @@ from pyoxigraph import NamedNode
 
 from kgplatform.errors import QueryError
 from kgplatform.questions import answer
-from kgplatform.questions.dialogue import follow
+from kgplatform.questions.dialogue import follow, leaning
 from kgplatform.questions.dialogue.classify import Classified, classify
 from kgplatform.questions.dialogue.classify_model import classify_by_model
+from kgplatform.questions.dialogue.dated import by_day
 from kgplatform.questions.dialogue.frames import Frame, Now
-from kgplatform.questions.dialogue.looking import Found, Wanted, look_up
+from kgplatform.questions.dialogue.looking import Found, Lookup, Wanted, look_up, moment_of
+from kgplatform.questions.dialogue.moments import window
 from kgplatform.questions.dialogue.parsing import Parsed, parse_question
 from kgplatform.questions.dialogue.phrases import moment_text, phrase
 from kgplatform.questions.dialogue.replies import Reply
 from kgplatform.questions.dialogue.scheme import NONE
 from kgplatform.questions.dialogue.spans import reckoned
 from kgplatform.questions.dialogue.standing import standing_alone
+from kgplatform.questions.dialogue.tidying import is_leave, tidied
 from kgplatform.questions.dialogue.turns import Option, Turn
 from kgplatform.questions.dialogue.ways import Way
+from kgplatform.questions.dialogue.whether import not_understood, whether
 from kgplatform.questions.support import supporting
 from kgplatform.text import has_han, language_of
 from kgplatform.types import Answer, Clarification, Evidence, Query, Question, QuestionKind, Solutions, Usage, Verdict
@@ -64,7 +68,7 @@ class _Talking:
 
     def __init__(self, text: str, talk_: Talk) -> None:
         self._said = text
-        self._text = text.strip()[:_LONGEST]
+        self._text = tidied(text[: 2 * _LONGEST])[:_LONGEST]
         self._talk = talk_
         self._parts = talk_.parts
         self._frame: Frame | None = next(iter(talk_.parts.knowledge.frames), None)
@@ -73,7 +77,9 @@ class _Talking:
 
     def said(self) -> Said:
         last = self._talk.turns[-1] if self._talk.turns else None
-        if last is not None and self._text:
+        if is_leave(self._text) and (last is not None or not self._parts.knowledge.names.link(self._text)):
+            return self._left()
+        if last is not None and last.question and self._text:
             followed = self._followed(last)
             if followed is not None:
                 return followed
@@ -83,6 +89,8 @@ class _Talking:
 
     def _followed(self, last: Turn) -> Said | None:
         """What a reply to a question back, or a question that leans on the last one, comes to; None: a new question."""
+        if (leaning := self._leaning(last)) is not None:
+            return leaning
         if last.options and last.asks:
             left = follow.chosen(self._text, last) or self._by_details(last)
             if len(left) == 1:
@@ -98,6 +106,58 @@ class _Talking:
         if question := follow.with_referent(self._text, last, names):
             return self._standing(question)
         return None
+
+    def _leaning(self, last: Turn) -> Said | None:
+        """What a reply comes to that takes another day, another thing or the next one in the order of the last turn."""
+        frame = self._frame
+        if frame is None:
+            return None
+        if leaning.is_after_that(self._text) and not (last.asks and last.options):
+            return self._after_last(last, frame)
+        if not last.asks or last.options:
+            question = leaning.other_time(self._text, last, self._now().moment)
+            if question and window(last.question, self._now().moment) is None and last.asks:
+                question = ""
+            if question:
+                return self._standing(question)
+        if last.asks or not last.question:
+            return None
+        new, old = self._parsed(self._text), self._parsed(last.question)
+        question = leaning.other_thing(self._text, new, old, frame) or leaning.with_code(
+            self._text, new, old, last, frame
+        )
+        return self._standing(question) if question else None
+
+    def _after_last(self, last: Turn, frame: Frame) -> Said | None:
+        """The thing after the last answer, in the order of the last turn."""
+        try:
+            thing = leaning.after_last(last, frame, self._parts.run)
+        except QueryError as error:
+            self._notes.append(f"not looked up: {error}")
+            return None
+        parsed = self._parsed(last.question)
+        if thing is None:
+            known = last.values[-1] if last.values and last.values[-1] in frame.identifiers else ""
+            if not known:
+                return None
+            if "?moment" in last.query:
+                none = Reply(phrase("no_next", self._language(), what=known), query=last.query, found=False)
+                return self._replied(none, parsed, Classified(last.label, last.way))
+            chinese = has_han(self._text)
+            return self._standing(f"{known}之后的下一个是什么？" if chinese else f"What is the next after {known}?")
+        way = Way(parsed, frame, self._now(), self._parts.run)
+        self._notes.append(f"the one after {last.values[-1]}")
+        moments = (frame.scheme.moment,) if frame.scheme.moment else ()
+        at = moment_of(thing, moments, self._parts.run)
+        lookup = Lookup(last.query, self._parts.run(last.query), (Found(thing, at.isoformat() if at else ""),))
+        return self._replied(way.said(lookup), parsed, Classified(last.label, last.way))
+
+    def _left(self) -> Said:
+        """Nothing is asked any more, and the turn asks nothing back."""
+        text = phrase("left", self._language())
+        kind = Question(self._said, self._language(), QuestionKind.LIST)
+        found = Answer(text=text, question=kind, verdict=Verdict.UNANSWERABLE, confidence=0.0, using="sparql")
+        return Said(found, Turn(said=self._said, question="", answer=text))
 
     def _by_details(self, last: Turn) -> tuple[Option, ...]:
         """The options that have what a reply says of them."""
@@ -200,9 +260,11 @@ class _Talking:
         way = Way(parsed, frame, now, self._parts.run)
         if found.way == NONE:
             return self._whole(parsed, frame, now, way)
-        if parsed.missing and not self._understood(parsed, found):
+        lost = parsed.missing or (found.way == "place" and not_understood(parsed))
+        if lost and not self._understood(parsed, found):
             return self._plain(parsed.text, parsed.text, label=found.notation)
-        reply = way.go(found.way)
+        edge = way.edge() if found.way in ("window", "ownerWindow") else None
+        reply = edge or way.go(found.way)
         if reply.reread:
             self._notes += [reply.text]
             again = self._reread(reply, frame)
@@ -235,9 +297,11 @@ class _Talking:
 
     def _whole(self, parsed: Parsed, frame: Frame, now: Now, way: Way) -> Said:
         """A question that nothing is missing from: reckoned with times, looked up by its day, or translated."""
-        reply = reckoned(parsed, frame, now, self._parts.run)
+        run = self._parts.run
+        reply = reckoned(parsed, frame, now, run) or whether(parsed, frame, now, run)
+        reply = reply or by_day(parsed, frame, now, run)
         if reply is None and way.is_lookup():
-            reply = way.window()
+            reply = way.edge() or way.window()
         if reply is not None and (reply.found or not parsed.missing):
             return self._replied(replace(reply, asks="", choices=()), parsed, Classified(NONE, NONE))
         text = standing_alone(parsed, frame, self._parts.run)

@@ -92,7 +92,9 @@ class Conversation:
         part = self._path.with_suffix(".part")
         try:
             self._path.parent.mkdir(exist_ok=True)
-            part.write_text(json.dumps([asdict(t) for t in turns[-_KEPT:]], ensure_ascii=False), encoding="utf-8")
+            part.write_text(
+                json.dumps([asdict(t) for t in turns[-_KEPT:]], ensure_ascii=False), encoding="utf-8", errors="replace"
+            )
             part.replace(self._path)
             self._forget()
         except OSError as error:

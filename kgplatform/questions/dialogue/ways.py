@@ -1,11 +1,12 @@
 """The ways of the classes: what becomes of a question from which something is missing, by what it does say."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, time, timedelta
 
 from pyoxigraph import Literal, NamedNode
 
@@ -19,6 +20,11 @@ from kgplatform.text import has_han
 
 _BOARD = timedelta(hours=2)
 _PLACE = re.compile(r"(?<![A-Za-z0-9-])[A-Za-z]{1,2}\s?\d{1,3}[A-Za-z]?(?![A-Za-z0-9-]|:\d)")
+_FIRST = re.compile(r"\b(?:the )?(?:first|earliest)\b|第一[个班架趟]|首[个班]|最早|头班", re.IGNORECASE)
+_LAST = re.compile(
+    r"\b(?:the )?(?:last|latest)\b(?!\s+(?:few\s+|couple\s+|\d|half|\w+\s+)?(?:hours?|minutes?|week|night|days?)\b)|最后[一的]?[个班架趟]?|末班|最晚",
+    re.IGNORECASE,
+)
 
 
 class Way(Wording):
@@ -49,9 +55,15 @@ class Way(Wording):
         lookup = look_up(wanted, self.frame, self.run)
         if self.parsed.reading.cues.counting is not None:
             return self.counted(lookup, when.low, when.high)
+        if not lookup.found and self._is_now(when) and self.parsed.by(self.frame.scheme.places):
+            return self.place()
         if not lookup.found:
             return self.none(wanted, lookup)
         return self.listed(lookup, when.low, when.high)
+
+    def _is_now(self, when: Window) -> bool:
+        """Whether the window is the few minutes around now."""
+        return when.relative and not when.whole and when.low < self.now.moment < when.high
 
     def _moment_of(self, when: Window) -> NamedNode | None:
         """The moment that counts: in a stretch that has just passed, only what has happened."""
@@ -121,10 +133,30 @@ class Way(Wording):
         queue = self.frame.scheme.queue
         if queue and self.parsed.by((queue,)) and not self._by_gate():
             moments = self.frame.scheme.queue_moments or moments
-        lookup = look_up(Wanted(self._groups(), moments, self.now.moment), self.frame, self.run)
+        low, high = self._from_when()
+        lookup = look_up(Wanted(self._groups(), moments, low, high), self.frame, self.run)
         if not lookup.found:
             return self.empty(lookup)
         return self.said(replace(lookup, found=lookup.found[:1]))
+
+    def _from_when(self) -> tuple[datetime, datetime | None]:
+        """From when on the next one is looked for: from the time that the question gives, else from now."""
+        when, now = self.parsed.window, self.now.moment
+        if when is None or (self._is_now(when) and not when.sharp):
+            return now, None
+        low = now if when.low.date() == now.date() and when.low.time() == time() else when.low
+        return low, when.high if when.high > low else None
+
+    def edge(self) -> Reply | None:
+        """The first or last thing of the window, where the question asks for that one; None where it does not."""
+        first, last = _FIRST.search(self.parsed.text), _LAST.search(self.parsed.text)
+        when = self.parsed.window
+        if when is None or not (first or last) or self.parsed.codes or self.parsed.identifiers or self.parsed.other:
+            return None
+        lookup = look_up(Wanted(self._groups(), self._moments(), when.low, when.high), self.frame, self.run)
+        if not lookup.found:
+            return self.empty(lookup)
+        return self.said(replace(lookup, found=lookup.found[:1] if first else lookup.found[-1:]))
 
     def code(self) -> Reply:
         """What a number in part may mean: read as the one code that it fits, or asked back."""

@@ -1,0 +1,64 @@
+// An answer: its steps one by one, the passage behind a citation in place, the view that fits its rows.
+import { calm, h, live, on } from "../lib/dom.js";
+import { show } from "../lib/figures.js";
+import { t } from "../lib/words.js";
+import { chartData, chartDefaults, fitting, graphData, mapData, timelineData } from "../query/fits.js";
+
+const STEP_MILLISECONDS = 140, MOST_EDGES_ROWS = 60;
+
+const steps = (root) => {
+  const list = root.querySelector(".steps");
+  if (!list || calm()) return;
+  list.classList.add("waiting");
+  [...list.children].forEach((item, index) => setTimeout(() => item.classList.add("come"), index * STEP_MILLISECONDS));
+};
+
+/** Opens the passage below the sentence that cites it; again closes it. */
+const citing = (root) => {
+  let open = null;
+  const close = () => { open?.card.remove(); open?.mark.setAttribute("aria-expanded", "false"); open = null; };
+  root.querySelectorAll(".answer .mark").forEach((mark) => mark.setAttribute("aria-expanded", "false"));
+  on(root, "click", ".answer .mark", (event, mark) => {
+    if (event.ctrlKey || event.metaKey) return;
+    const source = document.getElementById(mark.hash.slice(1));
+    if (!source) return;
+    event.preventDefault();
+    const again = open?.mark === mark;
+    close();
+    if (again) return;
+    const link = source.querySelector("a"), quote = source.querySelector("blockquote");
+    const card = h("div", { class: "cited", role: "note", "aria-label": t("source", { n: mark.textContent }) },
+      h("p", {}, h("b", {}, link.textContent), h("button", { type: "button", class: "small", onclick: () => { mark.focus(); close(); } }, t("close"))),
+      h("blockquote", { lang: quote.lang }, quote.textContent), h("a", { href: link.getAttribute("href") }, t("open_document")));
+    root.querySelector(".answer").after(card);
+    mark.setAttribute("aria-expanded", "true");
+    open = { mark, card };
+    live(quote.textContent);
+  });
+  root.addEventListener("keydown", (event) => { if (event.key === "Escape" && open) { open.mark.focus(); close(); } });
+};
+
+/** The picture for the rows, by their datatypes: a map, a chart, a time line or a graph; none where a table says it best. */
+const picture = (rows) => {
+  const { best, can } = fitting(rows);
+  if (best === "map") return ["map", mapData(rows, rows.query)];
+  if (best === "timeline") return ["timeline", timelineData(rows, rows.query)];
+  if (best === "chart") return ["chart", chartData(rows, rows.query, chartDefaults(rows))];
+  const tied = rows.columns.filter(({ kind }) => kind === "thing").length > 1;
+  return can.graph && tied && rows.rows.length <= MOST_EDGES_ROWS ? ["graph", graphData(rows, rows.query)] : null;
+};
+
+const drawing = async (root) => {
+  const figure = root.querySelector("figure[data-fit]"), data = document.getElementById("rows");
+  if (!figure || !data) return;
+  const found = picture(JSON.parse(data.textContent));
+  figure.dataset.view = found ? found[0] : "table";
+  figure.dataset.started = "yes";
+  await show(figure, found ? found[1] : null);
+};
+
+export const start = async (root) => {
+  steps(root);
+  citing(root);
+  await drawing(root);
+};

@@ -1,0 +1,42 @@
+"""Which documents changed since somebody last looked, in this process: for what follows the registry by changes."""
+
+from __future__ import annotations
+
+import sqlite3
+from abc import abstractmethod
+from typing import Final
+
+from pyoxigraph import NamedNode
+
+SCHEMA: Final = """
+PRAGMA temp_store = MEMORY;
+CREATE TEMP TABLE IF NOT EXISTS changes (number INTEGER PRIMARY KEY AUTOINCREMENT, document TEXT NOT NULL);
+CREATE TEMP TRIGGER IF NOT EXISTS chunk_in AFTER INSERT ON main.chunks
+  BEGIN INSERT INTO changes (document) VALUES (NEW.document); END;
+CREATE TEMP TRIGGER IF NOT EXISTS chunk_read AFTER UPDATE OF extraction ON main.chunks
+  BEGIN INSERT INTO changes (document) VALUES (NEW.document); END;
+CREATE TEMP TRIGGER IF NOT EXISTS chunk_out AFTER DELETE ON main.chunks
+  BEGIN INSERT INTO changes (document) VALUES (OLD.document); END;
+CREATE TEMP TRIGGER IF NOT EXISTS document_moved AFTER UPDATE OF state ON main.documents
+  BEGIN INSERT INTO changes (document) VALUES (NEW.iri); END;
+CREATE TEMP TRIGGER IF NOT EXISTS document_out AFTER DELETE ON main.documents
+  BEGIN INSERT INTO changes (document) VALUES (OLD.iri); END;
+"""
+"""Triggers, so that no way of writing can be forgotten."""
+
+
+class Journal:
+    """The part of the registry that tells what changed."""
+
+    @abstractmethod
+    def _all(self, sql: str, *values: object) -> list[sqlite3.Row]: ...
+
+    def latest_change(self) -> int:
+        """The number of the last change."""
+        (row,) = self._all("SELECT coalesce(max(number), 0) AS number FROM changes")
+        return int(row["number"])
+
+    def changed_since(self, number: int) -> list[NamedNode]:
+        """The documents whose state, or what was read in them, changed after the change of that number."""
+        rows = self._all("SELECT DISTINCT document FROM changes WHERE number > ? ORDER BY document", number)
+        return [NamedNode(row["document"]) for row in rows]

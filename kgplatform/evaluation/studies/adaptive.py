@@ -1,0 +1,175 @@
+"""The adaptive study: answers from passages by chunk size and level of confidence, scored as CRAG does, and `ask`."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from kgplatform.documents.chunking import fixed_tokens
+from kgplatform.documents.registry import State
+from kgplatform.evaluation.answers import Outcome as Verdict
+from kgplatform.evaluation.statistics import Estimate, estimate
+from kgplatform.evaluation.studies.answering import Asks, Produced, System
+from kgplatform.evaluation.studies.asking import Item, Numbers, document_items, held, outcomes, problems_of
+from kgplatform.evaluation.studies.nearness import Remembering
+from kgplatform.evaluation.studies.report import Outcome, Row, StudyReport, Table, Value, paired
+from kgplatform.evaluation.studies.runs import moment
+from kgplatform.evaluation.studies.setting import Setting
+from kgplatform.evaluation.studies.travel import costs
+from kgplatform.graph import KnowledgeGraph
+from kgplatform.questions.adaptive.extractive import extracted
+from kgplatform.questions.adaptive.passages import LEVELS
+from kgplatform.retrieval.index import ChunkIndex
+from kgplatform.retrieval.multistage import MultiStageRetriever
+from kgplatform.retrieval.sources import Sources
+from kgplatform.text import language_of
+from kgplatform.types import Chunk, Document, Evidence, Hit
+
+SOURCE: Final = (
+    "the adaptive web framework (WeKnow-RAG): of its token windows 500 scored best, of its levels `high`; "
+    "scores as in the CRAG benchmark"
+)
+SIZES: Final = (200, 350, 500, 700, 1000)
+STUDY_SIZE: Final = 500
+ASK: Final = "ask"
+_OVERLAP: Final = 30
+_MARK: Final = re.compile(r"\s*\[\d+\]")
+_K: Final = 5
+_COLUMNS: Final = ("right", "missing", "wrong", "score")
+
+
+def run(setting: Setting) -> tuple[StudyReport, tuple[Outcome, ...]]:
+    """The study on the setting's workspace, and what it rests on.
+
+    Raises:
+        NotFoundError: no question can be made from the documents.
+    """
+    started, near = time.perf_counter(), Remembering(setting.kg.embedder)
+    items, problems = document_items(setting)
+    windows: list[System] = [_Windows(setting.kg, size, near) for size in SIZES]
+    asks = Asks(setting.kg, using="auto" if setting.model else "builtin", name=ASK)
+    found = tuple(outcomes("adaptive", setting, items, [*windows, asks], _measured))
+    scored = [scored_at(item, level) for item in found for level in LEVELS]
+    best = f"{STUDY_SIZE} tokens, high"
+    names = [*(f"{size} tokens, high" for size in SIZES), *(f"{STUDY_SIZE} tokens, {level}" for level in LEVELS)]
+    own = [item for item in scored if item.system == best]
+    report = StudyReport(
+        study="adaptive",
+        title="Adaptive study: chunk size and level of confidence",
+        source=SOURCE,
+        date=moment(),
+        method=setting.method,
+        judge="",
+        questions=len(items),
+        seconds=time.perf_counter() - started,
+        tables=(
+            _by_size(scored, [system.name for system in windows]),
+            _by_level(scored, [*(f"{STUDY_SIZE} tokens, {level}" for level in LEVELS), f"{ASK}, low", f"{ASK}, high"]),
+            costs(found, [system.name for system in [*windows, asks]]),
+        ),
+        tests=paired(scored, ("score",), [*dict.fromkeys(names), f"{ASK}, high"], against=best),
+        differs=_differs(setting),
+        problems=(*problems, *problems_of(found)),
+        options={**setting.options(), "sizes": list(SIZES), "k": _K},
+        headline=(f"score at {best}", estimate([item.numbers["score"] or 0.0 for item in own])),
+    )
+    return report, found
+
+
+class _Windows:
+    """Passages of so many tokens, found in stages, and the answer that stands in them."""
+
+    def __init__(self, kg: KnowledgeGraph, size: int, near: Remembering) -> None:
+        self.name = f"{size} tokens"
+        self._kg, self._size, self._near = kg, size, near
+        self._documents: dict[str, tuple[Chunk, Document]] = {}
+        self._finder: MultiStageRetriever | None = None
+
+    def produce(self, question: str) -> Produced:
+        """See `System.produce`; the answer's confidence is kept with it."""
+        hits = self._found().retrieve(question, _K)
+        passages = [self._evidence(hit) for hit in hits]
+        answer = extracted(question, passages, embedder=self._near)
+        context = tuple(passage.quote for passage in passages)
+        return Produced(_MARK.sub("", answer.text), context, tuple(passages), answer.usage, answer.confidence)
+
+    def _found(self) -> MultiStageRetriever:
+        if self._finder is None:
+            index = ChunkIndex(None, self._near)
+            overlap = min(_OVERLAP, self._size // 10)
+            for record in self._kg.documents(State.PROCESSED):
+                if record.graph is None:
+                    for chunk in fixed_tokens(record.document, max_tokens=self._size, overlap=overlap):
+                        self._documents[chunk.iri.value] = (chunk, record.document)
+            index.sync((chunk, document.title) for chunk, document in self._documents.values())
+            self._finder = MultiStageRetriever(Sources(index))
+        return self._finder
+
+    def _evidence(self, hit: Hit) -> Evidence:
+        chunk, document = self._documents[hit.iri.value]
+        iri, title, source = document.iri, document.title, document.source
+        return Evidence(chunk.iri, iri, title, source, chunk.text, chunk.start, chunk.end, hit.score)
+
+
+def _measured(item: Item, produced: Produced) -> tuple[Numbers, tuple[str, ...]]:
+    return {"held": held(item, produced.answer), "confidence": produced.confidence if produced.answer else None}, ()
+
+
+def scored_at(outcome: Outcome, level: str) -> Outcome:
+    """An outcome as it counts where answers below the level are withheld: score 1, 0 or -1."""
+    verdict = _verdict(outcome, LEVELS[level])
+    numbers = {
+        "right": float(verdict is Verdict.CORRECT),
+        "missing": float(verdict is Verdict.MISSING),
+        "wrong": float(verdict is Verdict.WRONG),
+    }
+    score = {**numbers, "score": numbers["right"] - numbers["wrong"]}
+    return replace(outcome, system=f"{outcome.system}, {level}", numbers=score)
+
+
+def _verdict(outcome: Outcome, least: float) -> Verdict:
+    confidence = outcome.numbers.get("confidence")
+    if confidence is None or confidence < least:
+        return Verdict.MISSING
+    return Verdict.CORRECT if outcome.numbers.get("held") == 1.0 else Verdict.WRONG
+
+
+def _values(scored: Sequence[Outcome], name: str) -> tuple[Value, ...]:
+    own = [item for item in scored if item.system == name]
+    return tuple(_mean(own, column) for column in _COLUMNS)
+
+
+def _mean(own: Sequence[Outcome], column: str) -> Estimate | None:
+    values = [value for item in own if (value := item.numbers.get(column)) is not None]
+    return estimate(values) if values else None
+
+
+def _by_size(scored: Sequence[Outcome], names: Sequence[str]) -> Table:
+    rows = tuple(Row(f"{name}, {level}", _values(scored, f"{name}, {level}")) for level in LEVELS for name in names)
+    note = "a question counts 1 where every gold value stands in the answer, 0 without an answer, else -1"
+    return Table("sizes", "By chunk size, and by the level that an answer must have", _COLUMNS, rows, note, chart=False)
+
+
+def _by_level(scored: Sequence[Outcome], names: Sequence[str]) -> Table:
+    rows = tuple(Row(name, _values(scored, name)) for name in names)
+    note = "low: every answer counts; high: only those at least 0.75 sure"
+    return Table("levels", "By level, and the platform's own answers", _COLUMNS, rows, note, chart=False)
+
+
+def _differs(setting: Setting) -> tuple[str, ...]:
+    languages = {language_of(record.document.text[:400]) for record in setting.kg.documents()}
+    return (
+        "The study answers questions of CRAG from pages that a search found, with GPT-class models for answer and "
+        "self-assessment; here questions are made from the workspace's documents "
+        f"({', '.join(sorted(languages))}), and passages are of these.",
+        "Answers from passages are taken word for word, and their confidence is reckoned from the evidence, not stated "
+        "by a model.",
+        "The judge of the last stage is the late interaction of the embedding model's tokens, the study's "
+        "bge-reranker-large.",
+        "A long sentence that holds the gold value counts as right here; CRAG's judge would read it.",
+        "The notes are short: windows of 700 tokens and more are mostly whole documents.",
+        f"`{ASK}` is the platform's own answer; the questions come from statements of its graph, which leans its way.",
+    )

@@ -1,0 +1,151 @@
+"""What every study is given, and the outcomes of single questions, kept so that a study goes on where it ended."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgplatform import __version__
+from kgplatform.errors import ConfigError, StoreError
+from kgplatform.evaluation.judging.by_model import ModelJudge
+from kgplatform.evaluation.judging.estimating import EstimatingJudge
+from kgplatform.evaluation.judging.measures import Judge
+from kgplatform.evaluation.studies.nearness import Remembering
+from kgplatform.evaluation.studies.report import Outcome
+from kgplatform.graph import KnowledgeGraph
+from kgplatform.protocols import ChatModel
+
+_NUMBERS = ("seconds", "tokens", "calls")
+
+
+class OutcomeCache:
+    """Outcomes by key in a file of JSON Lines, each written as soon as it is there; None: kept in memory only.
+
+    The end of a file that a crash left half written is passed over; ``fresh`` forgets what there was.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+
+    def __init__(self, path: Path | None = None, *, fresh: bool = False) -> None:
+        self._path = path
+        self._known: dict[str, Outcome] = {}
+        if path is None:
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if fresh:
+                path.unlink(missing_ok=True)
+            text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+            if text and not text.endswith("\n"):
+                with path.open("a", encoding="utf-8") as file:
+                    file.write("\n")
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror or error}") from error
+        for line in text.split("\n"):
+            found = _read(line)
+            if found:
+                self._known[found[0]] = found[1]
+
+    def find(self, key: str) -> Outcome | None:
+        """The outcome with that key; None if there is none yet."""
+        return self._known.get(key)
+
+    def keep(self, key: str, outcome: Outcome) -> None:
+        """Keeps an outcome; one with problems only for now, so that it is tried again the next time."""
+        self._known[key] = outcome
+        if self._path is None or outcome.problems:
+            return
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": key, **_record(outcome)}, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise StoreError(f"{self._path}: {error.strerror or error}") from error
+
+
+def _record(outcome: Outcome) -> dict[str, object]:
+    return {
+        "id": outcome.id,
+        "system": outcome.system,
+        "question": outcome.question,
+        "kind": outcome.kind,
+        "language": outcome.language,
+        "answer": outcome.answer,
+        "reference": outcome.reference,
+        "numbers": dict(outcome.numbers),
+        "extra": dict(outcome.extra),
+        **{name: getattr(outcome, name) for name in _NUMBERS},
+    }
+
+
+def _read(line: str) -> tuple[str, Outcome] | None:
+    try:
+        item = json.loads(line)
+        key = item.pop("key")
+        return (key, Outcome(**item)) if isinstance(key, str) else None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A workspace, how much is asked of it, by whom it is judged, and where outcomes are kept.
+
+    ``model`` answers and judges, None: the built-in ways do; ``others`` are further models, for a study that compares
+    them. ``progress`` is told of every question: done, total, name.
+    """
+
+    kg: KnowledgeGraph
+    count: int = 40
+    seed: int = 0
+    languages: tuple[str, ...] = ("en", "zh")
+    model: ChatModel | None = None
+    others: tuple[ChatModel, ...] = ()
+    cache: OutcomeCache = field(default_factory=OutcomeCache)
+    progress: Callable[[int, int, str], None] | None = None
+
+    def __post_init__(self) -> None:
+        """Checks the values.
+
+        Raises:
+            ConfigError: nothing is to be asked, or in no language.
+        """
+        if self.count < 1:
+            raise ConfigError(f"a study of {self.count} questions measures nothing; give 1 or more", setting="count")
+        if not self.languages:
+            raise ConfigError("a study needs a language to ask in, such as en", setting="language")
+
+    @property
+    def method(self) -> str:
+        """Who answers: ``built-in`` or the model's name."""
+        return self.model.name if self.model else "built-in"
+
+    def judge(self, near: Remembering) -> Judge:
+        """Who judges: the model where there is one, else the built-in estimate."""
+        return ModelJudge(self.model, near) if self.model else EstimatingJudge(near)
+
+    def options(self) -> dict[str, object]:
+        """What decides over the questions and answers, for the report."""
+        return {"count": self.count, "seed": self.seed, "languages": list(self.languages), "using": self.method}
+
+    def key(self, study: str, question: Sequence[str], system: str, state: str) -> str:
+        """The key of an outcome: another for another question, system, option, state of the workspace, or version."""
+        parts = [study, *question, system, state, self.method, __version__]
+        return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+
+
+def state_of(kg: KnowledgeGraph) -> str:
+    """A hash of what a workspace knows: another when a document comes, goes or is read anew, or statements change."""
+    whole = hashlib.sha256(str(len(kg.store)).encode())
+    for item in kg.registry.summaries():
+        whole.update(f"{item.iri} {item.updated} {item.statements}\n".encode("utf-8", "surrogatepass"))
+    settings: Mapping[str, object] = {
+        "embedding": kg.settings.embedding.name,
+        "retrieval": repr(kg.settings.retrieval),
+        "questions": repr(kg.settings.questions),
+    }
+    whole.update(json.dumps(settings, sort_keys=True).encode())
+    return whole.hexdigest()

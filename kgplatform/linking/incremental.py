@@ -1,0 +1,116 @@
+"""Linking by what changed: the decisions of `link_entities` over everything, at the cost of what a change can reach.
+
+What documents say of names is kept added up (`gathered`), so are the counts that rules look at (`statistics`), and the
+keys that names have in common (`blocking`). A change makes some names other names than before; they, and all that share
+a key with them over however many steps, are linked anew among themselves, and the rest stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from pyoxigraph import NamedNode
+
+from kgplatform.documents.decisions import Apart
+from kgplatform.documents.registry import LinkedEntity, Linking, NameKey, NameLink
+from kgplatform.linking.blocking import Blocks, Keys
+from kgplatform.linking.candidates import Likeness
+from kgplatform.linking.entities import Rules, value_link
+from kgplatform.linking.gathered import Gathered, Moved
+from kgplatform.linking.names import Name, Names, sort_key
+from kgplatform.linking.statistics import Shifted, Statistics
+from kgplatform.ontology import Ontology
+from kgplatform.types import Extraction
+
+
+@dataclass(frozen=True, slots=True)
+class Relinked:
+    """The names that were looked at again, those of them that stand for something, and the entities of these."""
+
+    keys: frozenset[NameKey] = frozenset()
+    links: Mapping[NameKey, NameLink] = field(default_factory=dict)
+    entities: Mapping[NamedNode, LinkedEntity] = field(default_factory=dict)
+
+    def onto(self, linking: Linking) -> Linking:
+        """The map with what was linked anew in the place of what these names stood for before."""
+        names, entities = dict(linking.names), dict(linking.entities)
+        for key in self.keys:
+            old = names.pop(key, None)
+            if old is not None:
+                entities.pop(old.entity, None)
+        return replace(linking, names={**names, **self.links}, entities={**entities, **self.entities})
+
+
+class IncrementalLinking:
+    """The names of a workspace as they are linked, kept in line with documents that come, change and go.
+
+    Likeness of content is not for it: what is nearest to a name may change by any other name.
+    """
+
+    def __init__(self, ontology: Ontology, base: str, likeness: Likeness, apart: Iterable[Apart] = ()) -> None:
+        self._rules = Rules(ontology, base, likeness, frozenset(apart))
+        keys = Keys(self._rules.grounds, base)
+        self._gathered = Gathered(ontology)
+        self._statistics = Statistics(self._rules.grounds.wording)
+        self._known: dict[NameKey, NamedNode] = {}
+        self._first, self._second = Blocks(keys), Blocks(keys)
+
+    def relink(
+        self, documents: Mapping[str, Iterable[Extraction]], known: Mapping[NameKey, NamedNode] | None = None
+    ) -> Relinked:
+        """Takes documents in, each in the place of what it said before (without extractions it goes), and links.
+
+        ``known`` are all the entities that the graph has otherwise, as for `link_entities`.
+
+        Raises:
+            ModelUnavailableError: the embedding model cannot be used.
+        """
+        moved = self._gathered.put(documents)
+        given = dict(known or {})
+        moved.keys |= {key for key, _ in given.items() ^ self._known.items()}
+        self._known = given
+        changed, values = self._renamed(moved.keys)
+        shifted = self._statistics.change((self._first.names.get(key), name) for key, name in changed.items())
+        made = self._narrowed(changed, moved, shifted)
+        reached = self._put(self._second, made, moved, shifted)
+        result = self._rules.made(self._some(self._second, reached), self._statistics)
+        links = {**result.links, **{key: value_link(key, iri) for key, iri in values.items()}}
+        gone = (key for key in changed if key not in self._second.names)
+        return Relinked(frozenset(reached.union(gone)), links, result.entities)
+
+    def _renamed(self, keys: Iterable[NameKey]) -> tuple[dict[NameKey, Name | None], dict[NameKey, NamedNode]]:
+        """The names of those keys as they are now, None for one that went or is a value of the ontology; the values."""
+        changed: dict[NameKey, Name | None] = {}
+        values: dict[NameKey, NamedNode] = {}
+        for key in keys:
+            name = self._gathered.name(key, self._known.get(key))
+            value = self._rules.value(name) if name is not None else None
+            if value is not None:
+                values[key] = value
+            changed[key] = None if value is not None else name
+        return changed, values
+
+    def _narrowed(
+        self, changed: Mapping[NameKey, Name | None], moved: Moved, shifted: Shifted
+    ) -> dict[NameKey, Name | None]:
+        """The names that are of another class than before, or otherwise new, each as of the class of its thing."""
+        reached = self._put(self._first, changed, moved, shifted)
+        names = self._rules.narrowed(self._some(self._first, reached), self._statistics)
+        before = self._second.names
+        found: dict[NameKey, Name | None] = {key: None for key in changed if key not in names.by_key}
+        found.update((key, name) for key, name in names.by_key.items() if name != before.get(key))
+        return found
+
+    def _put(
+        self, blocks: Blocks, changed: Mapping[NameKey, Name | None], moved: Moved, shifted: Shifted
+    ) -> set[NameKey]:
+        """Takes names in, and those for which the change means something; returns all that it may reach."""
+        beside = blocks.concerned(moved.tied | shifted.texts | shifted.others)
+        beside |= blocks.looking_at(moved.placed | shifted.texts)
+        again: dict[NameKey, Name | None] = {key: blocks.names[key] for key in beside}
+        return blocks.put({**again, **changed}, self._statistics, self._gathered.within)
+
+    def _some(self, blocks: Blocks, keys: Iterable[NameKey]) -> Names:
+        found = {key: blocks.names[key] for key in sorted(keys, key=sort_key)}
+        return Names(found, self._gathered.within, self._gathered.above)

@@ -1,0 +1,232 @@
+"""``/documents``: the documents with their states, adding more of them, and the work that is under way."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flask import Blueprint, Response, redirect, request
+from pyoxigraph import NamedNode
+from werkzeug.datastructures import FileStorage
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from kgplatform.documents.reading import SUFFIXES
+from kgplatform.documents.registry import DocumentSummary, State
+from kgplatform.documents.running import RunProgress
+from kgplatform.documents.tabular.opening import TABLE_SUFFIXES
+from kgplatform.documents.web import is_address
+from kgplatform.web import addresses
+from kgplatform.web.frame import Frame, language, page
+from kgplatform.web.jobs import Jobs, Phase, Standing
+from kgplatform.web.needs import Graph
+from kgplatform.web.progressing import act
+from kgplatform.web.protocol import ProtocolError
+from kgplatform.web.rights import Role, client, require
+from kgplatform.web.sheets import Sheet, number, sheet, written
+from kgplatform.web.tables import Cell
+
+FOLDER = "uploads"
+"""Where a workspace keeps the files that were sent to it."""
+
+_PAGE = 100
+_MOST_FILES = 1000
+_MOST_NAME_BYTES = 200
+_PLACE = re.compile(r"\b(page|line|row|column|record) (\d[\d,]*)")
+_UNWRITABLE = re.compile(r"[\x00-\x1f\x7f/\\]" if os.name != "nt" else r'[\x00-\x1f\x7f/\\<>:"|?*]')
+_IMAGES = re.compile(r"\bimages?\b|no text")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a document could not be read: at which stage and place (empty: not known), and what can be done.
+
+    ``way`` is ``recognise`` (its pages are pictures), ``line`` (a place in it can be shown) or ``retry``.
+    """
+
+    stage: str
+    place: tuple[str, str]
+    cause: str
+    way: str
+
+    @classmethod
+    def of(cls, item: DocumentSummary, stage: str) -> Failure:
+        """The failure of a document, from the sentence that the registry keeps."""
+        cause = item.error or ""
+        found = _PLACE.search(cause)
+        place = (found[1], found[2]) if found else ("", "")
+        way = "recognise" if _IMAGES.search(cause) else "line" if place[0] == "line" else "retry"
+        return cls(stage, place, cause, way)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A document in the list, with its failure if it failed."""
+
+    item: DocumentSummary
+    href: str
+    failure: Failure | None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is under way: the latest run, and what this process does."""
+
+    run: RunProgress | None
+    standing: Standing
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is going on, be it paused."""
+        return self.standing.phase is not Phase.IDLE or (self.run is not None and self.run.state.value == "running")
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is something to say about the latest run: it goes on, or ended before its end."""
+        ended = self.run is not None and self.run.state.value in ("paused", "stopped", "interrupted")
+        return self.is_busy or ended or bool(self.standing.trouble)
+
+
+def blueprint(kg: Graph, jobs: Jobs) -> Blueprint:
+    """The routes of the list of documents."""
+    routes = Blueprint("shelf", __name__)
+
+    @routes.get("/documents")
+    def documents() -> Any:
+        state = _state(request.args.get("state", ""))
+        if request.args.get("format") == "csv":
+            return written(_sheet(kg, state))
+        return _page(kg, jobs, state)
+
+    @routes.post("/documents")
+    def add() -> Any:
+        require(Role.WRITE)
+        given = _given(kg)
+        jobs.start(lambda: kg.add(*given))
+        return redirect("/documents", 303)
+
+    @routes.post("/documents/work")
+    def work() -> Any:
+        act(kg, jobs, request.form.get("action", ""))
+        return redirect("/documents", 303)
+
+    @routes.post("/documents/<name>/retry")
+    def retry(name: str) -> Any:
+        require(Role.WRITE)
+        source = kg.registry.document(NamedNode(f"{kg.base}document/{name}")).document.source
+        jobs.start(lambda: kg.add(source))
+        return redirect("/documents", 303)
+
+    return routes
+
+
+def _state(text: str) -> State | None:
+    return State(text) if text in {item.value for item in State} else None
+
+
+def _page(kg: Graph, jobs: Jobs, state: State | None) -> Response:
+    counts = kg.registry.counts()
+    number_ = max(1, int(given)) if (given := request.args.get("page", "1")).isdecimal() and len(given) < 7 else 1
+    found = kg.registry.summaries(state, limit=_PAGE, offset=(number_ - 1) * _PAGE)
+    stages = kg.registry.failed_stages() if counts.get(State.FAILED) else {}
+    total = sum(counts.values()) if state is None else counts.get(state, 0)
+    work = Work(kg.registry.progress(), jobs.standing())
+    return page(
+        "documents.html",
+        kg.base,
+        counts=counts,
+        total=sum(counts.values()),
+        statements=sum(item.statements for item in kg.registry.summaries(State.PROCESSED)),
+        state=state,
+        listed=[_listed(kg, item, stages) for item in found],
+        number=number_,
+        pages=max(1, -(-total // _PAGE)),
+        work=work,
+        may_write=client().role >= Role.WRITE,
+        limit_mb=kg.settings.server.max_upload_mb,
+        takes_addresses=kg.settings.documents.web,
+        suffixes=sorted({*SUFFIXES, *TABLE_SUFFIXES}),
+        unfinished=counts.get(State.PENDING, 0) + counts.get(State.FAILED, 0),
+    )
+
+
+def _listed(kg: Graph, item: DocumentSummary, stages: dict[NamedNode, str]) -> Listed:
+    failure = Failure.of(item, stages.get(item.iri, "")) if item.state is State.FAILED else None
+    return Listed(item, addresses.of_iri(item.iri, kg.base), failure)
+
+
+def _sheet(kg: Graph, state: State | None) -> Sheet:
+    frame = Frame(language(), kg.base)
+    columns = ("name", "file", "state", "statements", "refused", "changed", "error_column")
+    rows = [
+        (
+            Cell(item.title),
+            Cell(item.source),
+            Cell(frame.t(f"state_{item.state.value}")),
+            number(item.statements),
+            number(item.refused),
+            Cell(item.updated),
+            Cell(item.error or ""),
+        )
+        for item in kg.registry.summaries(state)
+    ]
+    return sheet("documents", [frame.t(name) for name in columns], rows)
+
+
+def _given(kg: Graph) -> list[Path | str]:
+    """What is to be read: files that were sent, now in the workspace, or an address on the web.
+
+    Raises:
+        ProtocolError: 400, nothing was sent; 413, it is too much.
+        ConfigError: an address is given, and the settings do not allow it.
+    """
+    limit = kg.settings.server.max_upload_mb * 1_000_000
+    request.max_content_length = limit
+    refusal = ProtocolError(
+        413, "Too large", f"{limit // 1_000_000} MB can be sent at once (server.max_upload_mb); use `kgplatform add`"
+    )
+    if (request.content_length or 0) > limit:
+        raise refusal
+    try:
+        sent = [item for item in request.files.getlist("files") if item.filename]
+        address = request.form.get("address", "").strip()
+    except RequestEntityTooLarge as error:
+        raise refusal from error
+    if address:
+        if not is_address(address):
+            raise ProtocolError(400, "Bad request", f"{address[:200]!r} is no address on the web")
+        return [address]
+    if not 1 <= len(sent) <= _MOST_FILES:
+        raise ProtocolError(400, "Bad request", f"choose 1 to {_MOST_FILES} files; {len(sent)} were sent")
+    return list(_kept(kg.folder / FOLDER, sent))
+
+
+def _kept(folder: Path, sent: Sequence[FileStorage]) -> Iterator[Path]:
+    """The files, written whole or not at all; one takes the place of an earlier one of its name, as in a folder."""
+    folder.mkdir(exist_ok=True)
+    for item in sent:
+        path = folder / file_name(item.filename or "")
+        part = path.with_name(f".{path.name[:60]}.{os.getpid()}.part")
+        try:
+            item.save(part)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+        yield path
+
+
+def file_name(given: str) -> str:
+    """A name for a file in a folder, from the one that a browser sent.
+
+    >>> file_name("../../etc/Reisen 西湖.md")
+    'Reisen 西湖.md'
+    """
+    name = _UNWRITABLE.sub("_", given.replace("\\", "/").rpartition("/")[2]).strip().lstrip(".").strip()
+    stem, dot, suffix = name.rpartition(".")
+    stem, suffix = (stem, f".{suffix[:16]}") if dot else (name, "")
+    while len(stem.encode()) > _MOST_NAME_BYTES:
+        stem = stem[:-1]
+    return f"{stem or 'document'}{suffix}"

@@ -1,0 +1,313 @@
+"""The Map page: the things of a class where they are, and the hierarchy of places with how many lie in each.
+
+A thing without coordinates is drawn at the nearest place that it lies in, if that has some, and counted there; what
+has no position at all is counted and listed. Nothing is loaded from elsewhere unless the settings name a tile server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, abort, jsonify, request
+from pyoxigraph import NamedNode
+
+from kgplatform.describing import Labels, Reference
+from kgplatform.errors import ConfigError, NotFoundError
+from kgplatform.web import addresses
+from kgplatform.web.frame import Frame, language, page
+from kgplatform.web.located import Atlas, Spot, atlas, instances, read_frame, ways
+from kgplatform.web.needs import Graph
+from kgplatform.web.overview import Lately
+from kgplatform.web.palette import Palette
+from kgplatform.web.remembering import Remembered
+from kgplatform.web.sheets import Sheet, csv_of, sheet
+from kgplatform.web.tables import Cell
+
+_MOST_POINTS: Final = 2_000
+_MOST_LISTED: Final = 200
+_MOST_LEVELS: Final = 200
+_MOST_BYTES: Final = 32_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A thing and where it is drawn: ``at`` is the thing itself, or the place that stands for it; None: nowhere."""
+
+    thing: NamedNode
+    spot: Spot | None = None
+    at: NamedNode | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the coordinates are its own."""
+        return self.at == self.thing
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A place of the hierarchy with the number of things in it; ``share`` is of the largest number, in per cent."""
+
+    term: Reference
+    kind: str
+    count: int
+    share: int
+    href: str
+
+
+class Places:
+    """What the map knows of one graph, made once for each version of its store."""
+
+    def __init__(self, kg: Graph) -> None:
+        self._kg = kg
+        self._kept = Remembered(kg)
+
+    @property
+    def atlas(self) -> Atlas:
+        """Where everything is."""
+        return self._kept.get("atlas", lambda: atlas(self._kg.store, ways(self._kg.ontology)))
+
+    def placed(self, class_: NamedNode | None) -> tuple[Placed, ...]:
+        """The things of a class (none given: all that have a place), each with where it is drawn."""
+        return self._kept.get(("placed", class_), lambda: tuple(self._placed(class_)))
+
+    def counts(self, class_: NamedNode | None) -> Counter[NamedNode]:
+        """How many of these things lie in each place."""
+        return self._kept.get(("counts", class_), lambda: self.atlas.counts(item.thing for item in self.placed(class_)))
+
+    def _placed(self, class_: NamedNode | None) -> Iterable[Placed]:
+        known = self.atlas
+        if class_ is None:
+            things = known.spots.keys() | known.above.keys()
+        else:
+            things = instances(self._kg.store, self._kg.ontology, class_)
+        for thing in sorted(things, key=lambda iri: iri.value):
+            found = known.place_of(thing)
+            yield Placed(thing, *found) if found else Placed(thing)
+
+    def classes(self, lately: Lately) -> list[tuple[NamedNode, int]]:
+        """The classes some of whose things have a place, with the number of all of them."""
+        return self._kept.get("classes", lambda: self._classes(lately))
+
+    def _classes(self, lately: Lately) -> list[tuple[NamedNode, int]]:
+        known = self.atlas
+        placed = known.spots.keys() | known.above.keys()
+        found = []
+        for class_ in lately.overview().classes:
+            things = instances(self._kg.store, self._kg.ontology, class_)
+            if not placed.isdisjoint(things):
+                found.append((class_, len(things)))
+        return found
+
+
+def blueprint(kg: Graph, lately: Lately) -> Blueprint:
+    """The routes of the map, and of the outlines that the settings name."""
+    routes = Blueprint("world_map", __name__)
+    places = Places(kg)
+
+    @routes.get("/map")
+    def map_() -> Any:
+        return _Page(kg, lately, places).answer()
+
+    @routes.get("/api/map/boundaries")
+    def boundaries() -> Response:
+        response = jsonify(outlines(kg))
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+    return routes
+
+
+def outlines(kg: Graph) -> dict[str, Any]:
+    """The GeoJSON that ``map.boundaries`` names.
+
+    Raises:
+        NotFoundError: no file is named.
+        ConfigError: it cannot be read, or is no GeoJSON.
+    """
+    if not kg.settings.map.boundaries:
+        raise NotFoundError("the settings name no file of boundaries (map.boundaries)", name="map.boundaries")
+    path = kg.folder / Path(kg.settings.map.boundaries).expanduser()
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise ConfigError(f"{path.name}: more than {_MOST_BYTES // 1_000_000} MB", setting="map.boundaries")
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path.name}: not read as GeoJSON: {error}", setting="map.boundaries") from error
+    if not isinstance(record, dict) or record.get("type") not in ("FeatureCollection", "Feature", "GeometryCollection"):
+        raise ConfigError(f"{path.name}: no GeoJSON FeatureCollection", setting="map.boundaries")
+    return record
+
+
+class _Page:
+    """Makes the page for one request."""
+
+    def __init__(self, kg: Graph, lately: Lately, places: Places) -> None:
+        self._kg = kg
+        self._lately = lately
+        self._places = places
+        self._labels = Labels(kg.dataset, kg.ontology, language())
+        self._frame = Frame(language(), kg.base)
+        self._class = _iri("class")
+        self._place = _iri("place")
+        self._bbox = read_frame(request.args["bbox"]) if request.args.get("bbox") else None
+
+    def answer(self) -> Any:
+        """The page, or one of its tables."""
+        classes = self._places.classes(self._lately)
+        known = {class_ for class_, _ in classes}
+        if self._class is not None and self._class not in known and self._class not in self._kg.ontology.classes:
+            raise NotFoundError(f"there is no class {self._class.value}", name=self._class.value)
+        if request.args.get("bbox") and self._bbox is None:
+            abort(400, "bbox is west,south,east,north in degrees, such as 118,28,122.5,31")
+        below = [item for item in self._places.placed(self._class) if self._is_below(item)]
+        located = [item for item in below if item.spot is not None]
+        lost = [item for item in below if item.spot is None]
+        framed = [item for item in located if self._bbox is None or (item.spot and self._bbox.holds(item.spot))]
+        tables = self._table("places", [*framed, *(lost if self._bbox is None else [])]), self._table("lost", lost)
+        if (wanted := csv_of(*tables)) is not None:
+            return wanted
+        return page(
+            "map.html",
+            self._kg.base,
+            none=not classes and not located,
+            classes=[(class_, self._labels.of(class_).text, count) for class_, count in classes],
+            class_=self._class,
+            things=self._labels.of(self._class).text if self._class is not None else "",
+            trail=self._trail(),
+            levels=self._levels(),
+            place=self._labels.reference(self._place) if self._place is not None else None,
+            total=len(below),
+            located=len(located),
+            borrowed=sum(not item.is_own for item in located),
+            lost=[self._labels.reference(item.thing) for item in lost[:_MOST_LISTED]],
+            lost_total=len(lost),
+            framed=self._listed(framed),
+            framed_total=len(framed),
+            most=_MOST_LISTED,
+            bbox=str(self._bbox) if self._bbox else "",
+            whole=self._href(bbox=""),
+            tables=tables,
+            picture=self._picture(located, framed),
+        )
+
+    def _is_below(self, item: Placed) -> bool:
+        place = self._place
+        return place is None or item.thing == place or place in self._places.atlas.above.get(item.thing, ())
+
+    def _href(self, **changed: str) -> str:
+        """This page with other words; an empty one is left out."""
+        words = {"class": self._class.value if self._class else "", "place": self._place.value if self._place else ""}
+        words |= {"bbox": str(self._bbox) if self._bbox else ""} | changed
+        kept = urlencode({name: value for name, value in words.items() if value})
+        return f"/map?{kept}" if kept else "/map"
+
+    def _trail(self) -> list[tuple[Reference, str]]:
+        """The places round the chosen one, the largest first, and itself."""
+        if self._place is None:
+            return []
+        above = self._places.atlas.above
+        around = sorted(above.get(self._place, ()), key=lambda iri: (len(above.get(iri, ())), iri.value))
+        return [(self._labels.reference(iri), self._href(place=iri.value, bbox="")) for iri in (*around, self._place)]
+
+    def _levels(self) -> list[Level]:
+        """The places directly below the chosen one (none: those in no other) that have something in them."""
+        counts, known = self._places.counts(self._class), self._places.atlas
+        if self._place is None:
+            found = [iri for iri in counts if not known.above.get(iri)]
+        else:
+            found = [iri for iri in counts if self._place in known.nearest(iri)]
+        ranked = sorted(found, key=lambda iri: (-counts[iri], self._labels.of(iri).text.casefold()))[:_MOST_LEVELS]
+        most = max((counts[iri] for iri in ranked), default=0) or 1
+        palette = Palette(self._lately.overview())
+        return [
+            Level(
+                self._labels.reference(iri),
+                self._labels.of(kind).text if (kind := palette.class_of(self._kg, iri)) is not None else "",
+                counts[iri],
+                round(100 * counts[iri] / most),
+                self._href(place=iri.value, bbox=""),
+            )
+            for iri in ranked
+        ]
+
+    def _listed(self, items: Sequence[Placed]) -> list[tuple[Reference, Reference | None]]:
+        """The first things of the frame, each with the place that it is drawn at, where that is another."""
+        return [
+            (
+                self._labels.reference(item.thing),
+                self._labels.reference(item.at) if item.at is not None and not item.is_own else None,
+            )
+            for item in items[:_MOST_LISTED]
+        ]
+
+    def _table(self, key: str, items: Sequence[Placed]) -> Sheet:
+        """All of the things with their positions; names are looked up only where the table is asked for."""
+        t = self._frame.t
+        wanted = request.args.get("format") == "csv"
+        rows = (
+            (
+                Cell(self._labels.of(item.thing).text),
+                Cell(item.thing.value),
+                Cell(f"{item.spot.latitude:.6f}".rstrip("0").rstrip(".") if item.spot else "", numeric=True),
+                Cell(f"{item.spot.longitude:.6f}".rstrip("0").rstrip(".") if item.spot else "", numeric=True),
+                Cell(self._labels.of(item.at).text if item.at is not None and not item.is_own else ""),
+            )
+            for item in (items if wanted else ())
+        )
+        return sheet(key, (t("name"), "IRI", t("latitude"), t("longitude"), t("drawn_at")), rows)
+
+    def _picture(self, located: Sequence[Placed], framed: Sequence[Placed]) -> dict[str, Any]:
+        """The points: those of the frame first, where there are too many for all."""
+        palette = Palette(self._lately.overview())
+        borrowed = Counter(item.at for item in located if not item.is_own)
+        spots = {item.at: item.spot for item in (*framed, *located) if item.at is not None and item.spot is not None}
+        shown = list(spots.items())[:_MOST_POINTS]
+        of = {iri: palette.class_of(self._kg, iri) for iri, _ in shown}
+        classes = list(dict.fromkeys(item for item in of.values() if item is not None))
+        at = {iri: number for number, iri in enumerate(classes)}
+        points: list[dict[str, Any]] = []
+        for iri, spot in shown:
+            label = self._labels.of(iri).text[:120]
+            point = {"id": iri.value, "label": label, "lat": spot.latitude, "lon": spot.longitude, "class": None}
+            kind, inside = of[iri], borrowed.get(iri, 0)
+            point |= {"href": addresses.of_iri(iri, self._kg.base), "class": at[kind] if kind is not None else None}
+            if inside:
+                point |= {"title": self._frame.t("map_at_place", n=inside, place=label), "value": inside}
+            points.append(point)
+        data: dict[str, Any] = {
+            "points": points,
+            "classes": palette.records(classes, self._labels, self._kg.base),
+            "query": self._query(),
+            "total": {"points": len(spots)},
+        }
+        if self._bbox is not None:
+            data["bbox"] = [self._bbox.west, self._bbox.south, self._bbox.east, self._bbox.north]
+        return data
+
+    def _query(self) -> str:
+        of_class = f"  ?thing a/rdfs:subClassOf* {self._class} .\n" if self._class is not None else ""
+        inside = f"  ?thing geo:locatedIn+ {self._place} .\n" if self._place is not None else ""
+        return (
+            f"SELECT ?thing ?latitude ?longitude ?place WHERE {{\n{of_class}{inside}"
+            "  { ?thing geo:latitude ?latitude ; geo:longitude ?longitude }\n  UNION\n"
+            "  { ?thing geo:locatedIn ?place }\n}\nLIMIT 10000\n"
+        )
+
+
+def _iri(name: str) -> NamedNode | None:
+    """The IRI of that word of the address, if it is there.
+
+    Raises:
+        NotFoundError: it is none.
+    """
+    given = request.args.get(name, "").strip()
+    try:
+        return NamedNode(given) if given else None
+    except ValueError as error:
+        raise NotFoundError(f"{given[:200]!r} is no IRI", name=given) from error
