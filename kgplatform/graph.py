@@ -254,9 +254,7 @@ class KnowledgeGraph(Workspace):
             self.build()
         return plan
 
-    def search(
-        self, text: str, k: int = 10, *, retriever: str = "hybrid", plot: Path | None = None
-    ) -> list[Evidence]:
+    def search(self, text: str, k: int = 10, *, retriever: str = "hybrid", plot: Path | None = None) -> list[Evidence]:
         """The passages that fit the text, best first; ``retriever`` is one of `kgplatform.retrieval.RETRIEVERS`.
 
         ``plot`` draws what was done into a file, as `kgplatform.retrieval.picture` tells.

@@ -174,9 +174,7 @@ class Workspace:
             folder=self.folder / _CHUNKS / "graphs",
             model=self.model,
             knowledge=gathering.kept(lambda: self.store.version, self._gathered),
-            reranker=indexing.reranker(
-                self.settings.retrieval, allow_download=self.settings.embedding.allow_download
-            ),
+            reranker=indexing.reranker(self.settings.retrieval, allow_download=self.settings.embedding.allow_download),
         )
 
     def _gathered(self) -> Knowledge:

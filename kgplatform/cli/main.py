@@ -163,7 +163,9 @@ def _linking(verbs: _Verbs) -> None:
 
     link = _verb(verbs, "link", "measure linking against gold, or take up identities from elsewhere")
     link.add_argument("action", choices=("calibrate", "external"))
-    link.add_argument("source", metavar="FILE|URL", help="calibrate: things with their names, as JSON Lines; external: CSV")
+    link.add_argument(
+        "source", metavar="FILE|URL", help="calibrate: things with their names, as JSON Lines; external: CSV"
+    )
     link.add_argument("--precision", type=float, default=0.97, metavar="P", help="calibrate: at least so precise")
     link.add_argument("--type", metavar="ID", help="external: only candidates of this type of the service")
     link.add_argument("--least", type=float, default=0.9, metavar="S", help="external: the least score (default: 0.9)")
@@ -199,6 +201,16 @@ def _asking(verbs: _Verbs) -> None:
         why.add_argument(name, metavar=name.upper(), help="a name, a name with prefix, or an IRI")
     _formatted(why, "text", "json")
 
+    _studying(verbs)
+    _checking(verbs)
+
+    show = _verb(verbs, "show", "what the graph says about one thing")
+    show.add_argument("name", metavar="IRI|NAME")
+    rdf_arguments.timed(show)
+    _formatted(show, "text", "json", "turtle")
+
+
+def _studying(verbs: _Verbs) -> None:
     communities = _verb(verbs, "communities", "the groups of closely tied things, with a report on each")
     communities.add_argument("name", nargs="?", metavar="IRI|NAME", help="only this one, or those of this thing")
     communities.add_argument("--level", type=int, metavar="N", help="only this level; 0 is the coarsest")
@@ -220,13 +232,6 @@ def _asking(verbs: _Verbs) -> None:
     literature.add_argument("--no-model", action="store_true", help="the papers' own sentences, without a model")
     literature.add_argument("--language", default="en", metavar="CODE", help="of names and texts (default: en)")
     _formatted(literature, "text", "json")
-
-    _checking(verbs)
-
-    show = _verb(verbs, "show", "what the graph says about one thing")
-    show.add_argument("name", metavar="IRI|NAME")
-    rdf_arguments.timed(show)
-    _formatted(show, "text", "json", "turtle")
 
 
 def _checking(verbs: _Verbs) -> None:
@@ -262,10 +267,16 @@ def _measuring(verbs: _Verbs) -> None:
     testset.add_argument("out", type=Path, metavar="FILE", help="where to write them, as JSON Lines")
     testset.add_argument("--count", type=int, default=100, metavar="N", help="at most so many (default: 100)")
     testset.add_argument("--seed", type=int, default=0, metavar="N", help="draw others (default: 0)")
-    testset.add_argument("--language", action="append", metavar="CODE", help="of the questions; repeatable (default: en)")
-    testset.add_argument("--test", type=float, metavar="SHARE", help="divide: so much development, the rest for testing")
+    testset.add_argument(
+        "--language", action="append", metavar="CODE", help="of the questions; repeatable (default: en)"
+    )
+    testset.add_argument(
+        "--test", type=float, metavar="SHARE", help="divide: so much development, the rest for testing"
+    )
     testset.add_argument("--table", type=Path, metavar="CSV", help="table: its rows")
-    testset.add_argument("--templates", type=Path, metavar="FILE", help="table: questions with {columns}, as JSON Lines")
+    testset.add_argument(
+        "--templates", type=Path, metavar="FILE", help="table: questions with {columns}, as JSON Lines"
+    )
     testset.add_argument("--model", action="store_true", help="documents: have the model make them")
     testset.add_argument("--paraphrase", action="store_true", help="have the model say them as a person would")
 

@@ -114,7 +114,12 @@ class Frame:
     def scripted(self) -> dict[str, object]:
         """What scripts need to know: the language, their words, and the pages that there are."""
         named = [[name, href, self.t(name)] for name, href in pages()]
-        return {"language": self.language, "words": words.scripted(self.language), "pages": named, "map": current_app.config.get("MAP", {})}
+        return {
+            "language": self.language,
+            "words": words.scripted(self.language),
+            "pages": named,
+            "map": current_app.config.get("MAP", {}),
+        }
 
     def built(self, name: str) -> str:
         """The address of a built script or style; empty where none are built."""
