@@ -32,7 +32,7 @@ PIECES = (
 
 def mutated(chance: random.Random) -> str:
     text = list(chance.choice(SEEDS))
-    for _ in range(chance.randint(1, 6)):
+    for _ in range(chance.randint(0, 6)):
         place = chance.randrange(len(text) + 1)
         match chance.randrange(4):
             case 0:
@@ -100,4 +100,5 @@ def test_what_the_openapi_document_allows_never_fails_inside(server: str, tmp_pa
         check=False,
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-1000:]
-    assert "No issues found" in done.stdout
+    assert " passed" in done.stdout
+    assert " failed" not in done.stdout

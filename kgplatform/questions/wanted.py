@@ -9,7 +9,7 @@ from kgplatform.questions.agreement import AGREES, Agreement
 from kgplatform.questions.assembly import PART
 from kgplatform.questions.columns import node_of, shown_nodes
 from kgplatform.questions.cues import Cues
-from kgplatform.questions.graphs import Node, QueryGraph
+from kgplatform.questions.graphs import Link, Node, QueryGraph
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.paths import PathFinder
 from kgplatform.questions.work import Work, asks, first_from, reach
@@ -72,11 +72,13 @@ class Wants:
         node, score = graph.nodes[index], 0.0
         if cues.person and not node.literal and self._agreement.agent(node.types) == AGREES:
             score += 0.8
-        if cues.place and any(link.predicate in self._finder.placing for link in graph.around(index)):
-            score += 0.5
-        if cues.place and any(x.object == index and self._agreement.put(x.predicate) for x in graph.around(index)):
+        if cues.place and any(self._places(link, index) for link in graph.around(index)):
             score += 0.5
         return score
+
+    def _places(self, link: Link, index: int) -> bool:
+        """Whether a link says where something is, or the node is what something is put into."""
+        return link.predicate in self._finder.placing or (link.object == index and self._agreement.put(link.predicate))
 
     @staticmethod
     def _asked_zh(node: Node, reading: Reading, free_places: list[int]) -> float:
