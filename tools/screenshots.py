@@ -47,20 +47,10 @@ PICTURES = (
     Picture("ask", "travel", f"/ask?question={quote('Which hotels in Wuzhen cost less than 1000 yuan?')}"),
     Picture("ask-zh", "travel", f"/ask?question={quote('乌镇有哪些酒店？')}", 390, 844, language="zh"),
     Picture("query", "travel", f"/query?query={quote(_PLACES)}&view=chart", wait=4),
-    Picture("query-map", "travel", f"/query?query={quote(_PLACES)}&view=map", dark=True, wait=4),
     Picture("entity", "travel", "/search?q=Xizha"),
-    Picture("explore", "travel", "/explore", wait=3),
     Picture("map", "travel", "/map", wait=3),
-    Picture("ontology", "travel", "/ontology"),
     Picture("documents", "travel", "/documents"),
-    Picture("communities", "travel", "/communities", wait=3),
     Picture("courses", "academic", f"/courses/{quote('DT2213')}", wait=3),
-    Picture("literature", "academic", "/literature", wait=4),
-    Picture(
-        "retrieval", "academic", f"/retrieval?question={quote('speech synthesis evaluation')}&retriever=query", wait=4
-    ),
-    Picture("evaluation", "travel", "/evaluation", wait=2),
-    Picture("airport", "airport", f"/ask?question={quote('When does the next KLM flight to London leave?')}"),
 )
 
 
