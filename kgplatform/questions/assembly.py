@@ -21,9 +21,10 @@ from kgplatform.questions.wordorder import (
     adjacent,
     another,
     as_noun,
+    binding_cost,
     clause_cost,
     direction_cost,
-    inside,
+    joining_order,
     order_cost,
     word_at,
 )
@@ -43,7 +44,6 @@ _PASSED_PART = 0.2
 _CERTAIN, _PASSED_NAME = 0.95, 1.2
 _AGAIN = 0.12
 _AGAIN_OR_VERB = 0.6
-_INSIDE = 0.7
 _BESIDE = 0.8
 _KIND = 0.05
 _FELLOW = -0.6
@@ -94,7 +94,7 @@ class Assembler:
         beam = [Draft()]
         columns = () if reading.columns.extra else reading.columns.shown
         headings = [heading(reading, place) for place in range(len(reading.mentions))]
-        for place in _in_order(reading, columns):
+        for place in joining_order(reading, columns, MOST_MENTIONS):
             mention = reading.mentions[place]
             grown: dict[tuple[object, ...], Draft] = {}
             for draft in beam:
@@ -149,6 +149,7 @@ class Assembler:
         iri = option.names[0].term
         assert isinstance(iri, NamedNode)
         types = frozenset((iri,))
+        yield from self._fellow(draft, Node(place, types, named=iri)) if reading.cues.fellow else ()
         for index, node in enumerate(draft.nodes):
             if node.literal or not self._finder.compatible(node.types, types):
                 continue
@@ -178,7 +179,7 @@ class Assembler:
                 continue
             near = self._gap(node.place, place)
             if node.open:
-                near += _INSIDE if place > node.place and inside(reading, place) else 0.0
+                near += binding_cost(reading, place, index, draft.nodes, draft.links)
                 apart = tuple(tuple(name.term for name in names) for names in option.apart)
                 bound = replace(node, types=types or node.types, terms=terms, open=False, place=place)
                 bound = replace(bound, joint=option.joint, apart=apart)
@@ -227,7 +228,11 @@ class Assembler:
     def _fellow(self, draft: Draft, node: Node) -> Iterator[Draft]:
         """“Co-authors of X”: whoever has to something what X has to it; rather to a work than to where both belong."""
         for index, other in enumerate(draft.nodes):
-            if other.literal or other.terms or not self._finder.compatible(other.types, node.types):
+            if (
+                other.literal
+                or bool(other.terms) == bool(node.terms)
+                or not self._finder.compatible(other.types, node.types)
+            ):
                 continue
             for step in self._finder.steps(other.types):
                 path = (step, Step(step.predicate, not step.back, other.types, step.share))
@@ -412,12 +417,6 @@ class Assembler:
         """Whether the property leads from a class to itself, so that following it on and on makes sense."""
         domains, ranges = self._schema.domains(predicate), self._schema.ranges(predicate)
         return self._finder.compatible(frozenset(domains), frozenset(ranges)) and bool(domains)
-
-
-def _in_order(reading: Reading, columns: tuple[int, ...]) -> list[int]:
-    """The mentions in the order in which they are joined: what is listed to be shown hangs on what it is of."""
-    places = range(min(len(reading.mentions), MOST_MENTIONS))
-    return [*(p for p in places if p not in columns), *(p for p in places if p in columns)]
 
 
 def _apart_from(before: Draft, after: Draft, columns: tuple[int, ...]) -> Draft:

@@ -133,6 +133,7 @@ _COMMON = re.compile(
 _HOW_ADJECTIVE = re.compile(
     r"\bhow (high|tall|long|big|large|deep|old|heavy|expensive|populous|dense|cold|hot|warm|much)\b", re.IGNORECASE
 )
+_SIZE_OF = re.compile(r"\b(?:the )?size of\b|的(?:大小|规模)")
 _HOW_ZH = re.compile(r"多(高|长|大|深|重|贵|久|少钱)")
 
 
@@ -169,7 +170,7 @@ def read_cues(text: str, tokens: list[Token], taken: frozenset[int]) -> Cues:
         each=place_at(tokens, each.end()) if each and free(each, tokens, taken) else None,
         chain=bool(_CHAIN.search(text)),
         used=frozenset(used),
-        how_senses=_how(text, tokens, used),
+        how_senses=_how(text, tokens, taken, used),
         exists=first_after(_EXISTS_ZH, text, tokens),
         request=next((place_at(tokens, m.end()) for m in _REQUEST_ZH.finditer(text) if _apart(m, tokens, taken)), None),
         functions=functions,
@@ -233,10 +234,14 @@ def _functions(
     return frozenset(places), tuple(dict.fromkeys(_FUNCTION_NAMES[word.casefold()] for word in words))
 
 
-def _how(text: str, tokens: list[Token], used: set[int]) -> tuple[str, ...]:
+def _how(text: str, tokens: list[Token], taken: frozenset[int], used: set[int]) -> tuple[str, ...]:
     match = _HOW_ADJECTIVE.search(text) or _HOW_ZH.search(text)
     if match is None:
-        return ()
+        size = _SIZE_OF.search(text)
+        if size is None or not free(size, tokens, taken):
+            return ()
+        used.update(covered(tokens, size.start(), size.end()))
+        return ADJECTIVES["big"][0]
     used.update(covered(tokens, match.start(), match.end()))
     word = match[1].casefold()
     if word in ("much", "少钱", "贵", "expensive"):

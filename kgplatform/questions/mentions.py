@@ -22,13 +22,17 @@ from kgplatform.questions.wording import (
     FUNCTION_WORDS,
     HAN_FUNCTION,
     LIGHT_VERBS,
+    PLACE_WORDS,
     SUPERLATIVES,
     parts,
     stem,
 )
-from kgplatform.text import has_han, language_of
+from kgplatform.text import has_han, language_of, normalise, singular
 
 _CO = re.compile(r"\b(co-?)([a-z]{4,})\b", re.IGNORECASE)
+_INSIDE = frozenset(("in", "at", "near", "within", "around", "在", "位于"))
+_NO_PLACE, _KIND = 0.5, 0.7
+_INDEFINITE = frozenset(("a", "an", "any", "some", "many", "every", "each", "no"))
 _HOW_MUCH = "how much"
 _OPTIONS = 6
 _SURE = 0.95
@@ -117,11 +121,12 @@ def read(text: str, names: NameIndex) -> Reading:
         if not masked & set(range(span.first, span.last))
         and not _amount(span, tokens)
         and not _is_of(span, tokens, measured)
+        and not _of_a_kind(span, terms, tokens, text, names)
     ]
     short = [span for span in _valued(terms, tokens, weights, names) if span.first not in masked]
     weights = tuple(max(w, 1.0) if any(s.first == i for s in short) else w for i, w in enumerate(weights))
     chosen = _best_cover([*things, *terms, *short], tokens, weights)
-    mentions = _with_one_measure([_mention(span, names) for span in chosen], tokens, text, names)
+    mentions = _with_one_measure([_mention(_inside(span, tokens), names) for span in chosen], tokens, text, names)
     unread = _misspelt(text, tokens, weights, mentions, names, masked)
     mentions = joined(sorted((*mentions, *unread), key=lambda m: m.first), tokens, text)
     taken = masked | frozenset(i for m in mentions for i in range(m.first, m.last))
@@ -209,6 +214,27 @@ def _is_of(span: Span, tokens: list[Token], measured: Mapping[int, frozenset[Nam
     if not properties or not _NUMERAL.fullmatch(" ".join(t.text for t in tokens[span.first : span.last])):
         return False
     return not any(name.kind == "value" and name.predicate in properties for name in span.names)
+
+
+def _of_a_kind(span: Span, terms: list[Span], tokens: list[Token], text: str, names: NameIndex) -> bool:
+    """Whether words that happen to be a thing's whole name say a kind: "a good chinese restaurant", "for thai food".
+
+    The last word is what a class is called, the words before it name something of their own, and either that is of this
+    class, or the words stand where one of many is meant.
+    """
+    last = tokens[span.last - 1].text
+    if span.last - span.first < 2 or span.names[0].kind != "entity" or not last.islower() or not last.isascii():
+        return False
+    head = normalise(text[tokens[span.first].start : tokens[span.last - 2].end])
+    said = (name for term in terms if (term.first, term.last) == (span.last - 1, span.last) for name in term.names)
+    classes = {name.term for name in said if name.kind == "class" and name.score > _KIND}
+    heads = [name for name in names.exact.get(head, ()) if name.kind in ("entity", "value")]
+    if not heads or not (classes or last in PLACE_WORDS or singular(last) in PLACE_WORDS):
+        return False
+    if any(classes & set(names.types(name.term)) for name in heads):
+        return not classes & set(names.types(span.names[0].term))
+    before = [tokens[i].text.casefold() for i in range(max(0, span.first - 2), span.first)]
+    return bool(_INDEFINITE.intersection(before))
 
 
 def _with_one_measure(mentions: list[Mention], tokens: list[Token], text: str, names: NameIndex) -> list[Mention]:
@@ -300,6 +326,19 @@ def _value(place: tuple[int, int], names: list[Name], tokens: list[Token], weigh
         return 0.05 * score if length > 1 else 0.0
     thing = any(name.kind in ("entity", "value") for name in names)
     return weight * float(score**1.5) + 0.12 * (length - 1) * weight + (0.05 if thing else 0.0) - 0.1
+
+
+def _inside(span: Span, tokens: list[Token]) -> Span:
+    """The span with values after "in" and 在 less likely than a thing of the same name: the city, not the street."""
+    before = next((t.text.casefold() for t in reversed(tokens[: span.first]) if t.text.casefold() != "the"), "")
+    best = max((name.score for name in span.names if name.kind == "entity"), default=0.0)
+    if before not in _INSIDE or not best:
+        return span
+    lessened = (
+        replace(name, score=max(0.1, name.score - _NO_PLACE)) if name.kind == "value" and name.score <= best else name
+        for name in span.names
+    )
+    return replace(span, names=tuple(sorted(lessened, key=lambda name: -name.score)))
 
 
 def _mention(span: Span, names: NameIndex) -> Mention:

@@ -17,6 +17,7 @@ from pyoxigraph import Literal, NamedNode
 from kgplatform.ontology import Word, label_of
 from kgplatform.questions.deriving import by_opening
 from kgplatform.questions.facts import GraphFacts
+from kgplatform.questions.han_names import HanNames
 from kgplatform.questions.schema import SchemaView
 from kgplatform.questions.variants import (
     DEMONYMS,
@@ -27,6 +28,7 @@ from kgplatform.questions.variants import (
     abbreviations,
     as_written,
     in_singular,
+    is_code,
     small_letter_code,
 )
 from kgplatform.questions.wording import (
@@ -49,7 +51,6 @@ _HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_HAN}]|[^\W\d_{_HAN}]+n['’]t\b|\d+(?:\.\d+)?|[^\W\d_{_HAN}]+", re.UNICODE)
 _CODE = re.compile(r"[^\W_]{1,12}", re.UNICODE)
 _CONTRACTED = re.compile(r"\w['’](?:s|t|d|m|re|ve|ll)", re.IGNORECASE)
-_LETTER = re.compile(r"[A-Za-z]")
 _DIGIT = re.compile(r"\d")
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
@@ -170,11 +171,11 @@ class NameIndex:
         """The label; code and title together where a thing is called by both."""
         label = self.label(term, language)
         labels = self.facts.labels.get(term, ())
-        code = next((item.value for item in labels if _is_code(item.value)), "")
+        code = next((item.value for item in labels if is_code(item.value)), "")
         if not code or term in self.facts.keyed:
             return label
         for called in (labels, self.facts.aliases.get(term, ())):
-            fitting = [i.value for i in called if (i.language or language) == language and not _is_code(i.value)]
+            fitting = [i.value for i in called if (i.language or language) == language and not is_code(i.value)]
             if fitting:
                 title = min(fitting, key=lambda text: (_DIGIT.search(text) is not None, len(text), text))
                 return f"{code} {title}" if code not in title else label
@@ -231,7 +232,8 @@ class NameIndex:
         found: list[Span] = []
         cased = in_mixed_case(text)
         for first, token in enumerate(tokens):
-            if _start(token.text) not in self.starts or _CONTRACTED.fullmatch(text, token.start - 2, token.end):
+            unknown = _start(token.text) not in self.starts and not has_han(token.text)
+            if unknown or _CONTRACTED.fullmatch(text, token.start - 2, token.end):
                 continue
             for last in range(min(len(tokens), first + _LONGEST_NAME), first, -1):
                 phrase = text[token.start : tokens[last - 1].end]
@@ -281,6 +283,7 @@ class NameIndex:
         keys_ = ["" if self._class_called(key) else in_singular(key), country, f"the {country}" if country else ""]
         if length > 1 and self._abbreviations:
             keys_ += abbreviated(phrase, self._abbreviations)
+        keys_ += self._han.keys(key)
         found = [
             replace(n, score=n.score - 0.05)
             for k in keys_
@@ -294,6 +297,10 @@ class NameIndex:
         """Whether the last of several words is the plural of a class: "thai restaurants" are many, not one of them."""
         head, _, last = key.rpartition(" ")
         return bool(head) and any(n.kind == "class" and n.score > 0.9 for n in self.terms.get((stem(last),), ()))
+
+    @cached_property
+    def _han(self) -> HanNames:
+        return HanNames(self.facts, self.schema)
 
     @cached_property
     def _abbreviations(self) -> Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]:
@@ -423,10 +430,6 @@ def _overlap(tokens: list[str], key: str, score: float) -> float:
     """The share of words that question and name have in common, weighed by how well they are spelt."""
     own = words(key)
     return 0.95 * min(score, len(own)) / max(1.0, 0.5 * len(own) + 0.5 * len(tokens))
-
-
-def _is_code(text: str) -> bool:
-    return len(text) <= 12 and " " not in text and _DIGIT.search(text) is not None and _LETTER.search(text) is not None
 
 
 def unlike(names: Iterable[Name]) -> Iterable[Name]:

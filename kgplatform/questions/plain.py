@@ -28,6 +28,8 @@ _ASKING_WORDS = (
 )
 _ASKING = frozenset(stem(word) for word in _ASKING_WORDS.split())
 _ALL_ASKING = _ASKING | frozenset((stem("time"), stem("day"), stem("date")))
+_TO_IT_WORDS = "of for by from at in on after before has have is are was were does do did"
+_TO_IT = frozenset(stem(word) for word in _TO_IT_WORDS.split())
 _KINDS = {"when": "temporal", "where": "thing"}
 _WHO = stem("who")
 _TAILS = {"time": "temporal", "date": "temporal", "number": "", "code": "", "name": ""}
@@ -40,6 +42,7 @@ _TAIL_ZH = re.compile(
 _PUNCTUATION = re.compile(r"[\s?？。.!！,，:：;；、“”\"'’]+")
 _TAILS_ZH = ("时间", "日期", "编号", "代码", "名称")
 _TRIED = 6
+_PLACE = "…"
 _MOST_PROPERTIES = 2
 _SURE = 0.85
 
@@ -69,8 +72,10 @@ class PlainLookups:
         spans.sort(key=lambda span: (span.first - span.last, -span.names[0].score))
         for span in spans[:_TRIED]:
             start, end = tokens[span.first].start, tokens[span.last - 1].end
-            rest = self._rest(reading.text[:start], reading.text[end:])
-            for asked, kind in rest:
+            before, after = reading.text[:start], reading.text[end:]
+            for asked, kind in self._rest(before, after):
+                if _object_of(before, after) and not self._whole(before, after):
+                    asked = tuple(iri for iri in asked if not self._either_way(span, iri))
                 graph = self._graph(span, asked, kind)
                 if graph is not None:
                     return graph
@@ -81,7 +86,9 @@ class PlainLookups:
         if has_han(before + after):
             yield from self._rest_han(before, after)
             return
-        words = [word for word in parts(f"{before} it {after}") if word not in _LIGHT]
+        first, last = _heavy(before), _heavy(after)
+        yield self._phrases.get((*first, _PLACE, *last), ()), ""
+        words = first + last
         yield self._phrases.get(tuple(words), ()), ""
         kind = next((kind for word, kind in _KINDS.items() if stem(word) in words), "")
         while words and words[0] in _ALL_ASKING:
@@ -94,6 +101,11 @@ class PlainLookups:
         for tail, wanted in _TAILS.items():
             if words and words[-1] == stem(tail) and len(words) > 1:
                 yield self._phrases.get(tuple(words[:-1]), ()), wanted or kind
+
+    def _whole(self, before: str, after: str) -> bool:
+        """Whether the ontology has just this question among the forms of a property."""
+        words = _heavy(before) + _heavy(after)
+        return bool(_ASKING.intersection(words)) and tuple(words) in self._phrases
 
     def _rest_han(self, before: str, after: str) -> Iterator[tuple[tuple[NamedNode, ...], str]]:
         head = _PUNCTUATION.sub("", normalise(before))
@@ -151,6 +163,15 @@ class PlainLookups:
         links = (Link(0, own, 1, place=0), Link(0, asked_for, 2, place=1))
         return Plain(QueryGraph(nodes=nodes, links=links, targets=(2,)), asked_for, best)
 
+    def _either_way(self, span: Span, predicate: NamedNode) -> bool:
+        """Whether what is named could be at either end of a property, as a paper can cite and be cited."""
+        types = {t for name in span.names if name.kind == "entity" for t in self._names.types(name.term)}
+        return any(
+            edge.predicate == predicate and edge.object in types
+            for edges in self._schema.outgoing.values()
+            for edge in edges
+        )
+
     def _node(self, place: int, predicate: NamedNode) -> Node:
         """The unknown that a property leads to."""
         ranges = frozenset(self._schema.ranges(predicate))
@@ -183,12 +204,35 @@ class PlainLookups:
         return any(edge.predicate == predicate for iri in types for edge in self._schema.outgoing.get(iri, ()))
 
 
+def _heavy(text: str) -> list[str]:
+    """The words that are not light, as stems."""
+    return [word for word in parts(text) if word not in _LIGHT]
+
+
+def _object_of(before: str, after: str) -> bool:
+    """Whether a name stands where the object of a verb does: last, with no preposition or possessive to it.
+
+    "Which papers cite X" asks the other way from "papers cited by X" and "what does X cite".
+    """
+    if _PUNCTUATION.sub("", normalise(after)):
+        return False
+    if has_han(before):
+        return bool(_HEAD_ZH.sub("", _PUNCTUATION.sub("", normalise(before))))
+    words = parts(before)
+    return bool(words) and words[-1] not in _TO_IT
+
+
 def _phrases(schema: SchemaView) -> Mapping[tuple[str, ...], tuple[NamedNode, ...]]:
-    """The properties by the words that name them, their labels before their other forms."""
+    """The properties by the words that name them, their labels before their other forms.
+
+    A form can say where the thing stands ("which papers does … cite"): that place is part of its key.
+    """
     found: dict[tuple[str, ...], dict[NamedNode, int]] = defaultdict(dict)
     for iri, term in schema.properties.items():
         for place, word in enumerate(term.words):
-            key = tuple(part for part in parts(word.text) if part not in _LIGHT)
+            before, _, after = word.text.replace("...", _PLACE).partition(_PLACE)
+            first, last = _heavy(before), _heavy(after)
+            key = (*first, _PLACE, *last) if first and last else (*first, *last)
             if key and not has_han(word.text):
                 found[key].setdefault(iri, place)
     return {key: _ranked(places) for key, places in found.items()}

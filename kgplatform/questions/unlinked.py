@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from pyoxigraph import Literal
 
@@ -13,6 +14,15 @@ from kgplatform.text import has_han
 
 _QUOTED = re.compile(r"[“\"「『《‘]([^”\"」』》’]{1,80})[”\"」』》’]|(?<!\w)'([^']{1,80})'(?!\w)")
 _JOINED = re.compile(r"[A-Za-zÀ-ɏ]*\d[A-Za-zÀ-ɏ\d]*")
+_BEFORE_KINDS = frozenset("各每该本全多哪何几个些的是在和与及或跟同向到从过给找查列出举邻大小新老最有座条家所个位名种")
+_LITTLE = re.compile(
+    r"yet|already|still|now|currently|really|truly|actually|indeed|exactly|simply|also|too|even|ever|just|please|ok|okay"
+    r"|true|correct|right|case|fact|sure|be|been|being|get|got|going|supposed|possible|possibly|maybe|perhaps|either|both"
+    r"|located|situated|lies?|lying|exists?|exist|existing|found|known|called|named|there|here|any|some|one"
+    r"|know|tell|say|show|give|help|find|check|see|look|think|believe|知道|告诉|请|请问|看|查|帮"
+    r"|真|真的|的确|确实|其实|实际|是否|还|也|都|就|才|已|已经|现在|目前|仍|仍然|会|能|可|可以|位|位于|存|存在|叫|做|这|那|里|个|家|座|种|条|间|所",
+    re.IGNORECASE,
+)
 _OPTIONS = 8
 _ANYTHING = PLACE_WORDS | PERSON_WORDS | {"thing", "things", "option", "options", "choice", "spot", "deal"}
 
@@ -27,7 +37,22 @@ def essential(reading: Reading) -> frozenset[int]:
         digits = any(character.isdigit() for character in token.text)
         if inside or digits or (not shouted and _named(reading, place)):
             found.add(place)
-    return frozenset(found | _measured(reading))
+    return frozenset(found | _measured(reading) | _glued(reading))
+
+
+def _glued(reading: Reading) -> frozenset[int]:
+    """The character before a class of one character, with which it is a name that the graph has not: 滨州的人口."""
+    found = set()
+    for mention in reading.mentions:
+        one = mention.last - mention.first == 1 and has_han(reading.tokens[mention.first].text)
+        place = mention.first - 1
+        if one and mention.options[0].kind == "class" and place >= 0 and reading.weights[place] > 0:
+            before = reading.tokens[place]
+            beside = before.end == reading.tokens[mention.first].start and has_han(before.text)
+            taken = any(m.first <= place < m.last for m in reading.mentions)
+            if beside and not taken and before.text not in _BEFORE_KINDS:
+                found.add(place)
+    return frozenset(found)
 
 
 def _measured(reading: Reading) -> frozenset[int]:
@@ -58,6 +83,11 @@ def _named(reading: Reading, place: int) -> bool:
 def dropped(reading: Reading, explained: frozenset[int]) -> tuple[str, ...]:
     """The essential words that are not explained, as they are written."""
     return reading.phrases(essential(reading) - explained)
+
+
+def unsaid(words: Iterable[str]) -> tuple[str, ...]:
+    """The words that a yes or no cannot leave out: all but those that only strengthen, or say where or when."""
+    return tuple(word for word in words if not _LITTLE.fullmatch(word))
 
 
 def partial_codes(reading: Reading, explained: frozenset[int], names: NameIndex) -> tuple[str, tuple[Name, ...]]:

@@ -13,6 +13,8 @@ _ABBREVIATED = re.compile(r"[^\W\d_]{2,}\.")
 _WORD = re.compile(r"[^\W\d_]+")
 _LONGEST = 40
 _CODE_LENGTH = 4
+_LONGEST_CODE = 12
+_DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[A-Za-z]")
 NOT_VERBATIM = 0.15
 """What a name loses where another is written just as the question writes it."""
 SMALL_LETTERS = 0.45
@@ -120,3 +122,13 @@ def acronym(label: str) -> str:
     """The acronym that a label ends with in brackets: "Bill of Material (BOM)"; empty if there is none."""
     match = _ACRONYM.search(label)
     return match[1] if match else ""
+
+
+def is_code(text: str) -> bool:
+    """Whether a text is short, of one word, with digits and letters."""
+    return (
+        len(text) <= _LONGEST_CODE
+        and " " not in text
+        and _DIGIT.search(text) is not None
+        and _LETTER.search(text) is not None
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kgplatform.questions.graphs import Node
+from kgplatform.questions.graphs import Link, Node
 from kgplatform.questions.joining import Mention
 from kgplatform.questions.mentions import Reading
 from kgplatform.text import singular
@@ -13,7 +13,18 @@ _FURTHER = re.compile(
     r"并且|而且|同时|[，,]且|\band\s+(?:also\s+)?(?:have|has|had|with)\s+(?:the|an?)?\s*$", re.IGNORECASE
 )
 _FURTHER_COST = 0.45
+_INSIDE = 0.7
+_AGAINST_ORDER = 0.4
+_WHO_OR_WHAT = frozenset(("who", "what", "which", "谁", "什么"))
+_NO_WORDS = frozenset(("the", "a", "an", "了", "过"))
+_BE = frozenset(("is", "are", "was", "were", "been", "being", "be"))
 _ANOTHER = frozenset(("other", "another", "others", "different", "别", "其", "另"))
+
+
+def joining_order(reading: Reading, columns: tuple[int, ...], most: int) -> list[int]:
+    """The first ``most`` mentions in the order in which they are joined: what is listed to be shown comes last."""
+    places = range(min(len(reading.mentions), most))
+    return [*(p for p in places if p not in columns), *(p for p in places if p in columns)]
 
 
 def adjacent(reading: Reading, first: int, second: int) -> bool:
@@ -27,9 +38,27 @@ def adjacent(reading: Reading, first: int, second: int) -> bool:
     )
 
 
-def inside(reading: Reading, place: int) -> bool:
-    """Whether a name belongs to a clause that describes another thing: 流经[与 X 接壤]的州."""
-    return word_at(reading, reading.mentions[place].first - 1) in ("与", "和", "跟", "同", "被")
+def binding_cost(reading: Reading, place: int, node: int, nodes: tuple[Node, ...], links: tuple[Link, ...]) -> float:
+    """What it costs that the name at a place fills an open end of what was said before it.
+
+    A name can belong to a clause that describes another thing: 流经[与 X 接壤]的州. And where a verb could have it at
+    either end, it is what the verb does something to if it follows it: "what cites X", 谁引用了X.
+    """
+    if place < nodes[node].place:
+        return 0.0
+    cost = _INSIDE if word_at(reading, reading.mentions[place].first - 1) in ("与", "和", "跟", "同", "被") else 0.0
+    for link in links:
+        both_open = nodes[link.subject].open and nodes[link.object].open
+        if link.subject == node and link.place == nodes[node].place == place - 1 and both_open:
+            cost += _AGAINST_ORDER if _follows_its_verb(reading, link.place, place) else 0.0
+    return cost
+
+
+def _follows_its_verb(reading: Reading, verb: int, place: int) -> bool:
+    """Whether a name comes straight after a verb that nothing but a question word stands before."""
+    said, name = reading.mentions[verb], reading.mentions[place]
+    between = {t.text.casefold() for t in reading.tokens[said.last : name.first]}
+    return said.first == 1 and word_at(reading, 0) in _WHO_OR_WHAT and not between - _NO_WORDS
 
 
 def as_noun(reading: Reading, place: int) -> bool:
@@ -99,9 +128,7 @@ def _word_order(reading: Reading, mention: Mention, *, after: bool) -> int:
         if following == "by" and not phrase.endswith("by"):
             return 1
         return -1
-    if reading.text[reading.tokens[mention.first - 1].start :].lower().startswith("s "):
-        return 1
-    return 1
+    return -1 if before in _BE and following == "by" and not phrase.endswith("by") else 1
 
 
 def word_at(reading: Reading, place: int) -> str:
