@@ -1,4 +1,4 @@
-"""What one more document costs while the graph grows, and the memory of building it, without a language model.
+"""What one more document costs while the graph grows, and time and memory of building it, without a language model.
 
 Documents are short notes in English and Chinese, made here: some names recur, some are new in each, so that linking
 has work to do. At each size the time of adding one document, with linking, inference and indexing, is the median over
@@ -28,16 +28,21 @@ _MEMORY_MB = 2048.0
 _PROBES = 5
 _TOWNS = (("Wuzhen", "乌镇"), ("Xitang", "西塘"), ("Nanxun", "南浔"), ("Zhouzhuang", "周庄"), ("Tongli", "同里"))
 _KINDS = (("Garden", "园"), ("Temple", "寺"), ("Museum", "博物馆"), ("Bridge", "桥"), ("Theatre", "剧院"))
-_SYLLABLES = ("Ming", "Hua", "Shan", "Bei", "Lan", "Qiu", "Feng", "Yue", "Song", "He", "Jing", "An")
-_CHARACTERS = "明华山北兰秋风月松荷静安"
+_SYLLABLES = ("Ming", "Hua", "Shan", "Bei", "Lan", "Qiu", "Feng", "Yue", "Song", "He", "Zhu", "Dao")
+_CHARACTERS = "明华山北兰秋风月松荷竹岛"
+"""No two are a slip of the pen apart: names of ten thousand things made of them would come together by that."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """At a size: what each of a batch takes of the processor, and one more document, by the clock and of it."""
+    """At a size: what each of a batch takes of the processor, and one more document, by the clock and of it.
+
+    ``rate`` is the documents a second of the batch, by the clock, linking, inference and indexing included.
+    """
 
     size: int
     each: float
+    rate: float
     clock: float
     processor: float
 
@@ -83,7 +88,8 @@ def measure(sizes: tuple[int, ...] = SIZES) -> list[Result]:
                 probes = [_cost(kg, [next(written)]) for _ in range(_PROBES)]
                 count += len(batch) + _PROBES
                 clock, processor = (median(values) for values in zip(*probes, strict=True))
-                found.append(_Measured(size, each[1] / max(len(batch), 1), clock, processor))
+                rate = len(batch) / each[0] if batch else 0.0
+                found.append(_Measured(size, each[1] / max(len(batch), 1), rate, clock, processor))
     return _results(found)
 
 
@@ -108,6 +114,7 @@ def _results(found: list[_Measured]) -> list[Result]:
     first, last = found[0], found[-1]
     between = f"{first.size:,} to {last.size:,}"
     results = [Result(f"each of a batch up to {at.size:,} documents (processor)", at.each) for at in found]
+    results.append(Result(f"documents of the last batch, up to {last.size:,}", last.rate, unit="1/s"))
     results += [Result(f"one more document after {at.size:,}", at.clock) for at in found]
     results += [Result(f"one more document after {at.size:,} (processor)", at.processor) for at in found]
     results.append(Result(f"growth of a batch, {between}", last.each / first.each, unit="×", promise=_GROWTH))

@@ -9,9 +9,12 @@ Specifications: SPARQL 1.1 Federated Query (https://www.w3.org/TR/sparql11-feder
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
+from urllib.parse import urljoin
 
 from pyoxigraph import Literal, NamedNode
 
@@ -22,6 +25,9 @@ from kgplatform.types import Solutions, Term
 MOST_CALLS = 8
 """So many SERVICE blocks may be in one query."""
 
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_BASE = "<base>"
+"""What the base goes by among the prefixes: no prefix can be called so."""
 _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 
 Value: TypeAlias = "str | NamedNode | Literal"
@@ -54,8 +60,10 @@ class Described:
     values: Mapping[str, Value]
 
 
-def find(text: str, known: Mapping[str, str]) -> list[Call]:
+def find(text: str, known: Mapping[str, str], *, base: str = "") -> list[Call]:
     """The SERVICE blocks that stand in no other, in their order; ``known`` are prefixes that need no declaration.
+
+    Relative IRIs are resolved against ``base``, unless the text names another.
 
     Raises:
         QueryRejectedError: one asks a variable, or a name whose prefix is not declared; or there are too many.
@@ -63,7 +71,7 @@ def find(text: str, known: Mapping[str, str]) -> list[Call]:
     if "SERVICE" not in scan(text).keywords:
         return []
     found, listed = [], list(tokens(text))
-    prefixes = {**known, **dict(_declared(listed))}
+    prefixes = {**known, **dict(_declared(listed)), _BASE: _base(listed, base)}
     place = 0
     while place < len(listed):
         if listed[place].kind != "word" or listed[place].text.upper() != "SERVICE":
@@ -75,6 +83,14 @@ def find(text: str, known: Mapping[str, str]) -> list[Call]:
     if len(found) > MOST_CALLS:
         raise QueryRejectedError((f"the query has {len(found)} SERVICE blocks; {MOST_CALLS} are allowed",), query=text)
     return found
+
+
+def _base(listed: Sequence[Token], given: str) -> str:
+    """The base that the text declares last, resolved against the one that is given."""
+    for word, iri in pairwise(listed):
+        if word.text.upper() == "BASE" and iri.kind == "iri":
+            given = urljoin(given, iri.text[1:-1])
+    return given
 
 
 def _declared(listed: Sequence[Token]) -> Iterator[tuple[str, str]]:
@@ -157,6 +173,8 @@ def _value(listed: Sequence[Token], place: int, call: Call) -> tuple[Value | Non
 def _term(token: Token, prefixes: Mapping[str, str]) -> NamedNode | None:
     if token.kind == "iri":
         name = token.text[1:-1]
+        if not _ABSOLUTE.match(name):
+            name = urljoin(prefixes.get(_BASE, ""), name)
     elif token.kind == "name":
         prefix, _, local = token.text.partition(":")
         if prefix not in prefixes:

@@ -51,12 +51,59 @@ class Committed:
     lost: int
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Statements that came or went, as far as their property was asked for, and the graphs but those of documents."""
+
+    statements: tuple[Triple, ...]
+    graphs: frozenset[NamedNode]
+
+
 def quad(triple: Triple, graph: NamedNode | DefaultGraph) -> Quad:
     """The triple in the graph, with its literal as a store gives it back."""
     object_ = triple.object
     return Quad(
         triple.subject, triple.predicate, as_stored(object_) if isinstance(object_, Literal) else object_, graph
     )
+
+
+class Following:
+    """What is written from now on, for who keeps something made from that: conclusions are left out.
+
+    Statements are noted of some properties, graphs unless they are a document's.
+    """
+
+    def __init__(self, dataset: EvidenceDataset, predicates: frozenset[NamedNode]) -> None:
+        self._dataset = dataset
+        self._predicates = predicates
+        self._seen = dataset.store.version
+        self._written: dict[Triple, None] = {}
+        self._graphs: set[NamedNode] = set()
+
+    def note(self, before: int, written: Iterable[Quad]) -> None:
+        """Takes down a write to a store that was of that version before it."""
+        if self._seen != before or len(self._written) > _MOST_TOUCHED:
+            return
+        self._seen = self._dataset.store.version
+        for item in written:
+            graph = item.graph_name
+            if not isinstance(graph, NamedNode) or graph == self._dataset.inferred:
+                continue
+            if item.predicate in self._predicates:
+                self._written[item.triple] = None
+            if not self._dataset.is_of_document(graph):
+                self._graphs.add(graph)
+
+    def pass_over(self, wanted: Callable[[NamedNode], bool]) -> None:
+        """Forgets of those graphs that they were written to."""
+        self._graphs = {graph for graph in self._graphs if not wanted(graph)}
+
+    def take(self) -> Written | None:
+        """What was written since this was last asked; None: not known, since something else wrote to the store too."""
+        known = self._seen == self._dataset.store.version
+        found = Written(tuple(self._written), frozenset(self._graphs)) if known else None
+        self._seen, self._written, self._graphs = self._dataset.store.version, {}, set()
+        return found
 
 
 class EvidenceDataset:
@@ -76,6 +123,7 @@ class EvidenceDataset:
         self._touched: dict[Triple, None] | None = None
         self._seen = -1
         self._own: tuple[int, set[NamedNode]] | None = None
+        self._following: list[Following] = []
 
     def own_graphs(self) -> list[NamedNode]:
         """The named graphs but those of documents, of which there are many; some may be empty by now.
@@ -84,10 +132,11 @@ class EvidenceDataset:
         """
         version = self.store.version
         if self._own is None or self._own[0] != version:
-            self._own = (version, {graph for graph in self.store.graphs() if not self._is_of_document(graph)})
+            self._own = (version, {graph for graph in self.store.graphs() if not self.is_of_document(graph)})
         return sorted(self._own[1], key=lambda graph: graph.value)
 
-    def _is_of_document(self, graph: NamedNode) -> bool:
+    def is_of_document(self, graph: NamedNode) -> bool:
+        """Whether the graph is a document's: its description, or a passage."""
         return graph.value.startswith(f"{self.base}document/")
 
     @property
@@ -99,6 +148,16 @@ class EvidenceDataset:
         """From now on, `touched` tells which statements came and went."""
         self._touched = {}
         self._seen = self.store.version
+
+    def follow(self, predicates: frozenset[NamedNode]) -> Following:
+        """Has what is written from now on noted; `unfollow` ends that."""
+        following = Following(self, predicates)
+        self._following.append(following)
+        return following
+
+    def unfollow(self, following: Following) -> None:
+        """Notes nothing for that any longer."""
+        self._following.remove(following)
 
     def touched(self) -> tuple[Triple, ...] | None:
         """The statements whose evidence, other than ``graph/inferred``, or rejection changed since `watch`.
@@ -122,10 +181,12 @@ class EvidenceDataset:
         Raises:
             StoreError: the disk refuses, or a quad to remove holds a blank node; nothing was changed.
         """
-        version, new = self.store.version, list(added)
+        version, new, gone, graphs = self.store.version, list(added), list(removed), list(dropped)
         known = self._touched is not None and self._seen == version
-        self.store.apply(removed=removed, added=new, dropped=dropped)
+        self.store.apply(removed=gone, added=new, dropped=graphs)
         self._note_graphs(version, new)
+        for following in self._following if not graphs else ():  # what a whole graph held is not known here
+            following.note(version, (*gone, *new))
         if self._touched is None:
             return
         self._touched.update(dict.fromkeys(touched))
@@ -139,7 +200,7 @@ class EvidenceDataset:
         if self._own is None or self._own[0] != version:
             return
         graphs = {item.graph_name for item in added}
-        own = {graph for graph in graphs if isinstance(graph, NamedNode) and not self._is_of_document(graph)}
+        own = {graph for graph in graphs if isinstance(graph, NamedNode) and not self.is_of_document(graph)}
         self._own = (self.store.version, self._own[1] | own)
 
     def _premises(self, quads: Iterable[Quad]) -> Iterator[Triple]:
@@ -153,8 +214,9 @@ class EvidenceDataset:
         """Whether the statement holds for another reason than that it was inferred."""
         if not self.store.has(triple):
             return False
-        graphs = [q.graph_name for q in self.store.quads(triple.subject, triple.predicate, triple.object)]
-        return self.inferred not in graphs or any(self.is_evidence(g) for g in graphs if g != self.inferred)
+        if not self.store.has(triple, self.inferred):
+            return True
+        return any(graph != self.inferred for graph in self._holding(triple))
 
     def is_evidence(self, graph: object) -> bool:
         """Whether what the graph holds is part of the knowledge: a chunk, a table, or one of the platform's own."""
@@ -172,8 +234,13 @@ class EvidenceDataset:
 
     def evidence_graphs(self, triple: Triple) -> list[NamedNode]:
         """The graphs that hold the statement, in IRI order."""
-        found = [q.graph_name for q in self.store.quads(triple.subject, triple.predicate, triple.object)]
-        return sorted((g for g in found if isinstance(g, NamedNode) and self.is_evidence(g)), key=lambda g: g.value)
+        return sorted(self._holding(triple), key=lambda graph: graph.value)
+
+    def _holding(self, triple: Triple) -> Iterator[NamedNode]:
+        """The same in no order, one after the other: thousands of passages may say what one is enough to tell."""
+        for item in self.store.quads(triple.subject, triple.predicate, triple.object):
+            if isinstance(item.graph_name, NamedNode) and self.is_evidence(item.graph_name):
+                yield item.graph_name
 
     def commit(self, change: Change) -> Committed:
         """Drops and adds graphs, and brings the default graph in line, in one transaction.
@@ -225,7 +292,7 @@ class EvidenceDataset:
 
     def _rests(self, triple: Triple, gone: Set[Quad]) -> bool:
         """Whether an evidence graph holds the statement, and goes on to."""
-        return any(quad(triple, graph) not in gone for graph in self.evidence_graphs(triple))
+        return any(quad(triple, graph) not in gone for graph in self._holding(triple))
 
     def _orphaned(self, removed: Iterable[Quad], new: set[Quad], gone: Set[Quad]) -> list[Triple]:
         """The statements that no evidence graph holds any longer."""
@@ -240,7 +307,7 @@ class EvidenceDataset:
     def _unsupported(self, triples: Iterable[Triple]) -> Iterator[Triple]:
         """Those that stand in the default graph although no evidence graph holds them."""
         for triple in dict.fromkeys(triples):
-            if self.store.has(triple) and not self.evidence_graphs(triple):
+            if self.store.has(triple) and next(self._holding(triple), None) is None:
                 yield triple
 
     def conclude(

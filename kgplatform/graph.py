@@ -116,7 +116,7 @@ class KnowledgeGraph(Workspace):
             ConfigError: there is no such policy, or the settings do not allow an address.
         """
         ingest = self._ingest(policy, mapping)
-        linking = with_values(self.registry.linking(), self.ontology)
+        linking = with_values(self.registry.linking(), self._values())
         yield from ingest.add([location_of(path) for path in paths], linking, progress=progress)
         if build and not self.registry.was_stopped:
             self.build()

@@ -34,6 +34,8 @@ def read_json_lines(path: Path, parse: Callable[[str, int], Item], *, what: str)
             found.append(parse(line, number))
         except ValueError as error:
             problems.append(f"line {number}: {error}")
+        except RecursionError:
+            problems.append(f"line {number}: is nested too deeply")
     if not found:
         raise ReadError(f"holds no {what} that can be used: {problems[0] if problems else 'it is empty'}", path=path)
     return found, problems

@@ -48,12 +48,17 @@ _QUERY_FORMS = frozenset({"SELECT", "ASK", "CONSTRUCT", "DESCRIBE"})
 _UPDATE_FORMS = frozenset({"INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"})
 _PROLOGUE = frozenset({"PREFIX", "BASE", "VERSION"})
 _CLAUSES = frozenset({"OPTIONAL", "UNION", "MINUS", "BIND", "FILTER", "EXISTS", "VALUES", "GRAPH", "LATERAL"})
+_PLAIN = frozenset(
+    {"PREFIX", "BASE", "SELECT", "DISTINCT", "REDUCED", "WHERE", "A", "OPTIONAL", "UNION", "GRAPH", "LIMIT", "OFFSET"}
+)
+"""What a query may say whose variables are all in scope at its end (SPARQL 1.1 §18.2.1)."""
 _OPERATORS = frozenset("+-*/|&!^=<>?")
 _TRIPLES = frozenset(".;,")
 _COMPARED = re.compile(r"(?!<[A-Za-z][A-Za-z0-9+.\-]*://)<.*['(\[#]", re.DOTALL)
 """An IRI that could be a comparison with something that has brackets, quotation marks or a comment in it."""
 
 
+_JOINED = re.compile(r"[-.]")
 _BRACE = re.compile(r"(?:\s|\#[^\n\r]*+)*+\{")
 
 
@@ -61,8 +66,8 @@ _BRACE = re.compile(r"(?:\s|\#[^\n\r]*+)*+\{")
 class Scan:
     """What a scan saw: the ``form`` (SELECT, ASK, …, UPDATE or empty), upper-case keywords, and reasons to refuse.
 
-    ``variables`` are in the order of their first use; ``selects_all`` is whether the query begins ``SELECT *``, and
-    ``star`` where that ``*`` stands.
+    ``variables`` are in the order of their first use; ``selects_all`` is whether the query begins ``SELECT *``,
+    ``star`` where that ``*`` stands, and ``shows_all`` whether ``*`` is sure to mean all of them.
     """
 
     form: str
@@ -72,6 +77,7 @@ class Scan:
     variables: tuple[str, ...] = ()
     selects_all: bool = False
     star: int = -1
+    shows_all: bool = False
 
     @property
     def is_update(self) -> bool:
@@ -106,34 +112,44 @@ class _Seen:
     def take(self, match: re.Match[str]) -> None:
         """Notes one token."""
         self.tokens += 1
+        kind, token = match.lastgroup, match.group()
+        if kind == "variable":
+            self.variables[token[1:]] = None
+        elif kind == "other":
+            self._sign(match)
+            self.before_rows = False
+        elif kind == "comment":
+            return
+        else:
+            self._longer(kind, match)
+        self.last = token
+
+    def _longer(self, kind: str | None, match: re.Match[str]) -> None:
         token = match.group()
-        match match.lastgroup:
-            case "comment":
-                return
-            case "variable":
-                self.variables[token[1:]] = None
+        rows_follow = False
+        match kind:
             case "word" | "local":
                 self._word(match)
+                rows_follow = token.upper() == "VALUES"
             case "name":
                 self.prefixes.add("")
             case "open":
                 self._open(token)
+                rows_follow = self.before_rows and token == "("
             case "close":
                 del self.brackets[-1:]
+                rows_follow = self.before_rows and token == ")"
             case "iri":
                 self._iri(token)
-            case "other":
-                self._sign(match)
-        rows_follow = self.before_rows and (match.lastgroup == "variable" or token in ("(", ")"))
-        self.before_rows = rows_follow or token.upper() == "VALUES"
-        self.last = token
+        self.before_rows = rows_follow
 
     def _word(self, match: re.Match[str]) -> None:
         token = match.group()
         if match["local"] is None:
-            for word in re.split(r"[-.]", token.upper()):
-                self.words.append(word)
-                self.clauses += word in _CLAUSES
+            word = token.upper()
+            for part in (word,) if word.isalpha() else _JOINED.split(word):
+                self.words.append(part)
+                self.clauses += part in _CLAUSES
             return
         prefix = token.partition(":")[0]
         self.prefixes.add(prefix)
@@ -190,6 +206,7 @@ def _scanned(text: str) -> Scan:
         tuple(seen.variables),
         seen.selects_all,
         seen.star,
+        seen.selects_all and bool(seen.variables) and keywords <= _PLAIN and seen.words.count("SELECT") == 1,
     )
 
 

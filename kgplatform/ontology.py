@@ -136,14 +136,22 @@ class Ontology:
             return False
         return object_ is None or (term.is_object and self.is_a(object_, term.ranges))
 
+    @cached_property
+    def _apart(self) -> dict[tuple[NamedNode, NamedNode], bool]:
+        """What was asked of `disjoint`: linking asks the same of every two names."""
+        return {}
+
     def disjoint(self, first: NamedNode, second: NamedNode) -> bool:
         """Whether nothing can be of both classes."""
-        return any(
-            frozenset((a, b)) in self.disjoint_pairs
-            for a in self.superclasses(first)
-            for b in self.superclasses(second)
-            if a != b
-        )
+        found = self._apart.get((first, second))
+        if found is None:
+            found = self._apart[first, second] = any(
+                frozenset((a, b)) in self.disjoint_pairs
+                for a in self.superclasses(first)
+                for b in self.superclasses(second)
+                if a != b
+            )
+        return found
 
     def properties_of(self, iri: NamedNode) -> list[OntologyProperty]:
         """The properties whose domain takes the class, in display order, bookkeeping ones left out."""

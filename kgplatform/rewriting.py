@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pyoxigraph import NamedNode
 
 from kgplatform.errors import QueryRejectedError
-from kgplatform.lexing import Landmark, landmarks, scan
+from kgplatform.lexing import Landmark, Scan, landmarks, scan
 
 _DATASET_WORDS = frozenset({"USING", "WITH"})
 _OTHER_GRAPHS = frozenset(
@@ -200,7 +200,7 @@ def mended(text: str) -> str:
 
     The store keeps the language where all the values share one.
     """
-    if "GROUP_CONCAT" not in scan(text).keywords:
+    if "GROUP_CONCAT" not in text.upper() or "GROUP_CONCAT" not in scan(text).keywords:
         return text
     put: list[tuple[int, str]] = []
     opened: list[int] = []
@@ -216,6 +216,17 @@ def mended(text: str) -> str:
             opened.pop()
             put.append((mark.end, ")"))
     return _with(text, put) if len(put) % 2 == 0 else text
+
+
+def spelt_out(text: str, seen: Scan) -> str:
+    """A query that begins ``SELECT *`` with the variables it names in place of the star; any other as it is.
+
+    The store gives the columns of a star in the order of the alphabet. Where a variable might not be in scope at the
+    end, the text alone does not tell what the star means, and it stays.
+    """
+    if not seen.shows_all:
+        return text
+    return text[: seen.star] + " ".join(f"?{name}" for name in seen.variables) + text[seen.star + 1 :]
 
 
 def _with(text: str, put: Iterable[tuple[int, str]]) -> str:

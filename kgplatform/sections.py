@@ -82,7 +82,8 @@ class DocumentSettings:
     """``[documents]``: what is read and how it is cut.
 
     ``json_path``: the JSON Pointer to the documents in JSON files; ``noise``: ``keep``, or ``skip`` what says nothing
-    in posts; ``web``: whether addresses may be read, of the hosts ``web_hosts`` only.
+    in posts; ``web``: whether addresses may be read, of the hosts ``web_hosts`` only; ``parsers``: how many processes
+    take PDF, HTML, DOCX and EPUB apart, each with ``parse_memory_mb`` and, for one file, ``parse_seconds``.
     """
 
     chunker: str = "sliding-window"
@@ -92,6 +93,9 @@ class DocumentSettings:
     web: bool = False
     web_hosts: tuple[str, ...] = ()
     web_timeout_seconds: float = 20.0
+    parsers: int = 2
+    parse_seconds: float = 300.0
+    parse_memory_mb: int = 2000
 
 
 @dataclass(frozen=True, slots=True)

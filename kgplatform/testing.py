@@ -7,6 +7,7 @@ import json
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -104,8 +105,13 @@ class HashEmbedder:
 
     def _place(self, gram: str) -> tuple[int, int]:
         """The axis and the sign of an n-gram; signs let collisions cancel out instead of adding up."""
-        number = int.from_bytes(hashlib.blake2b(gram.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+        number = _number_of(gram)
         return (number >> 1) % self._dimensions, 1 if number & 1 else -1
+
+
+@lru_cache(maxsize=1 << 16)
+def _number_of(gram: str) -> int:
+    return int.from_bytes(hashlib.blake2b(gram.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 def _grams(text: str) -> Iterator[str]:

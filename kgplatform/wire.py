@@ -42,6 +42,9 @@ class Request:
     For the other tasks ``text`` is the graph to write out (empty: the default graph), or the update to try on the
     store in the folder ``path`` (empty: an empty one); ``path`` is the file to read. IRIs below ``skolem`` are
     written as blank nodes.
+
+    Whoever scanned the text and found it safe may say what else it learnt: ``ordered`` is the query with the columns
+    of its star spelt out (empty: it is to be found out), ``prefixes`` those that it uses (None: nobody has looked).
     """
 
     text: str
@@ -53,24 +56,30 @@ class Request:
     task: Task = Task.QUERY
     path: str = ""
     skolem: str = ""
+    ordered: str = ""
+    prefixes: tuple[str, ...] | None = None
 
 
-_FIELDS = tuple(item.name for item in fields(Request))
+_DEFAULTS = tuple((item.name, item.default) for item in fields(Request))
+_LISTS = ("default_graphs", "named_graphs", "prefixes")
 
 
 def encode_request(request: Request, snapshot: str) -> bytes:
     """The request and the folder of the snapshot it is meant for, as one line."""
-    record = {name: getattr(request, name) for name in _FIELDS}
-    return json.dumps({"snapshot": snapshot, **record}).encode() + b"\n"
+    record = {name: value for name, default in _DEFAULTS if (value := getattr(request, name)) != default}
+    record["snapshot"] = snapshot
+    return json.dumps(record).encode() + b"\n"
 
 
 def decode_request(line: bytes) -> tuple[Request, str]:
     """What `encode_request` wrote."""
     record = json.loads(line)
     snapshot = record.pop("snapshot")
-    for name in ("default_graphs", "named_graphs"):
-        record[name] = tuple(record[name])
-    record["task"] = Task(record["task"])
+    for name in _LISTS:
+        if name in record:
+            record[name] = tuple(record[name])
+    if "task" in record:
+        record["task"] = Task(record["task"])
     return Request(**record), snapshot
 
 

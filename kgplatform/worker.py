@@ -31,7 +31,7 @@ from pyoxigraph import NamedNode, QueryResultsFormat, RdfFormat, Triple
 
 from kgplatform import wire
 from kgplatform.blanks import numbered, unskolemised
-from kgplatform.errors import KgPlatformError, QueryRejectedError, StoreError
+from kgplatform.errors import KgPlatformError, QueryError, QueryRejectedError, StoreError
 from kgplatform.lexing import read_only_issues, scan
 from kgplatform.rewriting import mended
 from kgplatform.store import CALLABLE, DEFAULT_GRAPH, Store, parse, syntax_error
@@ -51,9 +51,13 @@ def evaluate(store: Store, request: wire.Request) -> Any:
         QueryRejectedError: an update, SERVICE, or text too long or deep to parse safely.
         QuerySyntaxError: not SPARQL, with line and column.
     """
-    issues = read_only_issues(request.text)
-    if issues:
-        raise QueryRejectedError(issues, query=request.text)
+    if request.prefixes is None:
+        issues = read_only_issues(request.text)
+        if issues:
+            raise QueryRejectedError(issues, query=request.text)
+    if request.ordered:
+        with suppress(QueryError):  # told of with the places of the text as it was sent
+            return _result(store, replace(request, text=request.ordered))
     result = _result(store, request)
     if isinstance(result, ox.QuerySolutions) and (text := _in_order_of_use(result, request.text)):
         result = _result(store, replace(request, text=text))
@@ -80,7 +84,7 @@ def _result(store: Store, request: wire.Request) -> Any:
         return store._store.query(
             text,
             base_iri=request.base_iri,
-            prefixes=_used(store.prefixes, text),
+            prefixes=_used(store.prefixes, request),
             custom_functions=CALLABLE if "(" in text else None,  # no parenthesis, no call
             default_graph=_graphs(request.default_graphs) if given else None,
             named_graphs=_graphs(request.named_graphs) if given else None,
@@ -91,9 +95,10 @@ def _result(store: Store, request: wire.Request) -> Any:
         raise QueryRejectedError((str(error),), query=request.text) from error
 
 
-def _used(prefixes: Mapping[str, str], text: str) -> dict[str, str]:
+def _used(prefixes: Mapping[str, str], request: wire.Request) -> dict[str, str] | None:
     """The prefixes that the text may mean: handing over those it does not takes longer than a look-up."""
-    return {name: prefixes[name] for name in scan(text).prefixes if name in prefixes}
+    names = scan(request.text).prefixes if request.prefixes is None else request.prefixes
+    return {name: prefixes[name] for name in names if name in prefixes} or None
 
 
 def write_graph(store: Store, request: wire.Request, output: Any) -> None:
@@ -275,7 +280,7 @@ def _serve(requests: BinaryIO, output: BinaryIO, opened: _Opened) -> None:
         output.flush()
 
 
-def _watch() -> None:
+def watch_owner() -> None:
     """Ends the process once the owner is gone, whatever it is doing."""
     end = select.poll()
     end.register(sys.stdin.fileno(), 0)  # woken by the end of the pipe only, not by requests
@@ -306,7 +311,7 @@ def main(arguments: list[str]) -> None:
     opened = _Opened(json.loads(sys.stdin.buffer.readline()))
     with suppress(KgPlatformError):  # a request that wants it says why it cannot be opened
         opened.store(snapshot)
-    threading.Thread(target=_watch, daemon=True).start()
+    threading.Thread(target=watch_owner, daemon=True).start()
     with suppress(BrokenPipeError, KeyboardInterrupt):
         _serve(sys.stdin.buffer, sys.stdout.buffer, opened)
 

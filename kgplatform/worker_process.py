@@ -1,4 +1,4 @@
-"""One query worker as its owner holds it: a child process, its pipes, and the snapshot it reads."""
+"""A child process as its owner holds it: the process and its pipes; of a query worker, the snapshot it reads too."""
 
 from __future__ import annotations
 
@@ -33,24 +33,25 @@ class EndedError(Exception):
     """The worker's process ended; the text is why, as far as it is known."""
 
 
-class WorkerProcess:
-    """One child process, started when it is first needed and again after it was killed."""
+class ChildProcess:
+    """A process that may be killed at any moment: it runs a module, takes requests and replies in frames.
 
-    def __init__(self, memory_bytes: int, prefixes: Mapping[str, str]) -> None:
-        self._memory_bytes = memory_bytes
-        self._prefixes = json.dumps(dict(prefixes)).encode() + b"\n"
+    It is started when it is first needed, and again after it was killed.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
         self._process: subprocess.Popen[bytes] | None = None
         self._poll = select.poll()
         self._ahead = bytearray()
-        self.snapshot: Snapshot | None = None
 
-    def start(self, snapshot: Snapshot) -> None:
-        """Starts the process if it is not running; it gets ready while the caller goes on."""
+    def launch(self, *arguments: str, opening: bytes = b"") -> bool:
+        """Starts the process if it is not running; it gets ready while the caller goes on. Whether it was started."""
         if self._process is not None and self._process.poll() is None:
-            return
+            return False
         self.kill()
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "kgplatform.worker", str(snapshot.path), str(self._memory_bytes)],
+            [sys.executable, "-P", "-m", self._module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -62,25 +63,26 @@ class WorkerProcess:
         self._poll = select.poll()
         self._poll.register(self._process.stdout.fileno(), select.POLLIN)
         with suppress(BrokenPipeError):
-            self._write(self._prefixes)
+            self._write(opening)
+        return True
+
+    def write(self, *pieces: bytes) -> None:
+        """Hands bytes over.
+
+        Raises:
+            EndedError: there is no process to take them.
+        """
+        try:
+            for piece in pieces:
+                self._write(piece)
+        except BrokenPipeError as error:
+            raise EndedError(self._cause()) from error
 
     def _write(self, data: bytes) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
         self._process.stdin.write(data)
         self._process.stdin.flush()
-
-    def send(self, request: wire.Request, snapshot: Snapshot) -> None:
-        """Hands the request over.
-
-        Raises:
-            EndedError: there is no process to take it.
-        """
-        self.start(snapshot)
-        try:
-            self._write(wire.encode_request(request, str(snapshot.path)))
-        except BrokenPipeError as error:
-            raise EndedError(self._cause()) from error
 
     def read(self, size: int, deadline: float) -> bytes:
         """The next ``size`` bytes of the reply.
@@ -133,3 +135,26 @@ class WorkerProcess:
             if pipe is not None:
                 with suppress(OSError):
                     pipe.close()
+
+
+class WorkerProcess(ChildProcess):
+    """A query worker: the process, and the snapshot that it reads."""
+
+    def __init__(self, memory_bytes: int, prefixes: Mapping[str, str]) -> None:
+        super().__init__(worker.__name__)
+        self._memory_bytes = memory_bytes
+        self._prefixes = json.dumps(dict(prefixes)).encode() + b"\n"
+        self.snapshot: Snapshot | None = None
+
+    def start(self, snapshot: Snapshot) -> None:
+        """Starts the process if it is not running; it gets ready while the caller goes on."""
+        self.launch(str(snapshot.path), str(self._memory_bytes), opening=self._prefixes)
+
+    def send(self, request: wire.Request, snapshot: Snapshot) -> None:
+        """Hands the request over.
+
+        Raises:
+            EndedError: there is no process to take it.
+        """
+        self.start(snapshot)
+        self.write(wire.encode_request(request, str(snapshot.path)))

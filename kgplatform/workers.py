@@ -20,8 +20,8 @@ import queue
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -32,6 +32,7 @@ from kgplatform.lexing import read_only_issues, scan
 from kgplatform.quickness import is_quick
 from kgplatform.replies import Reply as Reply
 from kgplatform.replies import Whole as Whole
+from kgplatform.rewriting import spelt_out
 from kgplatform.running import RunningQueries
 from kgplatform.store import Store
 from kgplatform.types import Solutions, Term
@@ -104,10 +105,12 @@ class QueryWorkers:
         named_graphs: Iterable[str] = (),
         client: str = "",
         name: str = "",
+        at: Snapshot | None = None,
     ) -> Solutions:
         """The rows of a SELECT, at most ``max_rows`` (``truncated``: there were more), or the boolean of an ASK.
 
-        ``name`` is what the query goes by in `running` (none given: one is made up), ``client`` who asked.
+        ``name`` is what the query goes by in `running` (none given: one is made up), ``client`` who asked; ``at`` is
+        as for `stream`.
 
         Raises:
             QueryRejectedError: not a query for rows, unsafe, or it needed more than the worker may have.
@@ -121,7 +124,7 @@ class QueryWorkers:
         self._refuse(text)
         if self._folder is None:
             return worker.solutions(self._store, request)
-        with self._reply(request, timeout_seconds, client, name=name) as reply:
+        with self._reply(request, timeout_seconds, client, at, name=name) as reply:
             head = json.loads(reply.expect(wire.HEADER))
             rows: list[tuple[Term | None, ...]] = []
             for payload in reply:
@@ -153,14 +156,18 @@ class QueryWorkers:
         Raises:
             QueryError: as for `solutions`.
         """
+        self._refuse(text)
+        seen = scan(text)
+        ordered = spelt_out(text, seen)
         request = wire.Request(
             text,
             media_type=media_type,
             default_graphs=tuple(default_graphs),
             named_graphs=tuple(named_graphs),
             base_iri=base_iri,
+            ordered=ordered if ordered != text else "",
+            prefixes=tuple(seen.prefixes & self._prefixes.keys()),
         )
-        self._refuse(text)
         return self._streamed(
             request, worker.serialise, timeout_seconds=timeout_seconds, client=client, at=at, name=name
         )
@@ -332,6 +339,22 @@ class QueryWorkers:
         if current is not None:
             self._drop_unused(current)
         return self._current
+
+    @contextmanager
+    def held(self) -> Iterator[tuple[Snapshot | None, int]]:
+        """The store as it is and the number of that state, kept for several queries (None: it lies in memory)."""
+        if self._folder is None:
+            yield None, self._store.version
+            return
+        with self._lock:
+            snapshot = self._renewed()
+            snapshot.users += 1
+        try:
+            yield snapshot, snapshot.version
+        finally:
+            with self._lock:
+                snapshot.users -= 1
+                self._drop_unused(snapshot)
 
     def refresh(self) -> None:
         """Makes a snapshot of the store as it is, so that whoever wrote will read it, whoever writes by then.

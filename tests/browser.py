@@ -87,7 +87,8 @@ class Browsing:
 
     def _note(self, page: Any, message: Any) -> None:
         expected = "the server responded with a status of 4"  # a page may ask for what is refused, and say so
-        if message.type == "error" and expected not in message.text and "status of 504" not in message.text:
+        ended = any(f"status of {status}" in message.text for status in (503, 504))  # cancelled, or stopped in time
+        if message.type == "error" and expected not in message.text and not ended:
             self.faults.append(f"{page.url}: {message.text}")
 
     def _asked(self, path: str, url: str) -> None:

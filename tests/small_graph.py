@@ -15,6 +15,7 @@ from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform import packs
 from kgplatform.building import searching
+from kgplatform.building.asking import AskOptions, chosen_model
 from kgplatform.building.calling import Calling
 from kgplatform.building.communities import (
     CommunitiesFound,
@@ -200,7 +201,10 @@ class SmallGraph:
             if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal) and quad.object.value == name
         )
 
-    def ask(self, question: str, *, conversation: str | None = None, now: str = "") -> Answer:
+    def ask(
+        self, question: str, *, conversation: str | None = None, now: str = "", options: AskOptions | None = None
+    ) -> Answer:
+        chosen_model(self.model, options or AskOptions())
         asked = Question(question, "zh" if "哪" in question else "en")
         if "Mars" in question:
             return Answer(

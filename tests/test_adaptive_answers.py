@@ -249,6 +249,19 @@ def test_a_pronoun_gets_the_name_of_the_question_before() -> None:
     assert standing("Who is Kris Yao?", [turn])[0] == "Who is Kris Yao?"
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "改写后的问题：“埃菲尔铁塔何时建成？”",
+        "好的：\n\n**埃菲尔铁塔何时建成？**",
+        "「埃菲尔铁塔何时建成？」\n（代词已替换）",
+    ],
+)
+def test_a_question_is_taken_out_of_what_a_model_writes_around_it(reply: str) -> None:
+    turn = Turn("谁设计了埃菲尔铁塔？", "谁设计了埃菲尔铁塔？", "不知道。")
+    assert standing("它何时建成？", [turn], Replying(reply))[0] == "埃菲尔铁塔何时建成？"
+
+
 # the web
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,15 +15,21 @@ from flights import rows, workspace
 from kgplatform import KnowledgeGraph
 from kgplatform.errors import ConfigError, NotFoundError, QueryRejectedError
 from kgplatform.evaluation.airport.ambiguous import candidates, following, next_on_ramp
-from kgplatform.evaluation.airport.making import Sizes, make, read, write
+from kgplatform.evaluation.airport.asking import Asked, right
+from kgplatform.evaluation.airport.making import Sizes, StudyQuestion, make, read, write
 from kgplatform.evaluation.airport.measuring import classes_of, invented, report, study
-from kgplatform.evaluation.airport.rows import COLUMNS, FlightTable, read_flights
-from kgplatform.evaluation.airport.sql import SqlTable, ask_sql, normal_form, prompt_of, statement_of
+from kgplatform.evaluation.airport.rows import COLUMNS, Flight, FlightTable, read_flights
+from kgplatform.evaluation.airport.sql import SqlTable, ask_sql, columns_of, normal_form, prompt_of, statement_of
 from kgplatform.evaluation.gold import read_gold
+from kgplatform.protocols import Message
+from kgplatform.questions.dialogue.classify_model import classify_by_model
+from kgplatform.questions.dialogue.parsing import parse_question
 from kgplatform.testing import ScriptedModel
 from kgplatform.types import Verdict
 
 SIZES = Sizes(80, 48, 18)
+_RECORDING = json.loads((Path(__file__).resolve().parent / "data/recordings/airport.json").read_text(encoding="utf-8"))
+"""What was written for the real prompts on a sample of questions: SQL in both styles, and classes."""
 
 
 @pytest.fixture(scope="module")
@@ -122,8 +129,83 @@ def test_sql_is_asked_in_both_styles_and_measured(table: FlightTable) -> None:
         assert [a.match for a in answers] == [True, False, False, False]
         assert answers[2].problem
         assert "flights" in model.conversations[0][1].content
-    assert "CREATE TABLE" in prompt_of("x", style="crp", now="")[1].content
-    assert "CREATE TABLE" not in prompt_of("x", style="odp", now="")[1].content
+    columns = columns_of(table)
+    assert "CREATE TABLE" in prompt_of("x", columns, style="crp", now="")[1].content
+    assert "CREATE TABLE" not in prompt_of("x", columns, style="odp", now="")[1].content
+    for style in ("odp", "crp"):
+        shown = prompt_of("x", columns, style=style, now="2025-03-15T12:00:00")
+        assert "Now is 2025-03-15T12:00:00" in shown[0].content
+        assert "'arrival', 'departure'" in shown[1].content
+        assert "In min." in shown[1].content
+
+
+def _recorded_questions(table: FlightTable) -> dict[str, StudyQuestion]:
+    """The recorded questions with what the rows say is right, by their text."""
+    day, now = "2025-03-15", datetime(2025, 3, 15, 12)  # noqa: DTZ001 (a moment of a table without zones)
+    klm = [f for f in table.flights if f["airline"] == "KLM" and f.day.isoformat() == day]
+    left = [
+        f for f in table.between(now - timedelta(hours=4), now, "actual_block_time") if f["direction"] == "departure"
+    ]
+    partner = table.by_uid[table.by_uid["20250315-KL1352-A"]["connecting_flight_uid"]]
+    gold: dict[str, tuple[str, Flight | None, str]] = {
+        "Give me KL612 on 15 March 2025's direction.": ("", table.by_uid["20250315-KL612-A"], "direction"),
+        "请告诉我2025年3月14日的CD714航班的摆渡车服务。": ("", _of("CD714", table), "bus_service_needed"),
+        "2025年3月14日UA71的衔接航班号是什么？": ("", _of("UA71", table), "connecting_flight_number"),
+        "How many KLM flights were there on 15 March 2025?": (
+            str(sum(f.day.isoformat() == day for f in klm)),
+            None,
+            "",
+        ),
+        "2025年3月15日的KL1352航班的衔接航班的始发机场是什么？": (partner["origin"], None, ""),
+        "How many KLM flights left in the last 4 hours?": (str(len(left)), None, ""),
+    }
+    return {
+        text: StudyQuestion(
+            text,
+            Asked(
+                "straightforward",
+                "recorded",
+                "en",
+                text,
+                right(table, [flight[column] if flight else value]),
+                sql=table.sql(flight, column, by_day=True) if flight else "",
+            ),
+            now.isoformat(),
+        )
+        for text, (value, flight, column) in gold.items()
+    }
+
+
+def _of(number: str, table: FlightTable) -> Flight:
+    return next(f for f in table.flights if f.number == number and f.day.isoformat() == "2025-03-14")
+
+
+@pytest.mark.parametrize("style", ["odp", "crp"])
+def test_statements_that_were_written_for_the_prompts_are_right_by_their_rows(table: FlightTable, style: str) -> None:
+    questions = _recorded_questions(table)
+    replies = {entry["question"]: entry[style] for entry in _RECORDING["sql"]}
+    assert questions.keys() == replies.keys()
+
+    def recorded(messages: Sequence[Message]) -> str:
+        return next(reply for text, reply in replies.items() if text in messages[-1].content)
+
+    answers = list(ask_sql(list(questions.values()), table, ScriptedModel(otherwise=recorded), style=style))
+    assert [(item.question.id, item.statement) for item in answers if not item.exact] == []
+    assert [item.question.id for item in answers if item.match is False] == []
+    assert sum(item.match is True for item in answers) == 3
+
+
+def test_classes_that_were_written_for_the_prompt_are_those_of_the_study(kg: KnowledgeGraph) -> None:
+    frame, translator = kg.knowledge.frames[0], kg.knowledge.translator
+    now = frame.now(None, datetime(2025, 3, 15, 12))  # noqa: DTZ001 (a moment of a table without zones)
+    found = []
+    for entry in _RECORDING["classes"]:
+        model = ScriptedModel(entry["reply"])
+        parsed = parse_question(entry["question"], frame, translator, now.moment)
+        found.append((entry["question"], classify_by_model(parsed, frame, now, model).classified.notation))
+        assert entry["question"] in model.conversations[0][-1].content
+    assert found == [(entry["question"], entry["class"]) for entry in _RECORDING["classes"]]
+    assert len(found) >= 24
 
 
 def test_without_a_model_sql_says_so(table: FlightTable) -> None:

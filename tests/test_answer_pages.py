@@ -13,10 +13,11 @@ from flask.testing import FlaskClient
 from pyoxigraph import Literal, NamedNode
 from small_graph import EVIL, SmallGraph, small_graph
 
-from kgplatform.building.asking import examples
+from kgplatform.building.asking import AskOptions, examples
 from kgplatform.evaluation.studies.runs import Headline, RunFacts, kept
 from kgplatform.store import Store
-from kgplatform.types import Attempt, Issue, IssueKind, Query, Solutions, Verdict
+from kgplatform.testing import ScriptedModel
+from kgplatform.types import Answer, Attempt, Issue, IssueKind, Query, Solutions, Verdict
 from kgplatform.vocab import GEO
 from kgplatform.web.app import create_app
 from kgplatform.web.informing import parts_of
@@ -277,3 +278,86 @@ def test_every_page_is_there_in_chinese(client: FlaskClient, address: str) -> No
     assert '<html lang="zh">' in page
     assert re.search(r"<h1[^>]*>[^<]*[\u4e00-\u9fff]|<h1", page)
     assert "<script>alert" not in page
+
+
+class Options:
+    """A workspace's answers, with the options that each question came with; it has a model, which is not asked."""
+
+    def __init__(self, kg: SmallGraph) -> None:
+        self._kg = kg
+        self.model = ScriptedModel()
+        self.given: list[AskOptions | None] = []
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._kg, name)
+
+    def ask(
+        self, question: str, *, conversation: str | None = None, now: str = "", options: AskOptions | None = None
+    ) -> Answer:
+        self.given.append(options)
+        return self._kg.ask(question, conversation=conversation, now=now)
+
+
+@pytest.mark.parametrize("how", ["get", "json", "form"])
+def test_who_answers_and_how_can_be_said_in_the_api(kg: SmallGraph, how: str) -> None:
+    optional = Options(kg)
+    client = create_app(optional, access=Access.on("127.0.0.1")).test_client()  # type: ignore[arg-type]
+    said: dict[str, object] = {"using": "drafts", "style": "create", "view": "slice", "drafts": 3, "phrase": "builtin"}
+    sent = {"question": "Which hotels are there?", **said, "least_confidence": "low"}
+    if how == "get":
+        reply = client.get("/api/ask", query_string=sent)
+    else:
+        reply = client.post("/api/ask", **{"json" if how == "json" else "data": sent})
+    assert reply.status_code == 200
+    assert optional.given == [AskOptions("drafts", "create", "slice", 3, phrase=False, least_confidence="low")]
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ({"using": "oracle"}, "there are auto, builtin"),
+        ({"style": "haiku"}, "rules, create"),
+        ({"drafts": 6}, "up to 5"),
+        ({"drafts": "00005000"}, "up to 5"),
+        ({"drafts": "-1"}, "up to 5"),
+        ({"least_confidence": "total"}, "high"),
+        ({"using": "model"}, "no model is set"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_with_those_that_can(
+    client: FlaskClient, option: dict[str, object], reason: str
+) -> None:
+    for reply in (
+        client.post("/api/ask", json={"question": "Which hotels are there?", **option}),
+        client.get("/ask", query_string={"question": "Which hotels are there?", **option}),
+    ):
+        assert reply.status_code == 400
+        assert reason in reply.get_json()["detail"]
+
+
+@pytest.mark.parametrize(("language", "summary"), [("en", "Options"), ("zh", "选项")])
+def test_the_page_offers_the_options_that_the_workspace_can_do(kg: SmallGraph, language: str, summary: str) -> None:
+    access = Access.on("127.0.0.1")
+    without = create_app(kg, access=access).test_client()  # type: ignore[arg-type]
+    home = text_of(without, f"/?lang={language}")
+    assert f"<summary>{summary}</summary>" in home
+    assert 'name="using"' in home
+    assert 'name="style"' not in home
+    assert 'value="web"' not in home
+    client = create_app(Options(kg), access=access).test_client()  # type: ignore[arg-type]
+    asked = text_of(client, f"{ASKED}&style=create&lang={language}")
+    assert '<details class="ask-options" open>' in asked
+    assert '<option selected value="create">' in asked
+    assert 'name="drafts" form="ask"' in asked
+
+
+def test_options_left_alone_do_not_stay_in_the_address_and_those_given_go_on_to_the_next_question(
+    kg: SmallGraph,
+) -> None:
+    client = create_app(Options(kg), access=Access.on("127.0.0.1")).test_client()  # type: ignore[arg-type]
+    sent = {"question": "Which hotels are there?", "using": "", "style": "demonstration", "drafts": "", "after": "Why?"}
+    reply = client.get("/ask", query_string=sent)
+    assert reply.status_code == 303
+    assert reply.headers["Location"] == "/ask?question=Which+hotels+are+there%3F&after=Why%3F&style=demonstration"
+    page = text_of(client, f"{ASKED}&style=demonstration")
+    assert '<input type="hidden" name="style" value="demonstration">' in page

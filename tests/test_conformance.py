@@ -332,3 +332,37 @@ def test_the_store_passes_the_w3c_tests_but_for_what_is_known(test_data: Path, s
     results = list(run(root, chosen([suite])))
     assert [(item.outcome.iri, item.outcome.detail) for item in results if item.is_surprise] == []
     assert all(item.outcome.verdict is not Verdict.UNTESTED for item in results)
+
+
+PASSED = Verdict.PASSED
+FEDERATED = (
+    HEAD
+    + ':one a mf:QueryEvaluationTest ; mf:name "one" ; mf:action [ qt:query <q.rq> ; qt:data <d.ttl> ;'
+    + " qt:serviceData [ qt:endpoint <http://one.example/sparql> ; qt:data <e.ttl> ] ;"
+    + " qt:serviceData [ qt:endpoint <http://two.example/sparql> ; qt:data <f.ttl> ] ] ; mf:result <r.srj> ."
+)
+ELSEWHERE = "@prefix : <http://example.org/> . :a :q %s ."
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wanted"),
+    [
+        ("?a ?p ?x SERVICE <http://one.example/sparql> { ?a :q ?o }", Verdict.PASSED),
+        ("?a ?p ?x SERVICE <http://two.example/sparql> { ?a :q ?o }", Verdict.FAILED),
+        ("SERVICE <http://two.example/sparql> { SERVICE <http://one.example/sparql> { ?a :q ?o } }", Verdict.PASSED),
+        ("SERVICE <http://nobody.example/sparql> { ?a :q ?o }", Verdict.FAILED),
+        ("SERVICE <http://one.example/sparql> { ?a :q ?o } SERVICE SILENT <http://no.example/> { ?b ?c ?d }", PASSED),
+    ],
+)
+def test_federated_queries_ask_the_endpoints_of_the_test(tmp_path: Path, pattern: str, wanted: Verdict) -> None:
+    result = {"head": {"vars": ["o"]}, "results": {"bindings": [{"o": {"type": "literal", "value": "one"}}]}}
+    outcome = verdict(
+        tmp_path,
+        manifest_ttl=FEDERATED,
+        q_rq=f"PREFIX : <http://example.org/> SELECT DISTINCT ?o {{ {pattern} }}",
+        d_ttl=DATA,
+        e_ttl=ELSEWHERE % '"one"',
+        f_ttl=ELSEWHERE % '"two"',
+        r_srj=json.dumps(result),
+    )
+    assert outcome.verdict is wanted, outcome.detail

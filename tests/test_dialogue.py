@@ -165,7 +165,10 @@ def test_a_model_classifies_and_a_reply_that_names_no_class_falls_back(kg: Knowl
     assert [item.classified.by for item in given] == ["scripted", "built-in", "built-in"]
     assert given[1].note
     system, user = model.conversations[0]
-    assert "outranks" in system.content
+    assert "Only a part of a flight number is given, such as its digits without the letters of the airline: 6" in (
+        system.content
+    )
+    assert "outranks" in user.content
     assert "KLM gate?" in user.content
     assert "Where is Delta boarding?" in user.content
 
@@ -188,6 +191,63 @@ def test_flights_of_a_window_are_listed_and_now_is_told(kg: KnowledgeGraph) -> N
 
 def test_now_is_that_of_the_data_where_the_clock_is_far_from_it(kg: KnowledgeGraph) -> None:
     assert "when the data was last changed" in kg.ask("Which flights leave now?").text
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("Which flights are delayed now?", True),
+        ("现在哪些航班晚点？", True),
+        ("Which KLM flights are delayed?", True),
+        ("Which flights are on time?", False),
+        ("哪些航班准点？", False),
+    ],
+)
+def test_flights_in_a_state_that_their_times_tell_are_listed(kg: KnowledgeGraph, text: str, *, holds: bool) -> None:
+    answer = ask(kg, text)
+    assert answer.verdict is Verdict.ANSWERED
+    assert answer.solutions.variables == ("thing", "begins", "ends")
+    moments = [(row[1].value, row[2].value) for row in answer.solutions.rows]  # type: ignore[union-attr]
+    assert len(moments) == len(answer.values) > 0
+    assert all((ends > begins) is holds for begins, ends in moments)
+    assert all(begins < "2025-03-16" for begins, _ in moments)
+    if "KLM" in text:
+        assert all("-KL" in value for value in answer.values)
+    void = ("Cancelled", "Diverted")
+    rows = kg.query("SELECT ?uid ?s WHERE { ?f airport:flightUid ?uid ; airport:flightState ?s }").rows
+    gone = {uid.value for uid, s in rows if str(s).endswith(tuple(f"{v}>" for v in void))}  # type: ignore[union-attr]
+    assert gone.isdisjoint(answer.values)
+
+
+def test_how_many_and_whether_any_are_late_agree_with_the_list(kg: KnowledgeGraph) -> None:
+    late = ask(kg, "Which flights are delayed now?").values
+    assert ask(kg, "How many flights are delayed now?").values == (str(len(late)),)
+    assert ask(kg, "有多少航班延误？").values == (str(len(late)),)
+    assert ask(kg, "Are any flights delayed?").values == ("Yes",)
+    afternoon = ask(kg, "Which arrivals are late this afternoon?")
+    assert all(value.endswith("-A") for value in afternoon.values)
+    assert ask(kg, "今天下午哪些到港航班延误？").values == afternoon.values
+
+
+@pytest.mark.parametrize("text", ["What is the longest delay today?", "哪个航空公司延误的航班最多？"])
+def test_lateness_is_not_compared_over_many_and_nothing_else_is_said_instead(kg: KnowledgeGraph, text: str) -> None:
+    assert ask(kg, text).verdict is Verdict.UNANSWERABLE
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("Is gate D16 haunted?", "haunted"),
+        ("D16登机口闹鬼吗？", "闹鬼"),
+        ("Is KLM reliable?", "reliable"),
+        ("KLM可靠吗？", "可靠"),
+    ],
+)
+def test_a_yes_or_no_is_not_said_around_a_word_that_nothing_knows(kg: KnowledgeGraph, text: str, word: str) -> None:
+    answer = ask(kg, text)
+    assert answer.verdict is Verdict.UNANSWERABLE
+    assert word in answer.text
+    assert not answer.values
 
 
 def test_a_board_question_without_a_gate_asks_for_one_with_the_details_one_may_add(kg: KnowledgeGraph) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat
@@ -59,11 +60,14 @@ def test_what_came_since_a_day_is_what_its_documents_brought(workspace: str, tmp
 
 
 def test_a_packed_export_is_the_same_each_time(workspace: str, tmp_path: Path) -> None:
-    for name in ("a.nq.gz", "b.nq.gz", "c.nq"):
+    for name in ("a.nq.gz", "b.nq.gz", "c.nq", "d.nq.zst", "e.nq.zst"):
         assert main(["dump", str(tmp_path / name), "-w", workspace]) == 0
     packed = (tmp_path / "a.nq.gz").read_bytes()
     assert packed == (tmp_path / "b.nq.gz").read_bytes()
     assert gzip.decompress(packed) == (tmp_path / "c.nq").read_bytes()
+    zipped = (tmp_path / "d.nq.zst").read_bytes()
+    assert zipped == (tmp_path / "e.nq.zst").read_bytes()
+    assert zstandard.decompress(zipped) == (tmp_path / "c.nq").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ from kgplatform.evaluation.judging.measures import (
     report,
 )
 from kgplatform.evaluation.judging.pairs import CRITERIA, ModelPairJudge, Pair, compare_pairs
+from kgplatform.evaluation.studies.answering import Produced
+from kgplatform.evaluation.studies.asking import Item, right
 from kgplatform.protocols import Message
 from kgplatform.testing import HashEmbedder, ScriptedModel
 
@@ -115,6 +117,20 @@ def test_what_needs_a_reference_is_left_out_without_one() -> None:
     found = judged(Answered("q", "When?", "At nine.", ("At nine.",)), EstimatingJudge(HashEmbedder()))
     assert (found.context_precision, found.context_recall, found.right) == (None, None, None)
     assert report([found]).accuracy.count == 0
+
+
+def test_an_answer_without_the_gold_values_is_right_if_the_model_says_so() -> None:
+    item = Item("q", "What does it cost?", "en", "simple", ("150 yuan",))
+    model = ScriptedModel('{"why": "the same", "right": true}', '{"why": "no", "right": false}', "Well.")
+    judge = ModelJudge(model, HashEmbedder())
+    assert right(item, Produced("It costs 150 yuan.", ()), judge) == (1.0, ())
+    assert model.conversations == []
+    assert right(item, Produced("A hundred and fifty.", ()), judge) == (1.0, ())
+    assert right(item, Produced("120 yuan.", ()), judge) == (0.0, ())
+    value, problems = right(item, Produced("Something.", ()), judge)
+    assert value is None
+    assert "right or wrong" in problems[0]
+    assert right(item, Produced("Something.", ()), EstimatingJudge(HashEmbedder())) == (0.0, ())
 
 
 class PlaceLover:

@@ -437,6 +437,10 @@ def test_nothing_is_imported_or_connected_before_complete() -> None:
         ('<think>{"a": 0}</think>{"a": 1}', {"a": 1}),
         ('{"a": NaN}', {"a": None}),
         ("{}", {}),
+        ("{'a': 1}", {"a": 1}),
+        ("判断如下：\n{“found”：[true，false]，“why”：“西栅，如此”}", {"found": [True, False], "why": "西栅，如此"}),
+        ('```json\n{"found": [True, False], // both\n"why": None}\n```', {"found": [True, False], "why": None}),
+        ('{"claim": "乌镇是"江南"水乡", "supported": true}', {"claim": '乌镇是"江南"水乡', "supported": True}),
     ],
 )
 def test_json_of_finds_the_object(text: str, value: object) -> None:
@@ -445,7 +449,7 @@ def test_json_of_finds_the_object(text: str, value: object) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "no", "[1, 2]", '[{"a": 1}]', '"a"', "null", '{"a": [{"b": 1}, {"b"', "{'a': 1}", "[" * 5000, '{"a":' * 5000],
+    ["", "no", "[1, 2]", '[{"a": 1}]', '"a"', "null", '{"a": [{"b": 1}, {"b"', "{'a': 1", "[" * 5000, '{"a":' * 5000],
 )
 def test_json_of_refuses_what_holds_no_whole_object(text: str) -> None:
     with pytest.raises(ModelReplyError) as caught:

@@ -339,3 +339,34 @@ def test_where_in_a_graph_without_places_is_not_said_by_the_graph(music: Asked) 
 )
 def test_which_asks_for_the_class_after_it(harbours: Asked, question: str, values: set[str]) -> None:
     assert set(harbours(question).values) == values
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("Is Harbour Suite haunted?", "haunted"),
+        ("港湾组曲闹鬼吗？", "闹鬼"),
+        ("Is Harbour Suite boring in D minor?", "boring"),
+        ("Is Glass Hymn better than Night Harbour?", "better"),
+        ("安娜的港湾组曲吵闹吗？", "吵闹"),
+        ("玻璃颂比夜港吵闹吗？", "吵闹"),
+    ],
+)
+def test_no_yes_or_no_is_said_around_a_word_that_nothing_knows(music: Asked, question: str, word: str) -> None:
+    answer = music(question)
+    assert answer.verdict is Verdict.UNANSWERABLE
+    assert not answer.values
+    assert word in answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("Is Harbour Suite really composed by Anna Lind?", "Yes"),
+        ("Is it true that Harbour Suite is composed by Anna Lind?", "Yes"),
+        ("港湾组曲的作曲者真的是安娜吗？", "是"),
+        ("Is Night Harbour composed by Anna Lind?", "No"),
+    ],
+)
+def test_words_that_only_strengthen_do_not_keep_from_a_yes_or_no(music: Asked, question: str, value: str) -> None:
+    assert music(question).values == (value,)

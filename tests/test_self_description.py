@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import random
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 
 import pyoxigraph as ox
 import pytest
 from flask.testing import FlaskClient
-from pyoxigraph import DefaultGraph, Literal, NamedNode, RdfFormat
+from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
 from small_graph import BASE, SmallGraph, small_graph
 
 from kgplatform.vocab import DCAT, DCTERMS, TYPE, VOID
 from kgplatform.web.app import create_app
 from kgplatform.web.negotiation import GRAPHS
 from kgplatform.web.security import Access
+from kgplatform.web.self_description import SelfDescription
+from kgplatform.workers import WorkersBusyError
 
 SD = "http://www.w3.org/ns/sparql-service-description#"
 HERE = {"Host": "localhost:8000"}
@@ -149,3 +154,64 @@ def test_it_is_counted_again_only_when_the_store_has_changed(
     assert "urn:新".encode() in later.data
     assert calls
     kg.store.update("DELETE DATA { <urn:a> a <urn:新> }")
+
+
+def counted_by_hand(triples: set[Triple]) -> tuple[object, ...]:
+    classes = Counter(t.object for t in triples if t.predicate == TYPE)
+    properties = {
+        p: (
+            sum(t.predicate == p for t in triples),
+            len({t.subject for t in triples if t.predicate == p}),
+            len({t.object for t in triples if t.predicate == p}),
+        )
+        for p in {t.predicate for t in triples}
+    }
+    totals = tuple(len(part) for part in ({*triples}, {t.subject for t in triples}, set(properties)))
+    return totals, classes, properties
+
+
+def test_the_counts_are_of_one_state_whatever_is_written_meanwhile(kg: SmallGraph) -> None:
+    chance, describes = random.Random(5), SelfDescription(kg, patience_seconds=60)
+    states = {kg.store.version: {quad.triple for quad in kg.store.quads(graph=DefaultGraph())}}
+    made = [
+        Quad(NamedNode(f"urn:s{n % 7}"), TYPE if n % 3 else NamedNode(f"urn:p{n % 4}"), NamedNode(f"urn:o{n % 5}"))
+        for n in range(60)
+    ]
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            with kg.store.write_lock():
+                kg.store.apply(removed=chance.sample(made, 20), added=chance.sample(made, 20))
+                states[kg.store.version] = {quad.triple for quad in kg.store.quads(graph=DefaultGraph())}
+            time.sleep(0.01)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(4):
+            counts, version = describes.counts()
+            found = (
+                (counts.totals[0], counts.totals[1], counts.totals[2]),
+                Counter(dict(counts.classes)),
+                {property_: tuple(numbers) for property_, *numbers in counts.properties},
+            )
+            assert found == counted_by_hand(states[version])
+    finally:
+        stop.set()
+        writer.join()
+        kg.store.apply(removed=made)
+
+
+def test_those_who_ask_while_it_is_counted_are_not_held_up(kg: SmallGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    describes, going_on = SelfDescription(kg, patience_seconds=0.2), threading.Event()
+    real = describes._take
+    monkeypatch.setattr(describes, "_take", lambda at: going_on.wait(60) and real(at))
+    started = time.monotonic()
+    for _ in range(3):
+        with pytest.raises(WorkersBusyError):
+            describes.counts()
+    going_on.set()
+    assert time.monotonic() - started < 30
+    monkeypatch.setattr(describes, "_patience_seconds", 60)
+    assert describes.counts()[0].totals[0] == len(list(kg.store.quads(graph=DefaultGraph())))

@@ -191,6 +191,25 @@ def test_a_models_question_is_taken_with_quotes_that_are_there() -> None:
     assert taken[0].made_by == "scripted"
 
 
+def test_what_was_reckoned_may_stand_in_no_passage_but_only_in_reasoning() -> None:
+    changes = {"question": "What do two tickets for Xizha cost?", "answer": "300 yuan"}
+    taken, _ = from_passages(PASSAGES, ScriptedModel(_reply(**changes, type="reasoning")))
+    assert [question.answers for question in taken] == [("300 yuan",)]
+    taken, refused = from_passages(PASSAGES, ScriptedModel(_reply(**changes)))
+    assert taken == []
+    assert "names what no passage does: 300" in refused[0].reason
+
+
+def test_a_quote_is_found_whatever_its_line_breaks_and_marks_and_kept_as_it_stands() -> None:
+    passage = Passage("Notes", "Xizha’s “West\nGate” opens at nine – daily.")
+    quote = {"passage": 1, "quote": 'Xizha\'s "West Gate" opens at nine - daily.'}
+    model = ScriptedModel(_reply(question="When does the West Gate open?", answer="at nine", quotes=[quote]))
+    taken, refused = from_passages([passage], model)
+    assert refused == []
+    assert taken[0].sources[0].quote == passage.text
+    assert 'From "Notes"' in model.conversations[0][-1].content
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kgplatform.retrieval.growing import similarity_graph
+from kgplatform.retrieval.guiding import ModelGuide
 from kgplatform.retrieval.similarity import (
     PUBLISHED,
     Edge,
@@ -13,10 +15,9 @@ from kgplatform.retrieval.similarity import (
     SentenceNode,
     SimilarityGraph,
     SourceText,
-    similarity_graph,
 )
 from kgplatform.retrieval.traversal import Rule, WalkOptions, nearest_sentences, walk
-from kgplatform.testing import HashEmbedder
+from kgplatform.testing import HashEmbedder, ScriptedModel
 
 
 def unit(rows):
@@ -207,6 +208,31 @@ def test_a_guide_chooses_among_five_and_may_stop():
 def test_a_guide_that_answers_nonsense_is_taken_to_mean_the_first():
     graph, question = random_graph(2)
     assert walk(graph, question, Rule.GUIDED, guide=lambda *_: 99) == walk(graph, question, Rule.GUIDED)
+
+
+def test_a_model_leads_a_walk_and_is_shown_question_sentences_and_passages():
+    graph, _ = random_graph(3)
+    choices = [Edge(1, 0.5), Edge(2, 0.4)]
+    model = ScriptedModel('{"next": 2}')
+    guide = ModelGuide(model, graph, "哪里？")
+    gathered = graph.windows[0]
+    assert guide(gathered, choices) == 1
+    told = model.conversations[0][-1].content
+    assert "Question: 哪里？" in told
+    assert all(graph.sentences[number].text in told for number in (*gathered, *graph.windows[2]))
+
+
+@pytest.mark.parametrize(
+    ("reply", "place"), [('{"next": 0}', None), ('{"next": 7}', 0), ('{"next": "two"}', 0), ('{"next": true}', 0)]
+)
+def test_what_a_model_replies_decides_the_next_step_or_the_nearest_is_taken(reply, place):
+    guide = ModelGuide(ScriptedModel(reply), random_graph(3)[0], "Where?")
+    assert guide((), [Edge(1, 0.5), Edge(2, 0.4)]) == place
+
+
+def test_a_model_that_is_away_leaves_the_walk_to_the_nearest():
+    guide = ModelGuide(ScriptedModel(), random_graph(3)[0], "Where?")
+    assert guide((), [Edge(1, 0.5)]) == 0
 
 
 def test_plain_likeness_ranks_all_sentences():

@@ -27,10 +27,15 @@ def retired(before: Linking, after: Linking) -> dict[NamedNode, NamedNode]:
     return found
 
 
+def disputed(before: Linking, after: Linking) -> frozenset[NamedNode]:
+    """What statements are about that are refused now and were not, or the other way round."""
+    return frozenset(iri for t in before.refused ^ after.refused if isinstance(iri := t.subject, NamedNode))
+
+
 def changed_names(before: Linking, after: Linking) -> frozenset[NameKey]:
     """The names that are linked otherwise now, or whose entity is called or classed otherwise."""
     keys = before.names.keys() | after.names.keys()
-    disputed = {triple.subject for triple in before.refused ^ after.refused}
+    doubtful = disputed(before, after)
 
     def seen(linking: Linking, key: NameKey) -> object:
         link = linking.names.get(key)
@@ -38,8 +43,12 @@ def changed_names(before: Linking, after: Linking) -> frozenset[NameKey]:
 
     changed = {key for key in keys if seen(before, key) != seen(after, key)}
     decided = {name for pair in before.apart ^ after.apart for name in (pair.first, pair.second)}
-    changed |= {key for key in keys if key[1] in decided}
-    changed |= {key for key, link in after.names.items() if link.entity in disputed}
-    scoped = dict(before.scoped) | dict(after.scoped)
-    moved = {place for place, _ in before.scoped.items() ^ after.scoped.items()}
-    return frozenset(changed | {place[1] for place, iri in scoped.items() if place in moved or iri in disputed})
+    changed |= {key for key in keys if key[1] in decided} if decided else set()
+    return frozenset(changed | {key for key, link in after.names.items() if link.entity in doubtful})
+
+
+def changed_parts(before: Linking, after: Linking) -> frozenset[str]:
+    """The documents, tables by their graphs, in which a name stands for something else than before, only there."""
+    doubtful = disputed(before, after)
+    moved = {document for (document, _), _ in before.scoped.items() ^ after.scoped.items()}
+    return frozenset(moved | {document for (document, _), iri in after.scoped.items() if iri in doubtful})

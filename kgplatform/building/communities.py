@@ -101,6 +101,8 @@ def find_communities(parts: CommunityParts) -> CommunitiesFound:
 def communities(parts: CommunityParts, *, language: str = "en") -> list[CommunityView]:
     """The communities as last found, the coarsest first, larger before smaller."""
     store, graph = parts.dataset.store, parts.graph
+    if not store.has_graph(graph):
+        return []
     now = _digests(dict(_statements(parts)))
     values: dict[NamedNode, dict[NamedNode, list[Term]]] = {}
     members: dict[Term, list[NamedNode]] = {}

@@ -17,6 +17,7 @@ from kgplatform.questions.adaptive.rewording import standing
 from kgplatform.questions.answer import QuestionParts
 from kgplatform.questions.dialogue.talking import Talk, talk
 from kgplatform.questions.dialogue.turns import Conversation, Turn
+from kgplatform.questions.steps import Stage, tell
 from kgplatform.types import Answer
 
 
@@ -38,6 +39,7 @@ def converse(
         ReadError: the turns so far cannot be read, or the new one not be written.
     """
     moment = checked_now(now)
+    tell(Stage.READING)
     kept = Conversation(folder, conversation) if conversation is not None else None
     turns = kept.turns() if kept else ()
     began = time.perf_counter()

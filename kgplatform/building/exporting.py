@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Final
 
 import pyoxigraph as ox
+import zstandard
 from pyoxigraph import NamedNode, Quad, RdfFormat, Triple
 
 from kgplatform.building.network import NETWORKS, between_things, network
@@ -24,7 +26,20 @@ from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.vocab import TYPE, VOID
 
 _COMMENTED = frozenset({"turtle", "ntriples", "nquads", "trig"})
+_ZSTD_LEVEL: Final = 10
 _CANONICAL = {"nquads": RdfFormat.N_QUADS, "ntriples": RdfFormat.N_TRIPLES}
+
+
+def _gzipped(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)
+
+
+def _zstandard(data: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=_ZSTD_LEVEL, write_checksum=True).compress(data)
+
+
+PACKERS: Final = {"gz": _gzipped, "zst": _zstandard}
+"""How a file is packed, by the end of its name; the same data gives the same bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +53,22 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How it is written: the name of a format, canonically, packed, with a header that says what it is."""
+    """How it is written: the name of a format, canonically, packed (``gz``, ``zst``), with a header on what it is."""
 
     format: str
     canonical: bool = False
-    packed: bool = False
+    packed: str = ""
     header: bool = False
 
 
 def shape_of(path: Path | None, name: str | None, *, canonical: bool = False, header: bool = False) -> Shape:
-    """The shape that a file's name and a format's name stand for; ``.gz`` is packed.
+    """The shape that a file's name and a format's name stand for; ``.gz`` and ``.zst`` are packed.
 
     Raises:
         ConfigError: no such format is known, or it has no canonical form.
     """
-    packed = path is not None and path.suffix.lower() == ".gz"
+    last = path.suffix.lower().removeprefix(".") if path is not None else ""
+    packed = last if last in PACKERS else ""
     bare = path.with_suffix("") if path is not None and packed else path
     suffix = bare.suffix.lower().removeprefix(".") if bare is not None else ""
     if name in NETWORKS or (name is None and suffix in NETWORKS):
@@ -94,7 +110,7 @@ def export(
         data = _written(dataset, quads, kind, as_triples=not holds_graphs or selection.graph is not None)
     if shape.header and shape.format in _COMMENTED:
         data = _header(dataset, selection, quads, state) + data
-    return gzip.compress(data, mtime=0) if shape.packed else data
+    return PACKERS[shape.packed](data) if shape.packed else data
 
 
 def save(path: Path, data: bytes) -> None:

@@ -50,7 +50,7 @@ def forget(dataset: EvidenceDataset) -> int:
 
 def follow(dataset: EvidenceDataset, retired: Mapping[NamedNode, NamedNode]) -> None:
     """Lets the identities of things that were taken for others be of those."""
-    held = [item.triple for item in dataset.store.quads(graph=dataset.identities)]
+    held = [item.triple for item in dataset.store.quads(graph=dataset.identities)] if retired else []
     if any(triple.subject in retired or triple.object in retired for triple in held):
         graph = dataset.identities
         dataset.commit(Change(dropped=(graph,), added={graph: list(dict.fromkeys(_renamed(held, retired)))}))

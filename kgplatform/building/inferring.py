@@ -140,7 +140,8 @@ class Inference:
     def _by_change(self, known: _InLine, touched: tuple[Triple, ...]) -> Inferred:
         revision = self._revised(known, touched)
         total = known.total + len(revision.gained) - len(revision.lost)
-        limits = tuple(limit_of(rule) for rule in self.rules.applied(same=True) if _name(rule) in known.left_out)
+        applied = self.rules.applied(same=True) if known.left_out else ()
+        limits = tuple(limit_of(rule) for rule in applied if _name(rule) in known.left_out)
         found = (*limits, *self._findings((*touched, *revision.gained)))
         return Inferred(total, len(revision.gained), len(revision.lost), incremental=True, findings=found)
 
@@ -148,7 +149,8 @@ class Inference:
         """What came and went by that; raises `TooManyError` if it is more than allowed, and nothing was done."""
         most = self._settings.max_statements - known.total
         same = known.same or self._is_same(touched)
-        rules = [rule for rule in self.rules.applied(same=same) if _name(rule) not in known.left_out]
+        applied = self.rules.applied(same=same)
+        rules = [rule for rule in applied if _name(rule) not in known.left_out] if known.left_out else list(applied)
         revision = changed(self._dataset, rules, self._admission, touched, most=most)
         if revision.gained or revision.lost:
             self._dataset.conclude(revision.gained, revision.lost, stated=revision.stated)

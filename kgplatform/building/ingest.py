@@ -17,7 +17,8 @@ from typing import TypeAlias
 from pyoxigraph import NamedNode, Triple
 
 from kgplatform.building import large
-from kgplatform.building.extracting import extracted, usage_of
+from kgplatform.building.ahead import AheadParts, ReadAhead
+from kgplatform.building.extracting import usage_of
 from kgplatform.building.intake import Intake
 from kgplatform.building.mappings import ChosenMapping
 from kgplatform.building.policing import Policing, Ruling, findings_of, release
@@ -30,10 +31,10 @@ from kgplatform.dataset import Change, Committed
 from kgplatform.documents.reading import Discovery, discover
 from kgplatform.documents.registry import Linking, State
 from kgplatform.documents.running import Run
-from kgplatform.errors import KgPlatformError, ModelUnavailableError, ReadError
+from kgplatform.errors import KgPlatformError, ReadError
 from kgplatform.linking.projection import Projection
 from kgplatform.protocols import Chunker, Extractor
-from kgplatform.types import Chunk, Document, Extraction, Refusal, Usage
+from kgplatform.types import Chunk, Document, Refusal, Usage
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called with the number of the item in hand (from 1), how many there are, and its name."""
@@ -77,15 +78,14 @@ class Ingest(Projecting):
         extractor_for: Callable[[Document], Extractor],
         intake: Intake,
         workers: int = 4,
+        asks_model: bool = False,
         policing: Policing | None = None,
     ) -> None:
         super().__init__(tables)
-        self._chunker = chunker
-        self._extractor_for = extractor_for
+        self._reading = AheadParts(tables.registry, tables, intake, chunker, extractor_for, asks_model, workers)
         self._intake = intake
-        self._workers = workers
         self._policing = policing
-        self._model_away: ModelUnavailableError | None = None
+        self._ahead = ReadAhead(self._reading, ())
         self._run: Run | None = None
 
     def add(self, given: Sequence[Location], linking: Linking, *, progress: Progress | None = None) -> Iterator[Added]:
@@ -104,24 +104,34 @@ class Ingest(Projecting):
         rest = [path for path in paths if path not in apart]
         found = discover(rest) if rest else Discovery(())
         projection = Projection(self._base, linking)
-        self._model_away = None
         for skipped in found.skipped:
             if skipped.path in paths:
                 yield self._failed(unread(self._base, skipped.path), skipped.reason)
         files = [*apart, *sorted(found.files, key=lambda path: not self._tables.is_table(path))]
         places: list[Location] = [*files, *dict.fromkeys(pages)]
         self._announce(places)
+        yield from self._add_places(places, projection, progress)
+
+    def _add_places(
+        self, places: Sequence[Location], projection: Projection, progress: Progress | None
+    ) -> Iterator[Added]:
         self._run = self._registry.begin_run(len(places))
-        stopped = True
+        self._ahead = ReadAhead(self._reading, places)
+        stopped = waits = True
         try:
             for number, place in enumerate(places, start=1):
                 if not self._run.goes_on():
                     return
                 if progress is not None:
                     progress(number, len(places), name_of(place))
+                self._ahead.fill(number - 1)
                 yield from self._add_place(place, projection)
             stopped = False
+        except KeyboardInterrupt:
+            waits = False
+            raise
         finally:
+            self._ahead.close(wait=waits)
             self._run.end(stopped=stopped)
 
     def _add_place(self, place: Location, projection: Projection) -> Iterator[Added]:
@@ -138,16 +148,15 @@ class Ingest(Projecting):
 
     def _announce(self, places: Sequence[Location]) -> None:
         """Enters the files not seen before as PENDING, so that an interrupted run can be taken up again."""
-        known = self._registry.sources()
         for place in places:
-            if source_of(place) not in known:
+            if not self._registry.is_entered(source_of(place)):
                 self._registry.announce(unread(self._base, place))
         self._tables.remember(source_of(place) for place in places)
 
     def _add_page(self, address: str, projection: Projection) -> Iterator[Added]:
         try:
             with self._stage("read"):
-                documents = self._intake.page(address)
+                documents = self._ahead.documents(address)
         except ReadError as error:
             yield self._failed(unread(self._base, address), error.reason)
             return
@@ -161,6 +170,7 @@ class Ingest(Projecting):
             is_large = is_table and self._tables.is_large(path)
             known = self._known(source, self._tables.digest(path) if is_table else self._intake.digest(path))
             if known:
+                self._ahead.drop(path)
                 yield from self._unchanged(source, known)
                 return
             if is_large:
@@ -168,7 +178,7 @@ class Ingest(Projecting):
                 return
             is_apart = self._tables.is_apart(path)
             with self._stage("read"):
-                documents = [self._tables.document(path)] if is_apart else self._intake.documents(path)
+                documents = [self._tables.document(path)] if is_apart else self._ahead.documents(path)
         except ReadError as error:
             yield self._failed(unread(self._base, path), error.reason)
             return
@@ -184,7 +194,8 @@ class Ingest(Projecting):
         keep = [document.iri for document in documents]
         self._registry.drop_unfinished(source, keep)
         stale = self._registry.drop_source(source, keep)
-        for document in documents:
+        for place, document in enumerate(documents):
+            self._ahead.begin(documents, at=place)
             yield self._add_document(document, projection, replaced=tuple(stale))
             stale = []
 
@@ -314,18 +325,9 @@ class Ingest(Projecting):
             whole = Chunk(table.graph, document.iri, 0, 0, len(document.text), document.text)
             return ReadDocument(document, (whole,), (table.extraction,), table)
         with self._stage("split"):
-            chunks = tuple(self._chunker(document))
+            chunks = self._ahead.chunks(document)
         with self._stage("extract"):
-            return ReadDocument(document, chunks, tuple(self._extracted(chunks, document)))
-
-    def _extracted(self, chunks: Sequence[Chunk], document: Document) -> list[Extraction]:
-        if self._model_away is not None:
-            raise self._model_away
-        try:
-            return extracted(self._extractor_for(document), chunks, document, workers=self._workers)
-        except ModelUnavailableError as error:
-            self._model_away = error  # the rest of this run fails at once instead of waiting for each document
-            raise
+            return ReadDocument(document, chunks, tuple(self._ahead.extractions(chunks, document)))
 
     def _graphs_of(self, iri: NamedNode) -> list[NamedNode]:
         """The graphs that an earlier commit of the document made."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kgplatform.building.unread import Location, digest_of
 from kgplatform.config import DocumentSettings
-from kgplatform.documents.reading import digest, read, read_content
+from kgplatform.documents.parsing import Parsers
 from kgplatform.documents.web import WebRules, fetch, is_address
 from kgplatform.errors import ConfigError, ReadError
 from kgplatform.types import Document
@@ -21,10 +21,11 @@ def location_of(given: Path | str) -> Location:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Reads documents by the settings of a workspace."""
+    """Reads documents by the settings of a workspace, those that need a parser in processes of their own."""
 
     base: str
     settings: DocumentSettings
+    parsers: Parsers
 
     def allow(self, addresses: Iterable[str]) -> None:
         """Passes if there are no addresses, or the settings let any be read.
@@ -48,9 +49,9 @@ class Intake:
         return digest_of(path, self.settings.max_bytes)
 
     def documents(self, path: Path) -> list[Document]:
-        """The documents in a file; raises ReadError as `read` does."""
+        """The documents in a file; raises ReadError as `Parsers.documents` does."""
         settings = self.settings
-        return read(path, base=self.base, max_bytes=settings.max_bytes, json_path=settings.json_path)
+        return self.parsers.documents(path, base=self.base, max_bytes=settings.max_bytes, json_path=settings.json_path)
 
     def page(self, address: str) -> list[Document]:
         """The documents at an address on the web.
@@ -61,6 +62,6 @@ class Intake:
         settings = self.settings
         page = fetch(address, WebRules(settings.web_hosts, settings.max_bytes, settings.web_timeout_seconds))
         try:
-            return read_content(page.path, page.data, base=self.base, source=address, sha256=digest(page.data))
+            return self.parsers.content(page.path, page.data, base=self.base, source=address)
         except ReadError as error:
             raise ReadError(error.reason, path=error.path, place=address) from error

@@ -6,20 +6,26 @@ changed are read again, and only names that this can reach are linked anew; the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
-from pyoxigraph import NamedNode, Triple
+from pyoxigraph import Literal, NamedNode, Triple
 
-from kgplatform.building.places import MeantPlaces, PlaceStage
+from kgplatform.building.kept_places import KeptPlaces, Moved
+from kgplatform.building.known import KnownEntities
+from kgplatform.building.places import PlaceStage
+from kgplatform.dataset import EvidenceDataset, Following, Written
 from kgplatform.documents.decisions import Apart
-from kgplatform.documents.registry import Linking, NameKey, Registry, State
+from kgplatform.documents.layers import Layers
+from kgplatform.documents.registry import Linking, NameKey, NameLink, Registry, State
 from kgplatform.linking.candidates import Likeness
 from kgplatform.linking.incremental import IncrementalLinking, Relinked
 from kgplatform.linking.projection import Projection
 from kgplatform.ontology import Ontology
-from kgplatform.places.keeping import KeptResolution
 from kgplatform.types import Extraction
+from kgplatform.vocab import TYPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,38 +34,42 @@ class Grounds:
 
     base: str
     registry: Registry
+    dataset: EvidenceDataset
     ontology: Ontology
     likeness: Likeness
-    known: Mapping[NameKey, NamedNode]
     stage: PlaceStage | None
 
     def sign(self, apart: frozenset[Apart]) -> tuple[object, ...]:
         """By what it is told whether something changed."""
-        sources = tuple((item.name, item.digest) for item in self.stage.reference.sources()) if self.stage else None
+        sources = self.stage.reference.digests() if self.stage else None
         return self.base, id(self.ontology), self.likeness, apart, sources
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What names stand for now, the places that are meant, and what of both may differ from before.
+    """What names stand for now, and what of that may differ from before: ``old`` and ``new`` are parts of both maps.
 
-    ``old`` and ``new`` are the parts of the maps in question.
+    ``places`` is how many places are meant; ``commit`` brings their graphs in line.
     """
 
     whole: Linking
-    meant: MeantPlaces
     old: Linking
     new: Linking
+    places: int = 0
+    commit: Callable[[], object] = lambda: None
 
 
 @dataclass
 class _Kept:
     names: IncrementalLinking
     sign: tuple[object, ...]
-    places: KeptResolution = field(default_factory=KeptResolution)
+    known: KnownEntities
+    following: Following
+    places: KeptPlaces = field(default_factory=KeptPlaces)
     raw: Linking = field(default_factory=Linking)
+    whole: Linking = field(default_factory=Linking)
     refused: dict[str, frozenset[Triple]] = field(default_factory=dict)
-    iris: Mapping[str, NamedNode] = field(default_factory=dict)
+    refusing: Counter[Triple] = field(default_factory=Counter)
     mark: int = -1
 
 
@@ -72,6 +82,8 @@ class LinkingMemory:
 
     def forget(self) -> None:
         """Links everything the next time, as after a write that failed."""
+        if self._kept is not None:
+            self._kept.known.dataset.unfollow(self._kept.following)
         self._kept = None
 
     def outcome(self, grounds: Grounds, before: Linking) -> Outcome | None:
@@ -81,21 +93,30 @@ class LinkingMemory:
             ModelUnavailableError: the embedding model cannot be used.
         """
         self._builds += 1
-        if self._builds == 1 or grounds.likeness.content < 1:
-            return None
         apart = grounds.registry.kept_apart()
         sign = grounds.sign(apart)
-        kept, self._kept = self._kept, None  # until it is in line again
-        if kept is not None and kept.sign != sign:
+        is_kept = grounds.likeness.content >= 1 and (self._kept is None or self._kept.sign == sign)
+        if self._builds == 1 or not is_kept:
+            self.forget()
             return None
-        if kept is None:
-            names = IncrementalLinking(grounds.ontology, grounds.base, grounds.likeness, apart)
-            kept = _Kept(names, sign, raw=Linking(apart=apart))
-        mark = grounds.registry.latest_change()
-        found = _Change(kept, grounds, _documents(grounds.registry, kept.mark)).outcome(before)
-        kept.mark = mark
+        kept = self._kept or _new(grounds, sign, apart)
         self._kept = kept
+        is_done = False
+        try:
+            mark = grounds.registry.latest_change()
+            found = _Change(kept, grounds, _documents(grounds.registry, kept.mark)).outcome(before)
+            kept.mark, is_done = mark, True
+        finally:
+            if not is_done:
+                self.forget()
         return found
+
+
+def _new(grounds: Grounds, sign: tuple[object, ...], apart: frozenset[Apart]) -> _Kept:
+    names = IncrementalLinking(grounds.ontology, grounds.base, grounds.likeness, apart)
+    known = KnownEntities(grounds.dataset, grounds.registry, grounds.ontology)
+    following = grounds.dataset.follow(known.keys | {TYPE})
+    return _Kept(names, sign, known, following, raw=Linking(apart=apart), whole=Linking(apart=apart))
 
 
 def _documents(registry: Registry, mark: int) -> dict[str, list[Extraction]]:
@@ -108,6 +129,14 @@ def _documents(registry: Registry, mark: int) -> dict[str, list[Extraction]]:
     return {iri.value: list(registry.extractions(iri)) if there else [] for iri, there in counts.items()}
 
 
+@dataclass(slots=True)
+class _Refusals:
+    """The statements that are refused now and were not, and the other way round."""
+
+    gained: set[Triple] = field(default_factory=set)
+    lost: set[Triple] = field(default_factory=set)
+
+
 class _Change:
     """One change of documents, carried through names and places."""
 
@@ -117,48 +146,122 @@ class _Change:
         self._documents = documents
 
     def outcome(self, before: Linking) -> Outcome:
-        kept, grounds = self._kept, self._grounds
+        kept = self._kept
         is_first = kept.mark < 0
-        meant, moved = MeantPlaces(), set[NameKey]()
-        if grounds.stage is not None:
-            meant, moved = grounds.stage.meant_now(kept.places, self._documents, grounds.known)
-        relinked = kept.names.relink(self._documents, {**grounds.known, **meant.known})
+        written = None if is_first else kept.following.take()
+        rekeyed = kept.known.follow(written)
+        moved = self._moved(written, rekeyed)
+        known = {key: kept.places.known(key) or kept.known.now.get(key) for key in {*rekeyed, *moved.names}}
+        relinked = kept.names.relink_changed(self._documents, known)
         raw, kept.raw = kept.raw, relinked.onto(kept.raw)
-        whole = kept.raw
-        if grounds.stage is not None:
-            whole = grounds.stage.with_places(whole, meant)
-            is_moved = any(meant.iris.get(id_, iri) != iri for id_, iri in kept.iris.items())
-            concerned = kept.places.documents if is_moved else self._concerned(relinked, raw, moved)
-            self._refuse(meant, whole, concerned)
-            whole = replace(whole, refused=frozenset().union(*kept.refused.values()))
+        old, kept.whole = kept.whole, replace(kept.whole, names=kept.raw.names, entities=kept.raw.entities)
+        iris = {*relinked.left(raw), *relinked.entities}
+        refusals = _Refusals()
+        if self._grounds.stage is not None:
+            iris |= self._put_places(old, moved, iris)
+            refusals = self._refused(self._concerned(relinked, raw, moved))
+            if refusals.gained or refusals.lost:
+                kept.whole = replace(kept.whole, refused=old.refused - refusals.lost | refusals.gained)
         if is_first:
-            old, new = before, whole
-        else:
-            keys, iris = relinked.keys | moved, {*kept.iris.values(), *meant.iris.values()}
-            old, new = (_part(linking, keys, iris) for linking in (before, whole))
-        kept.iris = meant.iris
-        return Outcome(whole, meant, old, new)
+            return self._all(before)
+        keys = relinked.keys | moved.names
+        past = replace(_part(old, keys, iris, moved.scoped), refused=frozenset(refusals.lost))
+        now = replace(_part(kept.whole, keys, iris, moved.scoped), refused=frozenset(refusals.gained))
+        return Outcome(kept.whole, past, now, len(kept.places), partial(self._commit, moved, written))
 
-    def _concerned(self, relinked: Relinked, raw: Linking, moved: set[NameKey]) -> set[str]:
+    def _all(self, before: Linking) -> Outcome:
+        """The first time: everything may differ."""
+        kept, stage = self._kept, self._grounds.stage
+        commit: Callable[[], object] = partial(stage.commit, kept.places.now) if stage is not None else lambda: None
+        return Outcome(kept.whole, before, kept.whole, len(kept.places), commit)
+
+    def _moved(self, written: Written | None, rekeyed: Iterable[NameKey]) -> Moved:
+        stage, kept = self._grounds.stage, self._kept
+        if stage is None:
+            return Moved()
+        recoded = None
+        if written is not None:
+            said = (triple for triple in written.statements if isinstance(triple.object, Literal))
+            recoded = {(triple.predicate, triple.object.value) for triple in said if isinstance(triple.object, Literal)}
+        return kept.places.put(self._documents, stage, kept.known.now, rekeyed=rekeyed, recoded=recoded)
+
+    def _put_places(self, old: Linking, moved: Moved, iris: Iterable[NamedNode]) -> set[NamedNode]:
+        """Puts the places into the map, over what is linked; the entities of theirs that may differ."""
+        kept, stage = self._kept, self._grounds.stage
+        assert stage is not None
+        places = {iri for id_, was in moved.ids.items() for iri in (was, kept.places.iris.get(id_)) if iri is not None}
+        places |= {iri for id_ in moved.meant if (iri := kept.places.iris.get(id_)) is not None}
+        linked, entities = kept.raw.entities, {}
+        for iri in {*places, *iris}:
+            made = kept.places.entity(iri, linked.get(iri), stage.entity)
+            if made is not None:
+                entities[iri] = made
+        gone = (iri for iri in {*places, *iris} if iri not in entities)
+        scoped = {place: iri for place, iri in moved.scoped.items() if iri is not None}
+        kept.whole = replace(
+            kept.whole,
+            entities=Layers.of(old.entities).changed(entities, gone),
+            scoped=Layers.of(old.scoped).changed(scoped, (place for place in moved.scoped if place not in scoped)),
+        )
+        return places
+
+    def _concerned(self, relinked: Relinked, raw: Linking, moved: Moved) -> set[str]:
         """The documents whose claims of what lies in what may hold or not hold otherwise than before."""
-        linked = {key for key in relinked.keys if raw.names.get(key) != relinked.links.get(key)}
-        return {*self._documents, *self._kept.places.claiming(linked | moved)}
+        resolution = self._kept.places.resolution
+        if moved.is_renamed:
+            return {*self._documents, *resolution.documents}
+        linked = {key for key in relinked.keys if _entity(raw.names.get(key)) != _entity(relinked.links.get(key))}
+        single = {document for document, _ in moved.scoped}
+        tables = {key for document, key in moved.scoped if document not in resolution.documents}
+        return {*self._documents, *single, *resolution.claiming(linked | moved.names | tables)}
 
-    def _refuse(self, meant: MeantPlaces, whole: Linking, documents: Iterable[str]) -> None:
-        assert self._grounds.stage is not None
-        projection = Projection(self._grounds.base, whole)
+    def _refused(self, documents: Iterable[str]) -> _Refusals:
+        """Looks at what those documents claim; what that changed of what is refused in any document."""
+        kept, stage = self._kept, self._grounds.stage
+        assert stage is not None
+        projection, meant, touched = Projection(self._grounds.base, kept.whole), kept.places.now, Counter[Triple]()
         for document in documents:
-            claims = self._kept.places.claims(document)
-            refused = self._grounds.stage.contradicted(claims, meant, projection)
+            refused = stage.contradicted(kept.places.resolution.claims(document), meant, projection)
+            touched.update(refused)
+            touched.subtract(kept.refused.pop(document, ()))
             if refused:
-                self._kept.refused[document] = refused
-            else:
-                self._kept.refused.pop(document, None)
+                kept.refused[document] = refused
+        found = _Refusals()
+        for triple, count in touched.items():
+            was = triple in kept.refusing
+            kept.refusing[triple] += count
+            holds = kept.refusing[triple] > 0
+            if not holds:
+                del kept.refusing[triple]
+            if was != holds:
+                (found.gained if holds else found.lost).add(triple)
+        return found
+
+    def _commit(self, moved: Moved, written: Written | None) -> None:
+        """Brings the graphs of the places in line: by what changed, unless somebody else wrote to them."""
+        kept, stage, dataset = self._kept, self._grounds.stage, self._grounds.dataset
+        if stage is None:
+            return
+        went = {id_: was for id_, was in moved.ids.items() if was is not None and id_ not in kept.places.iris}
+        came = [id_ for id_ in moved.ids if id_ in kept.places.iris]
+        is_foreign = written is None or any(dataset.is_of_places(graph) for graph in written.graphs)
+        if is_foreign or moved.is_renamed or kept.places.is_shared(came, went.values()):
+            stage.commit(kept.places.now)
+        elif came or went:
+            stage.commit_some(came, went, kept.places.iris)
+        kept.following.pass_over(dataset.is_of_places)
 
 
-def _part(linking: Linking, keys: Iterable[NameKey], iris: Iterable[NamedNode]) -> Linking:
-    """What the map says of these names and entities, and all that it says of single documents and statements."""
+def _entity(link: NameLink | None) -> NamedNode | None:
+    return link.entity if link is not None else None
+
+
+def _part(
+    linking: Linking, keys: Iterable[NameKey], iris: Iterable[NamedNode], places: Iterable[tuple[str, NameKey]]
+) -> Linking:
+    """What the map says of these names and entities, and of these names in single documents."""
     names = {key: linking.names[key] for key in keys if key in linking.names}
     wanted = {link.entity for link in names.values()}.union(iris)
     entities = {iri: linking.entities[iri] for iri in wanted if iri in linking.entities}
-    return replace(linking, names=names, entities=entities)
+    scoped = {place: linking.scoped[place] for place in places if place in linking.scoped}
+    return replace(linking, names=names, entities=entities, scoped=scoped)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from kgplatform.dataset import EvidenceDataset
+from kgplatform.dataset import EvidenceDataset, Written
 from kgplatform.documents.registry import NameKey, Registry
 from kgplatform.extraction.entities import EntityIndex
 from kgplatform.ontology import Ontology
@@ -24,6 +24,54 @@ def known_entities(dataset: EvidenceDataset, registry: Registry, ontology: Ontol
         if iri in described:
             known.setdefault((type_, normalise(label)), iri)
     return known
+
+
+class KnownEntities:
+    """The entities that rows and people describe, kept: read again when something was written that they hang on."""
+
+    def __init__(self, dataset: EvidenceDataset, registry: Registry, ontology: Ontology) -> None:
+        self.dataset = dataset
+        self.keys = frozenset(key for class_ in ontology.classes.values() for key in class_.key)
+        self.now: dict[NameKey, NamedNode] = {}
+        self._registry = registry
+        self._ontology = ontology
+        self._types: dict[object, list[NamedNode]] = {}
+        self._described: frozenset[NamedNode] = frozenset()
+
+    def follow(self, written: Written | None) -> set[NameKey]:
+        """Brings them in line with what was written (None: anything may have been); the names that changed."""
+        if written is not None and not self._hang_on(written):
+            return set()
+        before, self.now, self._types = self.now, {}, {}
+        large = self._registry.large_graphs()
+        named = list(_named(self.dataset, self._ontology, large))
+        self._described = _with_rows(self.dataset, self._registry, self._ontology) if named else frozenset()
+        for label, type_, iri in named:
+            self._types.setdefault(iri, _types(self.dataset, iri, self._ontology))
+            if iri in self._described:
+                self.now.setdefault((type_, normalise(label)), iri)
+        return {key for key, _ in before.items() ^ self.now.items()}
+
+    def _hang_on(self, written: Written) -> bool:
+        """Whether what was written changes a thing that a table or a person names, or what that is told by."""
+        if any(graph == self.dataset.asserted or "/graph/table/" in graph.value for graph in written.graphs):
+            return True
+        return any(self._is_changed(subject) for subject in {item.subject for item in written.statements})
+
+    def _is_changed(self, subject: object) -> bool:
+        if subject not in self._types or not isinstance(subject, NamedNode):
+            return False
+        if self._types[subject] != _types(self.dataset, subject, self._ontology):
+            return True
+        return (subject in self._described) != self._is_described(subject)
+
+    def _is_described(self, subject: NamedNode) -> bool:
+        store, large = self.dataset.store, self._registry.large_graphs()
+        by_hand = next(store.quads(subject, graph=self.dataset.asserted), None)
+        if by_hand is not None or self._registry.rows_about(subject):
+            return True
+        said = (item.graph_name for key in self.keys for item in store.quads(subject, key))
+        return any(graph not in large and self.dataset.is_evidence(graph) for graph in said)
 
 
 def _with_rows(dataset: EvidenceDataset, registry: Registry, ontology: Ontology) -> frozenset[NamedNode]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from kgplatform.building.changes import retired
@@ -102,16 +103,15 @@ def link(parts: LinkingParts) -> Linked:
         found = _outcome(parts, stage)
         is_written = False
         try:
-            if stage is not None:
-                stage.commit(found.meant)
+            found.commit()
             touched = _write(parts, found)
             is_written = True
         finally:
             if parts.memory is not None and not is_written:
                 parts.memory.forget()  # it would take what was not written for done
     settle(parts.dataset, parts.registry)
-    after, places = found.whole, len(found.meant.resolution.ids())
-    return Linked(names=len(after.names), entities=len(after.entities), reprojected=touched, places=places)
+    after = found.whole
+    return Linked(names=len(after.names), entities=len(after.entities), reprojected=touched, places=found.places)
 
 
 def _write(parts: LinkingParts, found: Outcome) -> int:
@@ -121,7 +121,9 @@ def _write(parts: LinkingParts, found: Outcome) -> int:
     if old == new:
         return touched
     links = parts.dataset.links
-    stated, wanted = link_triples(old, parts.base), link_triples(new, parts.base)
+    before = parts.registry.linking()
+    stated = link_triples(old, parts.base, before.entities)
+    wanted = link_triples(new, parts.base, after.entities)
     if new is after:
         change = Change(dropped=(links,), added={links: wanted})
     else:
@@ -141,10 +143,10 @@ def _outcome(parts: LinkingParts, stage: PlaceStage | None) -> Outcome:
     """What names stand for now: by what changed, where the process remembers how it was before."""
     before = parts.registry.linking()
     if parts.memory is not None:
-        known = known_entities(parts.dataset, parts.registry, parts.ontology)
-        grounds = Grounds(parts.base, parts.registry, parts.ontology, parts.likeness, known, stage)
+        grounds = Grounds(parts.base, parts.registry, parts.dataset, parts.ontology, parts.likeness, stage)
         found = parts.memory.outcome(grounds, before)
         if found is not None:
             return found
     after, meant = parts.linked_with(stage)
-    return Outcome(after, meant, before, after)
+    commit = partial(stage.commit, meant) if stage is not None else lambda: False
+    return Outcome(after, before, after, len(meant.resolution.ids()), commit)

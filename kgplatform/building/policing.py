@@ -25,7 +25,7 @@ from kgplatform.checking.holding import shapes_hold
 from kgplatform.checking.quarantine import quarantine_graph
 from kgplatform.checking.run import all_shapes
 from kgplatform.checking.scope import Instances, Scope, Supposed
-from kgplatform.checking.shapes import Shapes
+from kgplatform.checking.shapes import Shapes, beside
 from kgplatform.checking.vocabulary import Vocabulary
 from kgplatform.config import checked_policy
 from kgplatform.dataset import Change, EvidenceDataset, quad
@@ -51,23 +51,48 @@ class Ruling:
     findings: tuple[Finding, ...] = ()
 
 
+class HeldShapes:
+    """The shapes that documents are held to, with the vocabulary; read again when one of their files has changed."""
+
+    def __init__(self, loaded: LoadedOntology) -> None:
+        self._loaded = loaded
+        self._read: tuple[object, Shapes] | None = None
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The terms that the ontology declares."""
+        return Vocabulary(self._loaded.ontology, self._loaded.triples)
+
+    def now(self) -> Shapes:
+        """The shapes as the files have them.
+
+        Raises:
+            OntologyError: a file cannot be read or used.
+        """
+        files = self._loaded.files
+        state = [(path, status.st_mtime_ns, status.st_size) for path in beside(files) for status in (path.stat(),)]
+        if self._read is None or self._read[0] != state:
+            self._read = (state, all_shapes(self.vocabulary, files))
+        return self._read[1]
+
+
 class Policing:
     """Rules on documents by a policy: ``accept``, ``quarantine`` or ``refuse``."""
 
-    def __init__(self, dataset: EvidenceDataset, loaded: LoadedOntology, policy: str) -> None:
+    def __init__(self, dataset: EvidenceDataset, held: HeldShapes, policy: str) -> None:
         """Raises ConfigError where there is no such policy."""
         checked_policy(policy)
         self._dataset = dataset
-        self._loaded = loaded
+        self._held = held
         self._policy = policy
 
-    @cached_property
+    @property
     def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(self._loaded.ontology, self._loaded.triples)
+        return self._held.vocabulary
 
     @cached_property
     def _shapes(self) -> Shapes:
-        return all_shapes(self._vocabulary, self._loaded.files)
+        return self._held.now()
 
     def rule(self, graphs: Graphs, dropped: Sequence[NamedNode] = ()) -> Ruling:
         """What becomes of a document with those graphs, when ``dropped`` go as it comes.

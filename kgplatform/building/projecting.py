@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pyoxigraph import NamedNode, Triple
 
-from kgplatform.building.changes import changed_names, is_same
+from kgplatform.building.changes import changed_names, changed_parts, disputed, is_same
 from kgplatform.building.tables import TableStatements
 from kgplatform.building.tabular import TableParts
 from kgplatform.dataset import Change
@@ -68,16 +68,28 @@ class Projecting:
         Returns the number of documents touched.
         """
         last, now = self._registry.linking(), whole or after
-        is_disputed = before.refused != after.refused
-        changed = changed_names(last, now) if is_disputed else changed_names(before, after)
-        if not changed:
-            return 0
+        changed, parts = changed_names(before, after), changed_parts(before, after)
+        if whole is not None and (doubtful := disputed(before, after)):
+            names, single = self._registry.naming(doubtful)
+            changed, parts = changed | names, parts | single
         old, new = Projection(self._base, last if whole else before), Projection(self._base, now)
         touched = 0
-        for iri in self._registry.documents_naming(changed):
+        for iri in sorted({*self._registry.documents_naming(changed), *self._documents(parts)}, key=lambda i: i.value):
             record = self._registry.document(iri)
             touched += record.state is State.PROCESSED and self._reproject_document(record, old, new)
         return touched
+
+    def _documents(self, parts: Iterable[str]) -> Iterator[NamedNode]:
+        """The documents that are called so, or whose table graph is, as far as they are still there."""
+        tables: Mapping[str, NamedNode] | None = None
+        for part in parts:
+            iri = NamedNode(part)
+            if self._registry.state(iri) is not None:
+                yield iri
+                continue
+            tables = self._registry.table_graphs() if tables is None else tables
+            if part in tables:
+                yield tables[part]
 
     def _reproject_document(self, record: DocumentRecord, old: Projection, new: Projection) -> bool:
         extractions = tuple(self._registry.extractions(record.document.iri))

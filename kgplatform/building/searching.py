@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from pyoxigraph import NamedNode
@@ -99,4 +100,10 @@ def _passages(registry: Registry) -> Iterator[Passage]:
 def _documents(registry: Registry) -> Iterator[SourceText]:
     for record in registry.documents(State.PROCESSED):
         document = record.document
-        yield SourceText(document.iri.value, document.title, document.text)
+        keywords = partial(_keywords, registry, document.iri)
+        yield SourceText(document.iri.value, document.title, document.text, keywords=keywords, version=record.updated)
+
+
+def _keywords(registry: Registry, document: NamedNode) -> list[str]:
+    """The keywords of a document's passages, each as often as there are passages that have it."""
+    return [keyword for extraction in registry.extractions(document) for keyword in extraction.keywords]

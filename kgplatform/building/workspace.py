@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,22 +24,25 @@ from kgplatform.building.learning import learnt_in
 from kgplatform.building.linking import LinkingParts
 from kgplatform.building.mappings import Keeping, mappings
 from kgplatform.building.places import FILE as PLACES
-from kgplatform.building.policing import Policing
+from kgplatform.building.policing import HeldShapes, Policing
 from kgplatform.building.relating import RelatingParts, relate
 from kgplatform.building.resembling import Resemblance
 from kgplatform.building.tabular import TableParts
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.documents.chunking import chunker
+from kgplatform.documents.parsing import ParserLimits, Parsers
 from kgplatform.documents.registry import Registry
 from kgplatform.errors import ConfigError
 from kgplatform.extraction.builtin import BuiltinExtractor
 from kgplatform.extraction.demonstrations import Demonstrations
 from kgplatform.extraction.learning.examples import read_examples
+from kgplatform.extraction.lexicon import compile_lexicon
 from kgplatform.extraction.model import Asking, ModelExtractor
 from kgplatform.extraction.quiet import quietly
 from kgplatform.federation import Federation, FederationRules
 from kgplatform.linking.candidates import Likeness
 from kgplatform.linking.content import Contents
+from kgplatform.linking.entities import named_values
 from kgplatform.linking.evidence import EvidenceFinder
 from kgplatform.linking.projection import Projection
 from kgplatform.models.cache import CachedModel
@@ -48,6 +51,7 @@ from kgplatform.protocols import Embedder, Extractor
 from kgplatform.questions import answer
 from kgplatform.questions.dialogue.scheme import read_schemes
 from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.steps import go_on
 from kgplatform.retrieval.index import ChunkIndex
 from kgplatform.retrieval.knowledge import Knowledge
 from kgplatform.retrieval.sources import Sources
@@ -107,6 +111,9 @@ class Workspace:
         )
         self.versions.watch()
         self._linked = LinkingMemory()
+        self._shapes = HeldShapes(loaded)
+        self._values = cache(partial(named_values, self.ontology))
+        self._lexicon = cache(partial(compile_lexicon, self.ontology))
 
     def _recover(self) -> None:
         """Settles what a crash interrupted: a document between registry and dataset, an update not yet reconciled."""
@@ -121,6 +128,8 @@ class Workspace:
         self.let_go()
         if "workers" in self.__dict__:
             self.workers.close()
+        if "parsers" in self.__dict__:
+            self.parsers.close()
         self.versions.rest()
         try:
             self.store.flush()
@@ -246,10 +255,10 @@ class Workspace:
 
     def _run(self, text: str) -> Solutions:
         """Runs a query that a translator wrote: one of a model's in a worker with a deadline, one of our own here."""
-        limits = self.settings.questions
+        limits, name = self.settings.questions, go_on()
         if self.model is None:
             return self.store.query(text, max_rows=limits.max_rows)
-        return self.workers.solutions(text, timeout_seconds=limits.timeout_seconds, max_rows=limits.max_rows)
+        return self.workers.solutions(text, timeout_seconds=limits.timeout_seconds, max_rows=limits.max_rows, name=name)
 
     def _ingest(self, policy: str | None = None, mapping: Keeping | None = None) -> Ingest:
         documents = self.settings.documents
@@ -258,10 +267,20 @@ class Workspace:
             tables=TableParts(self.base, self.registry, self.dataset, self.ontology, chosen),
             chunker=chunker(documents.chunker),
             extractor_for=quietly(self._extractor_for(), documents.noise),
-            intake=Intake(self.base, documents),
+            intake=self._intake(),
             workers=self.settings.model.workers,
-            policing=Policing(self.dataset, self.loaded, policy or self.settings.checks.policy),
+            asks_model=self.model is not None,
+            policing=Policing(self.dataset, self._shapes, policy or self.settings.checks.policy),
         )
+
+    @cached_property
+    def parsers(self) -> Parsers:
+        """The processes that take documents apart; none starts before there is one to read."""
+        chosen = self.settings.documents
+        return Parsers(ParserLimits(chosen.parsers, chosen.parse_seconds, chosen.parse_memory_mb * 1_000_000))
+
+    def _intake(self) -> Intake:
+        return Intake(self.base, self.settings.documents, self.parsers)
 
     def extractor_for(self) -> Callable[[Document], Extractor]:
         """Who reads a document, without adding it: for measuring."""
@@ -277,7 +296,7 @@ class Workspace:
             )
         known = cache(lambda: known_names(self.dataset, self.registry, self.ontology))
         learnt = learnt_in(self.folder, self.ontology)
-        made = cache(lambda: BuiltinExtractor(self.ontology, known=known, learnt=learnt))
+        made = cache(lambda: BuiltinExtractor(self._lexicon(), known=known, learnt=learnt))
         return lambda _document: made()  # when the first document is read: not every build reads one
 
     def estimate(self, *paths: Path | str) -> Estimate:
@@ -293,7 +312,7 @@ class Workspace:
         chosen = mappings(self.folder, self.ontology, self.base, None)
         parts = EstimateParts(
             tables=TableParts(self.base, self.registry, self.dataset, self.ontology, chosen),
-            intake=Intake(self.base, documents),
+            intake=self._intake(),
             chunker=chunker(documents.chunker),
             extractor=extractor,
             model=model.name if model else None,

@@ -27,7 +27,7 @@ def shapes_hold(
     Raises:
         OntologyError: a shape cannot be used.
     """
-    facts = Facts(instances, vocabulary.triples)
+    facts = Facts(instances, vocabulary.hierarchy)
     constraints, rest = taken_out(shapes)
     targets = Targets(shapes, facts)
     things = scope.subjects

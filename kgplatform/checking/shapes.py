@@ -7,10 +7,11 @@ put together and a report can be traced to its shape.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeVar
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
 
@@ -19,6 +20,8 @@ from kgplatform.lexing import scan
 from kgplatform.store import numbered, parse, skolemised
 from kgplatform.types import Term
 from kgplatform.vocab import RDF, SH, TYPE
+
+_T = TypeVar("_T")
 
 UNNAMED = "urn:kgplatform:node:"
 _FORMATS = {"ttl": RdfFormat.TURTLE, "nt": RdfFormat.N_TRIPLES, "rdf": RdfFormat.RDF_XML, "xml": RdfFormat.RDF_XML,
@@ -59,6 +62,14 @@ class Shapes:
 
     def __init__(self, triples: Iterable[Triple]) -> None:
         self.triples = tuple(dict.fromkeys(triples))
+        self._made: dict[Callable[[Shapes], Any], Any] = {}
+
+    def made(self, make: Callable[[Shapes], _T]) -> _T:
+        """What that makes of the shapes; done once, for every document is held to the same ones."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        found: _T = self._made[make]
+        return found
 
     @cached_property
     def _facts(self) -> dict[object, dict[str, list[Term]]]:

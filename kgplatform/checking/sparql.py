@@ -48,7 +48,11 @@ class SparqlConstraint:
 
 
 def taken_out(shapes: Shapes) -> tuple[tuple[SparqlConstraint, ...], Shapes]:
-    """The constraints that can be run by themselves, and the shapes without them."""
+    """The constraints that can be run by themselves, and the shapes without them; found once for the same shapes."""
+    return shapes.made(_parted)
+
+
+def _parted(shapes: Shapes) -> tuple[tuple[SparqlConstraint, ...], Shapes]:
     found: list[SparqlConstraint] = []
     taken: set[Triple] = set()
     referred = _referred(shapes)

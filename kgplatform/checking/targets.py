@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from pyoxigraph import NamedNode, Triple
 
@@ -46,30 +47,42 @@ def _metaclasses(shapes: Shapes) -> frozenset[Term]:
     return frozenset((_CLASS, *below))
 
 
+@dataclass(frozen=True, slots=True)
+class _Aims:
+    """The shapes that have targets, by what makes a node one; read once for the same shapes."""
+
+    nodes: dict[Term, list[Term]]
+    classes: dict[Term, list[Term]]
+    subjects_of: dict[Term, list[Term]]
+    objects_of: dict[Term, list[Term]]
+
+
+def _read_aims(shapes: Shapes) -> _Aims:
+    found = _Aims(defaultdict(list), defaultdict(list), defaultdict(list), defaultdict(list))
+    places = {
+        f"{SH}targetNode": found.nodes,
+        f"{SH}targetClass": found.classes,
+        f"{SH}targetSubjectsOf": found.subjects_of,
+        f"{SH}targetObjectsOf": found.objects_of,
+    }
+    metaclasses = _metaclasses(shapes)
+    for triple in shapes.triples:
+        if triple.predicate.value in places:
+            places[triple.predicate.value][triple.object].append(triple.subject)
+        elif triple.predicate == TYPE and triple.object in metaclasses:
+            found.classes[triple.subject].append(triple.subject)
+    return found
+
+
 class Targets:
     """The shapes that have targets, by what makes a node one."""
 
     def __init__(self, shapes: Shapes, facts: Facts) -> None:
         self._facts = facts
-        self._nodes: dict[Term, list[Term]] = defaultdict(list)
-        self._classes: dict[Term, list[Term]] = defaultdict(list)
-        self._subjects_of: dict[Term, list[Term]] = defaultdict(list)
-        self._objects_of: dict[Term, list[Term]] = defaultdict(list)
+        aims = shapes.made(_read_aims)
+        self._nodes, self._classes = aims.nodes, aims.classes
+        self._subjects_of, self._objects_of = aims.subjects_of, aims.objects_of
         self._by_classes: dict[frozenset[NamedNode], tuple[Term, ...]] = {}
-        places = {
-            f"{SH}targetNode": self._nodes,
-            f"{SH}targetClass": self._classes,
-            f"{SH}targetSubjectsOf": self._subjects_of,
-            f"{SH}targetObjectsOf": self._objects_of,
-        }
-        metaclasses = {_CLASS} | {
-            t.subject for t in shapes.triples if t.predicate == SUBCLASS_OF and t.object == _CLASS
-        }
-        for triple in shapes.triples:
-            if triple.predicate.value in places:
-                places[triple.predicate.value][triple.object].append(triple.subject)
-            elif triple.predicate == TYPE and triple.object in metaclasses:
-                self._classes[triple.subject].append(triple.subject)
 
     def about(self, node: Term) -> Iterator[Term]:
         """The shapes of which the node is a focus node; one may come twice."""

@@ -10,7 +10,22 @@ from functools import cached_property
 from pyoxigraph import NamedNode, Triple
 
 from kgplatform.ontology import Ontology, OntologyProperty
-from kgplatform.vocab import DCTERMS, FOAF, OA, OWL, PROV, RDF, RDFS, SCHEMA, SH, SKOS, TYPE, VOID, local_name
+from kgplatform.vocab import (
+    DCTERMS,
+    FOAF,
+    OA,
+    OWL,
+    PROV,
+    RDF,
+    RDFS,
+    SCHEMA,
+    SH,
+    SKOS,
+    SUBCLASS_OF,
+    TYPE,
+    VOID,
+    local_name,
+)
 
 _EVERYWHERE = (RDF, RDFS, OWL, SKOS, DCTERMS, PROV, OA, SH, VOID)
 _NAMING = frozenset((f"{SCHEMA}name", f"{FOAF}name", "http://schema.org/name"))
@@ -28,6 +43,11 @@ class Vocabulary:
         self.triples = tuple(triples)
         self._disjoint: dict[frozenset[NamedNode], tuple[NamedNode, NamedNode] | None] = {}
         self._known: dict[tuple[NamedNode, str], bool] = {}
+
+    @cached_property
+    def hierarchy(self) -> tuple[Triple, ...]:
+        """The statements that a class is below another."""
+        return tuple(triple for triple in self.triples if triple.predicate == SUBCLASS_OF)
 
     @cached_property
     def _declared(self) -> dict[str, frozenset[NamedNode]]:

@@ -24,6 +24,8 @@ CREATE TABLE IF NOT EXISTS entities (entity TEXT PRIMARY KEY, type TEXT NOT NULL
 CREATE TABLE IF NOT EXISTS names_in (
   document TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, entity TEXT NOT NULL,
   PRIMARY KEY (document, type, name));
+CREATE INDEX IF NOT EXISTS names_of ON names (entity);
+CREATE INDEX IF NOT EXISTS names_in_of ON names_in (entity);
 CREATE TABLE IF NOT EXISTS refused (
   subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL, PRIMARY KEY (subject, predicate, object));
 CREATE TABLE IF NOT EXISTS occurrences (
@@ -65,6 +67,15 @@ class LinkingEntries:
                 for row in self._all("SELECT document FROM occurrences WHERE type=? AND name=?", type_.value, name)
             }
         return [NamedNode(iri) for iri in sorted(found)]
+
+    def naming(self, entities: Iterable[NamedNode]) -> tuple[frozenset[NameKey], frozenset[str]]:
+        """Names that stand for one of the entities, and the documents (tables: graphs) where one does only there."""
+        names, single = set[NameKey](), set[str]()
+        for iri in entities:
+            rows = self._all("SELECT type, name FROM names WHERE entity=?", iri.value)
+            names.update((NamedNode(row["type"]), row["name"]) for row in rows)
+            single.update(r["document"] for r in self._all("SELECT document FROM names_in WHERE entity=?", iri.value))
+        return frozenset(names), frozenset(single)
 
     def _fill_occurrences(self) -> None:
         """Notes the names of documents that were read before names were noted."""

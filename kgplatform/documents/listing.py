@@ -47,9 +47,9 @@ class Listing:
         rows = self._all("SELECT state, count(*) AS number FROM documents GROUP BY state ORDER BY state")
         return {State(row["state"]): row["number"] for row in rows}
 
-    def sources(self) -> frozenset[str]:
-        """Where the documents come from."""
-        return frozenset(row["source"] for row in self._all("SELECT DISTINCT source FROM documents"))
+    def is_entered(self, source: str) -> bool:
+        """Whether a document comes from there."""
+        return bool(self._all("SELECT 1 FROM documents WHERE source=? LIMIT 1", source))
 
     def summaries(
         self, state: State | None = None, *, limit: int | None = None, offset: int = 0

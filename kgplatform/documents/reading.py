@@ -1,4 +1,8 @@
-"""Reading files into documents: which reader fits a file, and which files of a folder there are to read."""
+"""Reading files into documents: which reader fits a file, and which files of a folder there are to read.
+
+The readers of formats that others' parsers take apart (PDF, HTML, DOCX, EPUB) are imported when one is needed: whoever
+has them run in another process (`kgplatform.documents.parsing`) does without them.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from kgplatform.documents.docx import read_docx
-from kgplatform.documents.epub import read_epub
-from kgplatform.documents.html import read_html
 from kgplatform.documents.parts import Part
-from kgplatform.documents.pdf import read_pdf
 from kgplatform.documents.plain import read_markdown, read_text
 from kgplatform.documents.structured import read_json
 from kgplatform.documents.table import read_csv
@@ -26,27 +26,55 @@ from kgplatform.vocab import document_iri
 
 _PartReader: TypeAlias = Callable[[Path, bytes], list[Part]]
 
+
+def _pdf(path: Path, data: bytes) -> list[Part]:
+    from kgplatform.documents.pdf import read_pdf
+
+    return read_pdf(path, data)
+
+
+def _html(path: Path, data: bytes) -> list[Part]:
+    from kgplatform.documents.html import read_html
+
+    return read_html(path, data)
+
+
+def _docx(path: Path, data: bytes) -> list[Part]:
+    from kgplatform.documents.docx import read_docx
+
+    return read_docx(path, data)
+
+
+def _epub(path: Path, data: bytes) -> list[Part]:
+    from kgplatform.documents.epub import read_epub
+
+    return read_epub(path, data)
+
+
 _READERS: Final[dict[str, _PartReader]] = {
     ".txt": read_text,
     ".text": read_text,
     ".md": read_markdown,
     ".markdown": read_markdown,
-    ".html": read_html,
-    ".htm": read_html,
-    ".xhtml": read_html,
+    ".html": _html,
+    ".htm": _html,
+    ".xhtml": _html,
     ".json": read_json,
     ".jsonl": read_json,
     ".ndjson": read_json,
     ".csv": read_csv,
     ".tsv": read_csv,
-    ".pdf": read_pdf,
-    ".docx": read_docx,
-    ".epub": read_epub,
+    ".pdf": _pdf,
+    ".docx": _docx,
+    ".epub": _epub,
 }
 SUFFIXES: Final = tuple(_READERS)
 """The suffixes of the files that can be read."""
 
 _JSON_SUFFIXES = tuple(suffix for suffix, reader in _READERS.items() if reader is read_json)
+_PLAIN: Final = frozenset({read_text, read_markdown, read_json, read_csv})
+_PLAIN_BYTES: Final = 1_000_000
+_HEAD: Final = 2048
 MAX_BYTES: Final = 100 * 1024 * 1024
 _HTML_START = re.compile(
     rb"^(?:\xef\xbb\xbf)?\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
@@ -72,6 +100,21 @@ class Discovery:
 def supported(path: Path) -> bool:
     """Whether there is a reader for files of that suffix."""
     return path.suffix.lower() in _READERS
+
+
+def is_plain(path: Path) -> bool:
+    """Whether reading the file takes no parser of others and little memory: text, Markdown or JSON of up to 1 MB.
+
+    One that cannot be opened is plain too: to say so needs no parser.
+    """
+    file, _ = located(path)
+    try:
+        if file.stat().st_size > _PLAIN_BYTES:
+            return False
+        with file.open("rb") as data:
+            return _reader(file, data.read(_HEAD)) in _PLAIN
+    except (OSError, ValueError, ReadError):
+        return True
 
 
 def located(path: Path) -> tuple[Path, str]:
@@ -251,14 +294,14 @@ def _reader(path: Path, data: bytes) -> _PartReader:
     if reader is None:
         raise ReadError(f"has the unsupported suffix {path.suffix or '(none)'}; supported are {_suffixes()}", path=path)
     if data[:1024].lstrip().startswith(b"%PDF-"):
-        return read_pdf
-    is_page = _HTML_START.match(data[:2048]) is not None
-    if reader is read_pdf:
+        return _pdf
+    is_page = _HTML_START.match(data[:_HEAD]) is not None
+    if reader is _pdf:
         if is_page:
-            return read_html
+            return _html
         if b"%PDF-" not in data[:1024]:
             raise ReadError("is named .pdf but is not a PDF", path=path)
-    return read_html if is_page and reader is read_text else reader
+    return _html if is_page and reader is read_text else reader
 
 
 def _document(part: Part, base: str, sha256: str, source: str) -> Document:

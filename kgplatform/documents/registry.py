@@ -67,7 +67,12 @@ CREATE TABLE IF NOT EXISTS documents (
   language TEXT NOT NULL, author TEXT, created TEXT, text TEXT NOT NULL, state TEXT NOT NULL, error TEXT,
   updated TEXT NOT NULL, statements INTEGER NOT NULL DEFAULT 0, refused INTEGER NOT NULL DEFAULT 0,
   graph TEXT, seconds REAL NOT NULL DEFAULT 0);
+CREATE INDEX IF NOT EXISTS documents_by_hash ON documents (sha256);
+CREATE INDEX IF NOT EXISTS documents_at ON documents (source);
+CREATE INDEX IF NOT EXISTS documents_in_state ON documents (state, source, iri);
+CREATE INDEX IF NOT EXISTS documents_of_tables ON documents (graph) WHERE graph IS NOT NULL;
 CREATE TABLE IF NOT EXISTS sources (source TEXT, document TEXT, PRIMARY KEY (source, document));
+CREATE INDEX IF NOT EXISTS sources_of ON sources (document);
 CREATE TABLE IF NOT EXISTS chunks (
   iri TEXT PRIMARY KEY, document TEXT NOT NULL, position INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
   extraction TEXT);
@@ -347,8 +352,8 @@ class Registry(TableEntries, Decisions, Journal, LinkingEntries, Listing, Review
 
     def extractions(self, document: NamedNode | None = None) -> Iterator[Extraction]:
         """What was read, chunk by chunk: in one document or in all that are PROCESSED, in a stable order."""
-        processed = self._all("SELECT iri FROM documents WHERE state='processed' ORDER BY iri")
-        for iri in [document.value] if document is not None else [row["iri"] for row in processed]:
+        sql = "SELECT iri FROM documents WHERE state='processed' ORDER BY iri"
+        for iri in [document.value] if document is not None else [row["iri"] for row in self._all(sql)]:
             rows = self._all(
                 "SELECT extraction FROM chunks WHERE document=? AND extraction IS NOT NULL ORDER BY position", iri
             )

@@ -150,6 +150,11 @@ class Runs:
         self._stopping.set()
 
     @property
+    def is_stopping(self) -> bool:
+        """Whether the run is to end before its next document."""
+        return self._waits() == "cancel"
+
+    @property
     def was_stopped(self) -> bool:
         """Whether the latest run ended before its end because that was asked for."""
         rows = self._all("SELECT state FROM runs ORDER BY run DESC LIMIT 1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +24,9 @@ _MAX_DEPTH = 60
 _MAX_PLACES = 10
 _PERSON_NAMES = ("name", "nickname", "username", "nick_name", "screen_name", "昵称", "姓名")
 _PERSON_FIELDS = 4
+_WORK_FIELDS = frozenset(
+    ("year", "venue", "journal", "booktitle", "doi", "isbn", "publisher", "abstract", "年份", "期刊", "摘要")
+)
 _ROLES: Final[dict[str, tuple[str, ...]]] = {
     "title": ("title", "headline", "subject", "标题", "题目"),
     "author": ("author", "authors", "creator", "nickname", "username", "user", "作者", "用户"),
@@ -194,6 +198,8 @@ def _part(item: Json, number: int, path: Path) -> Part:
     created = _date(item[keys["created"]]) if "created" in keys else None
     content = _content(item[keys["content"]], path) if "content" in keys else ""
     used = {keys[role] for role in ("title", "author", "content") if role in keys}
+    if "author" in keys and ("content" not in keys or _are_several(item[keys["author"]]) or _is_of_a_work(item)):
+        used.discard(keys["author"])  # who wrote a work is said of it; who posted a note is not
     if created is not None:
         used.add(keys["created"])
     rest = [line for key, value in item.items() if key not in used for line in _lines(key, value, path)]
@@ -237,6 +243,18 @@ def _as_text(value: Json) -> str:
     return ", ".join(str(entry) for entry in value) if isinstance(value, list) else str(value)
 
 
+def _is_of_a_work(item: Mapping[str, object]) -> bool:
+    """Whether the object says where and when something was published."""
+    return any(key.strip().lower() in _WORK_FIELDS for key in item)
+
+
+def _are_several(value: Json) -> bool:
+    """Whether an author's field is a list of people rather than one name."""
+    return isinstance(value, list) or (
+        isinstance(value, str) and bool(re.search(r"[,;、，；]\s?\S|\s(?:and|&)\s", value))
+    )
+
+
 def _content(value: Json, path: Path) -> str:
     text = "\n\n".join(str(entry) for entry in value) if isinstance(value, list) else str(value)
     return text_of(text, path=path) if looks_like_markup(text) else text
@@ -262,12 +280,21 @@ def _lines(name: str, value: Json, path: Path, depth: int = 0) -> Iterator[str]:
             yield from _lines(f"{name}.{key}" if name else key, inner, path, depth + 1)
     elif isinstance(value, list) and all(not isinstance(entry, (dict, list)) for entry in value):
         if value:
-            yield _line(name, ", ".join(_scalar(entry) for entry in value))
-    elif isinstance(value, list):
+            entries = [_scalar(entry) for entry in value]
+            yield _line(name, ("; " if any("," in entry for entry in entries) else ", ").join(entries))
+    elif isinstance(value, list) and (people := [_person(entry) if isinstance(entry, dict) else "" for entry in value]):
+        if all(people):
+            yield _line(name, "; ".join(people))
         for entry in value:
-            yield from _lines(name, entry, path, depth + 1)
+            yield from _lines(name, _without_name(entry) if all(people) else entry, path, depth + 1)
     elif value is not None and value != "":
         yield _line(name, _scalar(value))
+
+
+def _without_name(value: Json) -> Json:
+    """What else an object about a person says."""
+    name = _person(value) if isinstance(value, dict) else ""
+    return {key: inner for key, inner in value.items() if inner != name} if isinstance(value, dict) else value
 
 
 def _line(name: str, value: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,8 @@ def _result(line: str, _number: int) -> Result:
         raise ValueError(f"no JSON: {error.msg}") from error
     if not isinstance(item, dict) or not isinstance(item.get("id"), str):
         raise ValueError("a result is an object with an id")
-    numbers = {name: float(item[name]) for name in MEASURES if isinstance(item.get(name), int | float)}
+    given = ((name, item.get(name)) for name in MEASURES)
+    numbers = {name: float(value) for name, value in given if isinstance(value, int | float) and math.isfinite(value)}
     if not numbers:
         raise ValueError(f"none of {', '.join(MEASURES)} is there as a number")
     return Result(item["id"], str(item.get("question", item.get("text", ""))), numbers)

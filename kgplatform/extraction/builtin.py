@@ -21,7 +21,7 @@ from kgplatform.extraction.keywords import keywords
 from kgplatform.extraction.labelled import read_labelled
 from kgplatform.extraction.learning.learnt import Learnt
 from kgplatform.extraction.learning.reading import read_learnt
-from kgplatform.extraction.lexicon import compile_lexicon
+from kgplatform.extraction.lexicon import Lexicon, compile_lexicon
 from kgplatform.extraction.names import NameFinder
 from kgplatform.extraction.phrases import read_phrases
 from kgplatform.extraction.reading import Reading, read_names, settle_main
@@ -46,11 +46,14 @@ class BuiltinExtractor:
     examples taught; it reads beside the rules.
     """
 
-    def __init__(self, ontology: Ontology, *, known: Known | None = None, learnt: Learnt | None = None) -> None:
-        self._ontology = ontology
+    def __init__(
+        self, ontology: Ontology | Lexicon, *, known: Known | None = None, learnt: Learnt | None = None
+    ) -> None:
+        """Reads by the words of the ontology, or by these as they were taken from it before."""
+        self._lexicon = ontology if isinstance(ontology, Lexicon) else compile_lexicon(ontology)
+        self._ontology = self._lexicon.ontology
         self._learnt = learnt
         self.method = "learnt" if learnt is not None else "built-in"
-        self._lexicon = compile_lexicon(ontology)
         self._known = known if known is not None else {}
         self._readings: OrderedDict[tuple[str, int], Reading] = OrderedDict()
         self._lock = threading.Lock()

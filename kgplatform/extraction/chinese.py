@@ -27,6 +27,7 @@ _STOP_WORDS = """
     门口 大门 出门 总店 分店 路口 口
 """
 STOP_TOKENS: Final = frozenset(_STOP_WORDS.split())
+_POINTS: Final = re.compile("同一|某|每|该|此|任何|对方|不(?!夜|老)|指对|其[他它中余]")
 _CITY_ENDINGS: Final = frozenset("州江海乡")
 _STOP_CHARACTERS: Final = frozenset(
     "在住去到吃看坐逛有是来走买选找叫想回从进出带玩说写给让用做订开入离过上下为往至向经含及前后里中外内东西南北近旁每各个家座条间"
@@ -99,6 +100,7 @@ def names_with_suffix(
         if (
             token.end - start <= len(word)
             or tokens[first].text[0].isdigit()
+            or _POINTS.match(tokens[first].text)
             or not _is_a_name(start, token, word, proper=proper)
         ):
             continue

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 
 from pyoxigraph import NamedNode
 
+from kgplatform.extraction.byline import Place, venue_in
 from kgplatform.extraction.lexicon import Cue, label_key
 from kgplatform.extraction.names import clean_name
+from kgplatform.extraction.people import Person, people_in
 from kgplatform.extraction.reading import Reading
 from kgplatform.extraction.structure import Line, Section
 from kgplatform.extraction.values import accepts, literal_of, values_in
@@ -25,6 +27,7 @@ _SPLIT = re.compile(r"\s*(?:[;；、]|,(?!\d)|，|\band\b|\bor\b|以及|(?<=[\u4
 _NAME_WORD = re.compile(r"[^\W\d_][\w'’.-]*$")
 _TWO_CELLS = re.compile(r"\|?\s*([^|]{1,40}?)\s*\|\s*([^|]*[^|\s-][^|]*?)\s*\|?")
 _PARTICLES = frozenset(("de", "van", "von", "der", "da", "di", "la", "el", "al", "bin"))
+_PERSON_WORDS = frozenset(("person", "people", "human", "author", "人", "人物", "作者"))
 _MAX_WORDS, _MAX_HAN, _MAX_STRING = 8, 18, 400
 
 
@@ -142,7 +145,8 @@ def _objects(reading: Reading, term: OntologyProperty, start: int, end: int) -> 
     main = reading.main
     if main is None:
         return False
-    found = _typed(reading, term, start, end) if reading.structured else []
+    found = _people(reading, term, start, end) or _venue(reading, term, start, end)
+    found = found or (_typed(reading, term, start, end) if reading.structured else [])
     if found and len(term.ranges) == 1:
         found += _companions(reading, term.ranges[0], found, start, end)
     found = found or individuals_in(reading, term, start, end)
@@ -151,6 +155,41 @@ def _objects(reading: Reading, term: OntologyProperty, start: int, end: int) -> 
     for mention in found:
         reading.claim(Claim(main, term.iri, mention, *_passage(reading, start, end), 0.9))
     return bool(found)
+
+
+def _people(reading: Reading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
+    """Those whom the stretch lists, where the property leads to people."""
+    if not reading.structured or len(term.ranges) != 1 or not _holds_people(reading, term.ranges[0]):
+        return []
+    people = people_in(reading.document.text, start, end, told=True)
+    typed = {item.start: item for item in _typed(reading, term, start, end)}
+    return [
+        typed[one.start]
+        if one.start in typed and typed[one.start].name == one.name
+        else _mention_of(reading, one, term)
+        for one in people
+    ]
+
+
+def _mention_of(reading: Reading, place: Person | Place, term: OntologyProperty) -> Mention:
+    class_ = _class_in(reading, place.name, term.ranges[0])
+    return Mention(reading.document.text[place.start : place.end], place.start, place.end, class_, place.name)
+
+
+def _holds_people(reading: Reading, class_: NamedNode) -> bool:
+    """Whether things of the class are people, by what it or a class above it is called."""
+    classes = reading.lexicon.ontology.classes
+    above = [classes[iri] for iri in (class_, *reading.lexicon.ontology.superclasses(class_)) if iri in classes]
+    return any(word.text.casefold() in _PERSON_WORDS for item in above for word in item.words)
+
+
+def _venue(reading: Reading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
+    """The one place of publication that a value names, commas and all, where the property leads to such places."""
+    cue = reading.label_cues("Published in")
+    if not reading.structured or len(term.ranges) != 1 or not any(item.term.iri == term.iri for item in cue):
+        return []
+    venue = venue_in(reading.document.text, start, end)
+    return [_mention_of(reading, venue, term)] if venue is not None else []
 
 
 def _companions(reading: Reading, class_: NamedNode, found: list[Mention], start: int, end: int) -> list[Mention]:
@@ -265,23 +304,34 @@ def _cited(reading: Reading, class_: NamedNode, start: int, end: int) -> Iterato
 
 
 def _byline(reading: Reading) -> None:
-    """The people named in a line of their own below the title."""
-    main = reading.main
-    cue = _cue(reading, "Authors") if main else None
-    if main is None or cue is None or not cue.term.is_object or len(cue.term.ranges) != 1:
+    """What the byline says: the people in a line of their own below the title, where it appeared, and when."""
+    main, byline = reading.main, reading.byline
+    if main is None or byline is None or main.type != reading.lexicon.titled:
         return
-    if any(claim.predicate == cue.term.iri and claim.subject is main for claim in reading.claims.values()):
-        return
-    lines = [line for section in reading.sections[:4] for line in section.lines][:6]
-    for line in lines:
-        people = list(_pieces(reading.text, line.start, line.end))
-        names = [reading.text[first:last] for first, last in people]
-        if line.kind == "text" and len(names) >= 2 and all(_is_person(name, reading) for name in names):
-            passage = _passage(reading, line.start, line.end)
-            for (first, last), name in zip(people, names, strict=True):
-                mention = Mention(reading.document.text[first:last], first, last, cue.term.ranges[0], clean_name(name))
-                reading.claim(Claim(main, cue.term.iri, mention, *passage, 0.85))
-            return
+    for label, places in (("Authors", byline.people), ("Published in", (byline.venue,)), ("Year", (byline.year,))):
+        cue = _cue(reading, label)
+        said = {claim.predicate for claim in reading.claims.values() if claim.subject is main}
+        if cue is None or cue.term.iri in said:
+            continue
+        for place in places:
+            if place is None:
+                continue
+            if not cue.term.is_object:
+                _literal(reading, cue.term, place.start, place.end)
+            elif len(cue.term.ranges) == 1:
+                mention = _mention_of(reading, place, cue.term)
+                reading.claim(Claim(main, cue.term.iri, mention, *byline.passage(reading.document.text, place), 0.85))
+
+
+def _class_in(reading: Reading, name: str, class_: NamedNode) -> NamedNode:
+    """The class, or the one below it that the name is known as or has a word for: "Journal of Things"."""
+    lexicon = reading.lexicon
+    known = reading.finder.known.get(name)
+    words = [singular(word.casefold()) for word in re.findall(r"[^\W\d_]+", name)]
+    named = [lexicon.class_words[word] for word in words if word in lexicon.class_words]
+    named += [type_ for word, type_ in lexicon.han_suffixes.items() if has_han(name) and name.endswith(word)]
+    options = [known.type] if known is not None else named
+    return next((type_ for type_ in options if lexicon.ontology.is_a(type_, (class_,))), class_)
 
 
 def _person_like(name: str) -> bool:
@@ -292,8 +342,3 @@ def _person_like(name: str) -> bool:
         and words[0] not in _PARTICLES
         and all(_NAME_WORD.match(word) and (word[0].isupper() or word in _PARTICLES) for word in words)
     )
-
-
-def _is_person(name: str, reading: Reading) -> bool:
-    words = name.split()
-    return _person_like(name) and not any(singular(word.casefold()) in reading.lexicon.class_words for word in words)

@@ -112,6 +112,17 @@ class Lexicon:
         return self._few(term.domains) and not set(term.domains) & set(term.ranges)
 
     @cached_property
+    def heard_suffixes(self) -> Mapping[str, frozenset[NamedNode]]:
+        """The classes that one Chinese character stands for, by how it is read: yuan, si, qiao."""
+        from pypinyin import lazy_pinyin  # its tables take a while to load
+
+        found: dict[str, set[NamedNode]] = defaultdict(set)
+        for word, class_ in self.han_suffixes.items():
+            if len(word) == 1:
+                found[lazy_pinyin(word)[0]].add(class_)
+        return {heard: frozenset(classes) for heard, classes in found.items()}
+
+    @cached_property
     def telling(self) -> Mapping[str, tuple[Cue, ...]]:
         """The verbs of the properties that few kinds of things have and that lead to few kinds of unlisted things."""
         ontology = self.ontology

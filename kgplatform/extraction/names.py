@@ -53,6 +53,8 @@ _MARKED = re.compile(
     r"|^\s*(?:[①-⑳]|[-*•]|\d{1,2}[.、)])\s*(?P<item>[\u3400-\u9fff·]{2,6})(?=[:：(（,，])",
     re.MULTILINE,
 )
+_AREAS = "市县"
+_NO_NOUNS = frozenset(("v", "vd", "d", "p", "c", "r", "u", "ud", "df"))
 _LONGER = re.compile(r"[ ](?:North|South|East|West|Central)\b")
 _DIGIT_AND_LETTER = re.compile(r"(?=.*\d)(?=.*[A-Za-z])")
 
@@ -109,7 +111,10 @@ class NameFinder:
         self.names.strangers = [span for span in _longest(strangers) if not _overlaps_any(span, self.names.spans)]
 
     def learn(self, span: Span, type_: NamedNode) -> None:
-        """Notes the class of a stranger, for all its occurrences; `settle` applies it."""
+        """Notes the class of a stranger, for all its occurrences; `settle` applies it. A Chinese verb is no name."""
+        words = self.tokens_in(span.start, span.end)
+        if len(words) == 1 and words[0].tag in _NO_NOUNS:
+            return
         self.local.add(self.text[span.start : span.end], type_)
 
     def mentions(self) -> list[Mention]:
@@ -208,8 +213,16 @@ class NameFinder:
         for start, end, class_, _ in names_with_suffix(self.names.tokens, self._suffixes):
             if re.fullmatch(r"[A-Z]*\d+[\u4e00-\u9fff]", self.text[start:end]):
                 continue
-            if self.text[start - 1 : start] != "#" and not _ROAD.match(self.text, end):
-                yield Span(start, end, class_, strength=2)
+            if self.text[start - 1 : start] == "#" or _ROAD.match(self.text, end) or self._is_a_seat(start, end):
+                continue
+            yield Span(start, end, class_, strength=2)
+
+    def _is_a_seat(self, start: int, end: int) -> bool:
+        """Whether a short name is also that of a city or county: 昆山 is no mountain where there is a 昆山市."""
+        name = self.text[start:end]
+        return end - start == 2 and any(
+            name + area in self.text or self.known.get(name + area) is not None for area in _AREAS
+        )
 
     def _titles(self) -> Iterator[Span]:
         if self.lexicon.titled is None:
@@ -269,7 +282,8 @@ class NameFinder:
     def _capitalised(self) -> Iterator[Span]:
         for match in _CAPITALS.finditer(self.text):
             start, words = match.start(), match.group().split(" ")
-            while words and self._leads(words[0].casefold().rstrip("."), start):
+            bracketed = self.text[start - 1 : start] in "(（" and self.text[match.end() : match.end() + 1] in ")）"
+            while words and self._leads(words[0].casefold().rstrip("."), start, bracketed=bracketed and start > 0):
                 start += len(words[0]) + 1
                 words = words[1:]
             if not words or not words[0][0].isupper() or all(_is_no_name(word) for word in words):
@@ -279,9 +293,9 @@ class NameFinder:
             if self._worth(trimmed, start) or _INTRODUCED.match(self.text, start + len(trimmed)):
                 yield Span(start, start + len(trimmed))
 
-    def _leads(self, word: str, start: int) -> bool:
+    def _leads(self, word: str, start: int, *, bracketed: bool) -> bool:
         """Whether a capitalised word only leads to the name: "The", or "Second" where it opens the sentence."""
-        return word in _LEADING or (word in FUNCTION_WORDS and self._opens(start))
+        return word in _LEADING or (word in FUNCTION_WORDS and not bracketed and self._opens(start))
 
     def _opens(self, start: int) -> bool:
         return start == 0 or bool(_OPENING.search(self.text[max(0, start - 3) : start]))
@@ -325,11 +339,19 @@ class NameFinder:
         if match:
             han = has_han(self.text[span.start : span.end])
             for part in re.split(r"[,，;；/、]", match[1]):
-                if alias := _alias(part, self.text[span.start : span.end], han=han):
+                if alias := _alias(part, self.text[span.start : span.end], han=han) or self._says_the_class(part, span):
                     yield alias
         match = _ALSO.match(rest)
         if match:
             yield match[1].strip()
+
+    def _says_the_class(self, part: str, span: Span) -> str | None:
+        """The part if its last word is of the class of the name, as Chinese is read: "(Tuisi Yuan)" after a garden."""
+        alias = part.strip(" \"“”'‘’")
+        if span.type is None or not re.fullmatch(r"[A-Z][\w'’]*(?: [A-Z][\w'’]*){1,3}", alias):
+            return None
+        heard = self.lexicon.heard_suffixes.get(alias.rpartition(" ")[2].casefold(), frozenset())
+        return alias if any(self.lexicon.ontology.fits(span.type, (class_,)) for class_ in heard) else None
 
     def _learn(self, span: Span) -> None:
         """Makes the name, and what is left of it without a long class word, known for the rest of the document."""

@@ -9,15 +9,23 @@ from dataclasses import dataclass, field
 
 from pyoxigraph import NamedNode
 
+from kgplatform.extraction.byline import Byline, find_byline
 from kgplatform.extraction.classing import Span
 from kgplatform.extraction.lexicon import Cue, Lexicon, label_key
 from kgplatform.extraction.names import NameFinder
+from kgplatform.extraction.people import people_in
 from kgplatform.extraction.structure import Section, bare_heading, sections, sentence_spans
 from kgplatform.text import has_han, normalise
 from kgplatform.types import Claim, Document, Mention, Refusal
 from kgplatform.vocab import local_name
 
 _MAX_REFUSALS = 200
+_HEAD = 300
+_WORD_LIST = re.compile(
+    r"\b(?:glossary|terminology|vocabulary|dictionary|abbreviations|acronyms|legend)\b"
+    r"|术语|词汇表|词典|缩略语|缩写表|名词解释|字段说明",
+    re.IGNORECASE,
+)
 
 
 @dataclass(slots=True)
@@ -34,15 +42,40 @@ class Reading:
     sections: list[Section] = field(default_factory=list)
     main: Mention | None = None
     structured: bool = False
+    byline: Byline | None = None
     claims: dict[tuple[str, str, str], Claim] = field(default_factory=dict)
     refused: dict[Refusal, int] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
 
     def refresh(self) -> None:
         """Takes over the names as the finder now has them."""
-        self.mentions = self.finder.mentions()
-        self.strangers = self.finder.names.strangers
+        self.mentions = [
+            item
+            for item in self.finder.mentions()
+            if not self._in_byline(item.start, item.end) and not self._in_own_title(item)
+        ]
+        self.strangers = [item for item in self.finder.names.strangers if not self._in_byline(item.start, item.end)]
         self._starts = [mention.start for mention in self.mentions]
+
+    def take(self, byline: Byline) -> None:
+        """Keeps the byline; its lines are read as what they are and not as sentences."""
+        self.byline = byline
+        cut: list[tuple[int, int]] = []
+        for start, end in self.sentences:
+            cut += [(start, min(end, byline.start)), (max(start, byline.end), end)]
+        self.sentences = [(start, end) for start, end in cut if self.text[start:end].strip()]
+        self.refresh()
+
+    def _in_byline(self, start: int, end: int) -> bool:
+        return self.byline is not None and start < self.byline.end and self.byline.start < end
+
+    def _in_own_title(self, mention: Mention) -> bool:
+        """Whether a part of the title was taken for another work: "Study of Rivers" in "A Study of Rivers"."""
+        title = self.document.title
+        if mention.type != self.lexicon.titled or mention.start > len(title) + _HEAD or mention.name == title:
+            return False
+        start = self.text.find(title) if mention.name in title else -1
+        return 0 <= start <= mention.start and mention.end <= start + len(title)
 
     def within(self, start: int, end: int) -> list[Mention]:
         """The mentions that begin in ``[start, end)``, in order."""
@@ -104,7 +137,7 @@ def settle_main(reading: Reading) -> None:
 
 
 def _main(reading: Reading) -> Mention | None:
-    head = reading.document.title + "\n" + reading.text[:300]
+    head = reading.document.title + "\n" + reading.text[:_HEAD]
     for class_, _, pattern in reading.lexicon.keys:
         match = pattern.search(reading.document.title)
         if match and re.search(r"\d", match.group()) and re.search(r"[A-Za-z]", match.group()):
@@ -112,14 +145,62 @@ def _main(reading: Reading) -> Mention | None:
             named = next((item for item in reading.mentions if item.name == match.group()), None)
             return named or _placed(reading, match.group(), class_)
     voted = _class_by_labels(reading, head)
+    byline = _byline_of(reading)
+    if byline is not None and voted in (None, reading.lexicon.titled):
+        reading.take(byline)
+        voted = reading.lexicon.titled
+    if voted is None and _is_described(reading):
+        voted = reading.lexicon.titled
     if voted is not None and reading.document.title:
         reading.structured = True
-        return _placed(reading, _title_name(reading.document.title), voted)
+        return _placed(reading, _own_title(reading), voted)
     return _most_named(reading)
 
 
+def _byline_of(reading: Reading) -> Byline | None:
+    """The byline, where the ontology knows works that have a title and authors."""
+    return find_byline(reading.document.text) if _authored(reading) is not None else None
+
+
+def _authored(reading: Reading) -> Cue | None:
+    """The property from works that have a title to their authors."""
+    titled = reading.lexicon.titled
+    return reading.lexicon.best(reading.label_cues("Authors"), titled) if titled is not None else None
+
+
+def _is_described(reading: Reading) -> bool:
+    """Whether labels describe a work: one names its authors, and another says something else of it."""
+    authored, lexicon, titled = _authored(reading), reading.lexicon, reading.lexicon.titled
+    if authored is None or titled is None:
+        return False
+    ranges = {class_ for term in lexicon.ontology.properties_of(titled) for class_ in term.ranges}
+    people = others = 0
+    for line in (line for section in reading.sections for line in section.lines if line.kind == "label"):
+        cue = lexicon.best(reading.label_cues(line.label), titled)
+        if cue is not None and cue.term.iri == authored.term.iri:
+            people += len(people_in(reading.document.text, line.start, line.end, told=True))
+        elif cue is not None or lexicon.class_words.get(label_key(line.label)) in ranges:
+            others += 1
+    return bool(people and others)
+
+
+def _own_title(reading: Reading) -> str:
+    """The document's title; the lines above its byline where they say more, or where the title is a file's name."""
+    title = _title_name(reading.document.title)
+    above = _title_name(reading.byline.title) if reading.byline is not None else ""
+    lines = {_title_name(line.strip("# ")) for line in reading.text.split("\n")}
+    if not above or (title in lines and not normalise(above).startswith(normalise(title))):
+        return title or above
+    return above
+
+
 def _class_by_labels(reading: Reading, head: str) -> NamedNode | None:
-    """The class whose properties the labels and headings of the document name, if at least two of them do."""
+    """The class whose properties the labels and headings of the document name, if at least two of them do.
+
+    A glossary explains such words and describes nothing by them.
+    """
+    if _WORD_LIST.search(reading.document.title):
+        return None
     votes: Counter[NamedNode] = Counter()
     for section in reading.sections:
         labels = {line.label for line in section.lines if line.kind == "label"}

@@ -103,7 +103,7 @@ class Keys:
         yield "joined", "".join(words)
         if len(words) > 1 and not name.is_chinese:
             yield "sorted", " ".join(sorted(words))
-        yield "core", " ".join(self._wording.core(words, name.type))
+        yield from self._cores(name, words)
         for code in self._codes.given(name):
             yield "code", code
         if self._codes.own(name):
@@ -115,6 +115,13 @@ class Keys:
         yield "iri", entity_iri(self._base, name.type, name.text).value
         if name.known:
             yield "iri", name.known.value
+
+    def _cores(self, name: Name, words: Words) -> Iterator[tuple[str, str]]:
+        """What the name comes to without the words of its class, or of the one that it is mentioned as."""
+        for type_ in (name.type, name.key[0]):
+            yield "core", " ".join(self._wording.core(words, type_))
+            if (rest := self._wording.without_rank(words, type_)) is not None:
+                yield "joined", "".join(rest)
 
     def _inside(self, name: Name, within: Mapping[str, Set[str]]) -> Iterator[tuple[str, str]]:
         """What is left of the name without the place before it, in the words of each class that it may be of."""

@@ -20,6 +20,7 @@ from kgplatform.documents.registry import NameKey
 from kgplatform.linking.blocking import PERSON, Grounds, places_before, spellings, title_parts
 from kgplatform.linking.content import Contents
 from kgplatform.linking.names import Name, Names, sort_key
+from kgplatform.linking.readings import readings
 from kgplatform.linking.statistics import LEAST_SHARE, Statistics, reads_like, trusted
 from kgplatform.linking.wording import Words, directions, misspelt, row, says_of
 from kgplatform.protocols import Embedder
@@ -58,6 +59,7 @@ class Candidates:
         self._statistics = statistics
         self.kinship, self.codes = grounds.kinship, grounds.codes
         self._names = names
+        self._before: dict[NameKey, tuple[tuple[str, Words], ...]] = {}
         self._wording = grounds.wording
         self._embedder = likeness.embedder
         self._similarity = likeness.spelling
@@ -69,7 +71,7 @@ class Candidates:
         """All candidates, in a stable order."""
         found = [*self._same_text(), *self._same_code(), *self._aliases(), *self._same_words(), *self._same_core()]
         found += [*self._translated_parts(), *self._subtitles(), *self._inside_a_place(), *self._spelling()]
-        found += [*self._read_alike(), *self._content()]
+        found += [*self._of_a_rank(), *self._read_alike(), *self._content()]
         return sorted(found, key=lambda pair: (-pair.score, pair.method, sort_key(pair.first), sort_key(pair.second)))
 
     def _same_text(self) -> Iterator[Pair]:
@@ -163,6 +165,8 @@ class Candidates:
         if name.is_chinese != target.is_chinese:
             return not self._sounds.differ(name, target)
         sure = count > 1 or reads_like(target.text, name.aliases)
+        sure = sure or self._wording.core(row(name.text), name.type) == row(target.text)
+        sure = sure or (not target.is_chinese and self._sounds.says(target.text, name.type))
         return name.type == target.type or (sure and self.kinship.comparable(name.type, target.type))
 
     def _alias_crosses(self, a: Name, b: Name, alias: str) -> bool:
@@ -191,17 +195,32 @@ class Candidates:
 
     def _same_core(self) -> Iterator[Pair]:
         """One name is the other with words around it that its class is called anyway."""
-        cored = ((self._wording.core(row(name.text), name.type), name) for name in self._names)
-        for group in _grouped((" ".join(core), name) for core, name in cored if self._wording.is_name(core)):
+        cored = {(self._wording.core(row(n.text), type_), n.key) for n in self._names for type_ in (n.type, n.key[0])}
+        named = [(" ".join(core), self._names.by_key[key]) for core, key in cored if self._wording.is_name(core)]
+        for group in _grouped(named):
             # against the shortest and among neighbours of like length, so that a large group costs no more than it is
             ordered = sorted(group, key=lambda name: (len(row(name.text)), sort_key(name.key)))
             for shorter, longer in _paired(ordered):
                 if row(shorter.text) != row(longer.text) and self._contained(shorter, row(longer.text), longer):
                     yield Pair(shorter.key, longer.key, 0.94, "containment")
 
+    def _of_a_rank(self) -> Iterator[Pair]:
+        """One name is the other with a rank in it and the class word that goes with that."""
+        joined: dict[str, list[Name]] = defaultdict(list)
+        for name in self._names:
+            joined["".join(row(name.text))].append(name)
+        for longer in self._names:
+            rest = self._wording.without_rank(row(longer.text), longer.type)
+            for shorter in joined.get("".join(rest), ()) if rest and self._wording.is_own_name(rest) else ():
+                if self.kinship.comparable(shorter.type, longer.type):
+                    yield Pair(shorter.key, longer.key, 0.93, "containment")
+
     def _contained(self, shorter: Name, longer: Words, of: Name) -> bool:
         if not self.kinship.related(shorter.type, of.type) or not self._wording.is_name(row(shorter.text)):
             return False
+        area = self._sounds.governs(of.type) and self.kinship.comparable(shorter.type, of.type)  # 昆山 is 昆山市
+        if area or shorter.text in trusted(of):
+            return any(self._wording.adds_nothing(longer, row(shorter.text), type_) for type_ in (of.type, of.key[0]))
         return self._wording.adds_nothing(longer, row(shorter.text), shorter.type)
 
     def _subtitles(self) -> Iterator[Pair]:
@@ -231,9 +250,13 @@ class Candidates:
                         if self._lies_in(shorter, longer, place) and self._fits_rest(shorter, rest, longer):
                             yield Pair(shorter.key, longer.key, 0.93, "containment")
 
-    def _places_before(self, name: Name) -> Iterator[tuple[str, Words]]:
+    def _places_before(self, name: Name) -> Iterable[tuple[str, Words]]:
         """The ways to read the name as that of a place in which something is said to lie, and the rest."""
-        return (item for item in places_before(name, self._wording) if item[0] in self._names.within)
+        found = self._before.get(name.key)
+        if found is None:
+            listed = places_before(name, self._wording)
+            found = self._before[name.key] = tuple(item for item in listed if item[0] in self._names.within)
+        return found
 
     def _lies_in(self, shorter: Name, longer: Name, place: str) -> bool:
         """Whether the shorter name's thing lies in the place: said so, or no other place is ever put before it.
@@ -243,8 +266,24 @@ class Candidates:
         if shorter.text in (place, longer.text):
             return False
         words = row(shorter.text)
-        reasons = (self._names.tied(shorter.text, place), self._places[words] == {place})
+        reasons = (self._said_to_lie(shorter.text, place), self._places[words] == {place})
         return any(reasons) if self._wording.is_own_name(words) else all(reasons)
+
+    def _said_to_lie(self, text: str, place: str) -> bool:
+        """Whether the name, or one that is also called so, is said to lie in the place, by its name or a reading."""
+        if self._names.tied(text, place):
+            return True
+        called = (name.text for name in self._also_called.get(text, ()))
+        around = (other for name in called for other in self._names.within.get(name, ()))
+        return has_han(place) and any(other.replace(" ", "") in readings(place) for other in around)
+
+    @cached_property
+    def _also_called(self) -> Mapping[str, list[Name]]:
+        found: dict[str, list[Name]] = defaultdict(list)
+        for name in self._names:
+            for alias in trusted(name):
+                found[alias].append(name)
+        return found
 
     @cached_property
     def _places(self) -> Mapping[Words, set[str]]:

@@ -17,6 +17,7 @@ from functools import cached_property
 from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform.documents.decisions import Apart
+from kgplatform.documents.layers import Layers
 from kgplatform.documents.registry import LinkedEntity, Linking, NameKey, NameLink
 from kgplatform.linking.blocking import Grounds
 from kgplatform.linking.candidates import Candidates, Likeness
@@ -126,18 +127,24 @@ def value_link(key: NameKey, iri: NamedNode) -> NameLink:
     return NameLink(*key, iri, 1.0, "value")
 
 
-def with_values(linking: Linking, ontology: Ontology) -> Linking:
-    """The map with the ontology's named values under their words: what a document is seen through before it is linked.
-
-    A value that is new to the workspace then stands for itself at once, and is not taken for a thing of its own.
-    """
-    names = dict(linking.names)
+def named_values(ontology: Ontology) -> dict[NameKey, NameLink]:
+    """The ontology's named values under their words."""
+    values: dict[NameKey, NameLink] = {}
     for individual in sorted(ontology.individuals.values(), key=lambda item: item.iri.value):
         for type_ in individual.types:
             for word in individual.words:
                 key = (type_, normalise(word.text))
-                names.setdefault(key, NameLink(*key, individual.iri, 1.0, "value"))
-    return replace(linking, names=names)
+                values.setdefault(key, NameLink(*key, individual.iri, 1.0, "value"))
+    return values
+
+
+def with_values(linking: Linking, values: Mapping[NameKey, NameLink]) -> Linking:
+    """The map with `named_values`: what a document is seen through before it is linked.
+
+    A value that is new to the workspace then stands for itself at once, and is not taken for a thing of its own.
+    """
+    names = Layers.of(linking.names)
+    return replace(linking, names=names.changed({key: link for key, link in values.items() if key not in names}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,16 +226,19 @@ def _links(group: Group, made: _Made) -> dict[NameKey, NameLink]:
     return found
 
 
-def link_triples(linking: Linking, base: str) -> list[Triple]:
+def link_triples(linking: Linking, base: str, among: Container[NamedNode] | None = None) -> list[Triple]:
     """What was merged, as `core:Link` nodes with score and method, for ``graph/links``.
+
+    ``among`` are the entities of the whole map, where this is a part of it.
 
     A link goes from the IRI that a name would have by itself to the entity it was taken for; that IRI is retired and
     says so (`dcterms:isReplacedBy`).
     """
     found: list[Triple] = []
+    every = linking.entities if among is None else among
     for link in linking.names.values():
         own = entity_iri(base, link.type, link.name)
-        if own == link.entity or own in linking.entities or link.method == "value":
+        if own == link.entity or own in every or link.method == "value":
             continue
         digest = hashlib.sha256(f"{own.value}\x1f{link.entity.value}".encode()).hexdigest()[:16]
         node = NamedNode(f"{base}link/{digest}")

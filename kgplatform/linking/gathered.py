@@ -40,10 +40,15 @@ class Moved:
 
 
 class Gathered:
-    """The names of all documents, and which of them lie within one another."""
+    """The names of all documents, and which of them lie within one another.
 
-    def __init__(self, ontology: Ontology) -> None:
+    Without ``contexts`` only what tells things apart is kept of what is said of names: a town of which ten thousand
+    documents say something costs no more than another then.
+    """
+
+    def __init__(self, ontology: Ontology, *, contexts: bool = True) -> None:
         self._containing, self._telling = containing(ontology), Telling(ontology)
+        self._contexts = contexts
         self._documents: dict[str, _Said] = {}
         self._same: dict[NameKey, NameKey] = {}
         self._forms: dict[NameKey, Counter[str]] = {}
@@ -84,7 +89,8 @@ class Gathered:
                     said.aliases.update((key, alias) for alias in dict.fromkeys(mention.aliases))
             for claim in extraction.claims:
                 value = claim.object.name if isinstance(claim.object, Mention) else claim.object.value
-                said.about[self._key(claim.subject), (claim.predicate, value)] += 1
+                if self._contexts or claim.predicate in self._telling.of(claim.subject.type):
+                    said.about[self._key(claim.subject), (claim.predicate, value)] += 1
                 if claim.predicate in self._containing and isinstance(claim.object, Mention):
                     first, second = normalise(claim.subject.name), normalise(claim.object.name)
                     said.ties[(first, second) if self._containing[claim.predicate] else (second, first)] += 1

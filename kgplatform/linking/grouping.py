@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from pyoxigraph import NamedNode
@@ -25,7 +25,7 @@ class Group:
     codes: frozenset[str]
     directions: dict[bool, frozenset[str]]
     texts: set[str]
-    tied: set[str]
+    tied: list[tuple[str, Set[str]]]
     keys: dict[NamedNode, frozenset[str]]
     apart: set[str]
     pairs: list[Pair] = field(default_factory=list)
@@ -64,7 +64,7 @@ def _alone(name: Name, names: Names, candidates: Candidates, decided: Mapping[st
         codes=candidates.codes.own(name),
         directions={name.is_chinese: directions(name.text)},
         texts={name.text},
-        tied=set(names.within.get(name.text, ())) - {name.text},
+        tied=[(name.text, around)] if (around := names.within.get(name.text)) else [],
         keys=keys,
         apart=set(decided.get(name.text, ())),
     )
@@ -87,7 +87,7 @@ def _join_known(names: Names, group_of: dict[NameKey, Group]) -> None:
 def _in_conflict(first: Group, second: Group, candidates: Candidates) -> bool:
     if first.known and second.known and first.known != second.known:
         return True
-    if first.texts & second.apart or first.texts & second.tied:
+    if first.texts & second.apart or _is_tied(first, second):
         return True  # a person said so; what lies in something is not that
     if first.codes and second.codes and not first.codes & second.codes:
         return True
@@ -102,6 +102,11 @@ def _in_conflict(first: Group, second: Group, candidates: Candidates) -> bool:
     return any(candidates.kinship.disjoint(a, b) for a in first.types for b in second.types)
 
 
+def _is_tied(first: Group, second: Group) -> bool:
+    """Whether a name of the second is tied to one of the first; a town's ties are not copied, for there are many."""
+    return any(text in around for own, around in second.tied for text in first.texts if text != own)
+
+
 def _merge(first: Group, second: Group, group_of: dict[NameKey, Group]) -> None:
     first.names += second.names
     first.pairs += second.pairs
@@ -109,7 +114,7 @@ def _merge(first: Group, second: Group, group_of: dict[NameKey, Group]) -> None:
     first.known |= second.known
     first.codes |= second.codes
     first.texts |= second.texts
-    first.tied |= second.tied
+    first.tied += second.tied
     first.apart |= second.apart
     for key, values in second.keys.items():
         first.keys[key] = first.keys.get(key, frozenset()) | values

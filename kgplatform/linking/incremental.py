@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pyoxigraph import NamedNode
 
 from kgplatform.documents.decisions import Apart
+from kgplatform.documents.layers import Layers
 from kgplatform.documents.registry import LinkedEntity, Linking, NameKey, NameLink
 from kgplatform.linking.blocking import Blocks, Keys
 from kgplatform.linking.candidates import Likeness
@@ -34,12 +35,14 @@ class Relinked:
 
     def onto(self, linking: Linking) -> Linking:
         """The map with what was linked anew in the place of what these names stood for before."""
-        names, entities = dict(linking.names), dict(linking.entities)
-        for key in self.keys:
-            old = names.pop(key, None)
-            if old is not None:
-                entities.pop(old.entity, None)
-        return replace(linking, names={**names, **self.links}, entities={**entities, **self.entities})
+        names = Layers.of(linking.names).changed(self.links, (key for key in self.keys if key not in self.links))
+        gone = (iri for iri in self.left(linking) if iri not in self.entities)
+        return replace(linking, names=names, entities=Layers.of(linking.entities).changed(self.entities, gone))
+
+    def left(self, linking: Linking) -> set[NamedNode]:
+        """The entities that the names stood for before."""
+        before = (linking.names.get(key) for key in self.keys)
+        return {link.entity for link in before if link is not None}
 
 
 class IncrementalLinking:
@@ -51,7 +54,7 @@ class IncrementalLinking:
     def __init__(self, ontology: Ontology, base: str, likeness: Likeness, apart: Iterable[Apart] = ()) -> None:
         self._rules = Rules(ontology, base, likeness, frozenset(apart))
         keys = Keys(self._rules.grounds, base)
-        self._gathered = Gathered(ontology)
+        self._gathered = Gathered(ontology, contexts=False)
         self._statistics = Statistics(self._rules.grounds.wording)
         self._known: dict[NameKey, NamedNode] = {}
         self._first, self._second = Blocks(keys), Blocks(keys)
@@ -66,10 +69,24 @@ class IncrementalLinking:
         Raises:
             ModelUnavailableError: the embedding model cannot be used.
         """
-        moved = self._gathered.put(documents)
         given = dict(known or {})
-        moved.keys |= {key for key, _ in given.items() ^ self._known.items()}
-        self._known = given
+        differing = {key for key, _ in given.items() ^ self._known.items()}
+        return self.relink_changed(documents, {key: given.get(key) for key in differing})
+
+    def relink_changed(
+        self, documents: Mapping[str, Iterable[Extraction]], known: Mapping[NameKey, NamedNode | None]
+    ) -> Relinked:
+        """The same, where ``known`` are only the names that stand for other entities of the graph now, or for none.
+
+        Raises:
+            ModelUnavailableError: the embedding model cannot be used.
+        """
+        moved = self._gathered.put(documents)
+        moved.keys |= known.keys()
+        for key, iri in known.items():
+            self._known.pop(key, None)
+            if iri is not None:
+                self._known[key] = iri
         changed, values = self._renamed(moved.keys)
         shifted = self._statistics.change((self._first.names.get(key), name) for key, name in changed.items())
         made = self._narrowed(changed, moved, shifted)

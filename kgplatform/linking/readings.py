@@ -1,7 +1,8 @@
-"""Chinese names and how they are read: 雷峰塔 and Leifeng Pagoda, 鲁迅中路 and Lu Xun Middle Road.
+"""Chinese names and how they are read: 雷峰塔 and Leifeng Pagoda, 鲁迅中路 and Lu Xun Middle Road, 虎丘 and Tiger Hill.
 
-What both names have beside what their class is called must be the reading of one another, syllable by syllable, and
-what their class is called must be of one class. A reading that two Chinese names share tells nothing; neither do the
+What both names have beside what their class is called must be the reading of one another, syllable by syllable, or its
+translation, word by word, or first one and then the other (西溪湿地, Xixi Wetland); and what their class is called must
+be of one class. A reading that two Chinese names share tells nothing; neither do the
 names of people, of which many are read alike.
 """
 
@@ -19,11 +20,15 @@ from pyoxigraph import NamedNode
 from kgplatform.documents.registry import NameKey
 from kgplatform.linking.identity import Kinship
 from kgplatform.linking.names import Name, Names, sort_key
-from kgplatform.linking.wording import Wording, Words, row
+from kgplatform.linking.translating import translations
+from kgplatform.linking.wording import Wording, Words, row, unranked
 from kgplatform.ontology import Ontology
 from kgplatform.text import has_han, normalise
+from kgplatform.vocab import GEO
 
+ADMINISTRATIVE: Final = NamedNode(f"{GEO}AdministrativeArea")
 _MOST_READINGS: Final = 64
+_MOST_SPOKEN: Final = 256
 _LEAST_CHARACTERS: Final = 2
 _TRANSLATED: Final[Mapping[str, tuple[str, ...]]] = {
     "东": ("east",),
@@ -59,6 +64,22 @@ def readings(characters: str) -> frozenset[str]:
 
 
 @cache
+def spoken(characters: str) -> frozenset[str]:
+    """How the characters may be called in Latin letters: read, translated, or read up to a place and then translated.
+
+    >>> "xixiwetland" in spoken("西溪湿地"), "tigerhill" in spoken("虎丘"), "leifengta" in spoken("雷峰塔")
+    (True, True, True)
+    """
+    found = set(readings(characters))
+    for cut in range(len(characters)):
+        tails = translations(characters[cut:])
+        heads = readings(characters[:cut]) if cut and tails else frozenset([""])
+        if len(found) + len(heads) * len(tails) <= _MOST_SPOKEN:
+            found.update(head + tail for head in heads for tail in tails)
+    return frozenset(found)
+
+
+@cache
 def _spelling() -> Callable[[str], list[list[str]]]:
     from pypinyin import Style, pinyin  # its tables take a while to load
 
@@ -73,6 +94,21 @@ class _Part:
     said: frozenset[NamedNode] | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A Latin name and the Chinese one that it is the reading of, each as it was taken."""
+
+    latin: Name
+    chinese: Name
+    ours: _Part
+    theirs: _Part
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether both names were taken whole."""
+        return self.ours.said is None and self.theirs.said is None
+
+
 class Readings:
     """The names of a workspace, asked which of them are read like others."""
 
@@ -82,6 +118,7 @@ class Readings:
         self._kinship = kinship
         self._left_out = left_out
         self._called = _classes_called(ontology)
+        self._heard = _as_heard(self._called)
 
     def heard(self, name: Name) -> Iterator[str]:
         """How the name, or what it comes to without its class words, is read: two that are read alike share one."""
@@ -90,7 +127,7 @@ class Readings:
             if not name.is_chinese:
                 yield _plain(part.core)
             elif _is_han(characters):
-                yield from readings(characters)
+                yield from spoken(characters)
 
     def cores(self, name: Name) -> Iterator[str]:
         """What a Chinese name comes to without its class words: it matters whether that is a name too."""
@@ -103,7 +140,7 @@ class Readings:
         for name in names:
             for part in self._parts(name) if not name.is_chinese else ():
                 latin.setdefault(_plain(part.core), []).append((name, part))
-        fitting: dict[NameKey, dict[NameKey, tuple[Name, Name, _Part, _Part]]] = {}
+        fitting: dict[NameKey, dict[NameKey, list[_Match]]] = {}
         for name in names if latin else ():
             for part in self._parts(name) if name.is_chinese else ():
                 for other, beside in self._read_as(part, latin):
@@ -111,13 +148,14 @@ class Readings:
                     if named_after and not (beside.said or frozenset()) & (part.said or frozenset()):
                         continue  # Shaoxing wine is no dish of Shaoxing
                     if self._same_kind(other, beside, name, part):
-                        fitting.setdefault(other.key, {}).setdefault(name.key, (other, name, beside, part))
+                        matches = fitting.setdefault(other.key, {}).setdefault(name.key, [])
+                        matches.append(_Match(other, name, beside, part))
         yield from _unambiguous(fitting)
 
     def _read_as(self, part: _Part, latin: Mapping[str, list[tuple[Name, _Part]]]) -> Iterator[tuple[Name, _Part]]:
         characters = "".join(part.core)
         if _is_han(characters):
-            for reading in sorted(readings(characters) & latin.keys()):
+            for reading in sorted(spoken(characters) & latin.keys()):
                 yield from latin[reading]
 
     def differ(self, one: Name, other: Name) -> bool:
@@ -141,14 +179,32 @@ class Readings:
         parts = [_Part(whole, None)]
         core = self._wording.core(whole, name.type)
         if core != whole:
-            start = next(i for i in range(len(whole)) if whole[i : i + len(core)] == core)
-            around = whole[:start] + whole[start + len(core) :]
+            plain = whole if core in [whole[i : i + len(core)] for i in range(len(whole))] else unranked(whole)
+            start = next(i for i in range(len(plain)) if plain[i : i + len(core)] == core)
+            around = plain[:start] + plain[start + len(core) :]
             parts += [_Part(core, self._called[around])] if around in self._called else []
         for cut in range(1, len(whole)):
-            said = frozenset(t for t in self._called.get(whole[cut:], ()) if self._ontology.is_a(t, (name.type,)))
+            said = frozenset(t for t in self._called.get(whole[cut:], ()) if self._may_say(t, name.type))
             if said and whole[:cut] != core and not self._wording.is_name(whole[cut:]):
                 parts.append(_Part(whole[:cut], said))
         return parts
+
+    def says(self, name: str, type_: NamedNode) -> bool:
+        """Whether the last word of a Latin name says that it is of the class, in English or as Chinese is read.
+
+        Tuisi Yuan is a garden: 园 is.
+        """
+        last = row(name)[-1]
+        said = self._called.get((last,), frozenset()) | self._heard.get(last, frozenset())
+        return any(self._kinship.comparable(called, type_) for called in said)
+
+    def _may_say(self, called: NamedNode, type_: NamedNode) -> bool:
+        """Whether what a class is called may stand behind a name of the other: 市 behind that of a county too."""
+        return self._ontology.is_a(called, (type_,)) or (self.governs(called) and self.governs(type_))
+
+    def governs(self, type_: NamedNode) -> bool:
+        """Whether things of the class are administrative areas, which go by their bare names as well."""
+        return self._ontology.is_a(type_, (ADMINISTRATIVE,))
 
     def _same_kind(self, first: Name, ours: _Part, second: Name, theirs: _Part) -> bool:
         """Whether the classes go together, and so does what the names say of them."""
@@ -159,26 +215,44 @@ class Readings:
         if ours.said is not None and theirs.said is not None:
             return any(self._kinship.comparable(a, b) for a in ours.said for b in theirs.said)
         bare, said = (first, theirs.said) if ours.said is None else (second, ours.said)
-        return len(theirs.core) >= _LEAST_CHARACTERS and self._ontology.is_a(bare.type, said or ())
+        if len(theirs.core) < _LEAST_CHARACTERS:
+            return False
+        area = any(self.governs(t) and self._kinship.comparable(bare.type, t) for t in said or ())
+        return (
+            area or self._ontology.is_a(bare.type, said or ()) or (self.governs(bare.type) and _all(self.governs, said))
+        )
+
+
+def _all(holds: Callable[[NamedNode], bool], said: frozenset[NamedNode] | None) -> bool:
+    return bool(said) and all(holds(type_) for type_ in said or ())
 
 
 def _plain(core: Words) -> str:
     return "".join(core).replace("ü", "v").replace("'", "").replace("\u2019", "")
 
 
-def _unambiguous(
-    fitting: Mapping[NameKey, Mapping[NameKey, tuple[Name, Name, _Part, _Part]]],
-) -> Iterator[tuple[Name, Name]]:
-    """The pairs but where a Latin name reads like two Chinese ones, or one Chinese like Latin ones of other words."""
+def _unambiguous(fitting: Mapping[NameKey, Mapping[NameKey, list[_Match]]]) -> Iterator[tuple[Name, Name]]:
+    """The pairs but where a Latin name reads like two Chinese ones, or one Chinese like Latin ones of other words.
+
+    Whole names that are read or translated as one another are one whatever other names are made of the same words.
+    """
     tails: dict[NameKey, set[Words]] = {}
-    for others in fitting.values():
-        for latin, chinese, ours, _ in others.values():
-            around = tuple(word for word in row(latin.text) if word not in ours.core)
-            tails.setdefault(chinese.key, set()).update([around] if around else [])
+    for match in (match for others in fitting.values() for matches in others.values() for match in matches):
+        around = tuple(word for word in row(match.latin.text) if word not in match.ours.core)
+        tails.setdefault(match.chinese.key, set()).update([around] if around else [])
     for key in sorted(fitting, key=sort_key):
-        others = fitting[key]
-        if len({part.core for _, _, _, part in others.values()}) == 1:
-            yield from ((a, b) for a, b, _, _ in others.values() if len(tails.get(b.key, ())) < 2)
+        found = [_telling(matches) for matches in fitting[key].values()]
+        if len({match.theirs.core for match in found}) == 1:
+            yield from (
+                (match.latin, match.chinese)
+                for match in found
+                if match.is_whole or len(tails.get(match.chinese.key, ())) < 2
+            )
+
+
+def _telling(matches: list[_Match]) -> _Match:
+    """The match of whole names where there is one."""
+    return next((match for match in matches if match.is_whole), matches[0])
 
 
 def _is_han(text: str) -> bool:
@@ -194,6 +268,15 @@ def _classes_called(ontology: Ontology) -> dict[Words, frozenset[NamedNode]]:
             if count > 1:  # 老街, 步行街 and 大街 are all a 街
                 found.setdefault((head,), set()).add(term.iri)
     return {phrase: frozenset(classes) for phrase, classes in found.items()}
+
+
+def _as_heard(called: Mapping[Words, frozenset[NamedNode]]) -> dict[str, frozenset[NamedNode]]:
+    """The classes by how a Chinese character for them is read: yuan, si, qiao."""
+    found: dict[str, frozenset[NamedNode]] = {}
+    for words, classes in called.items():
+        for heard in readings(words[0]) if len(words) == 1 and _is_han(words[0]) else ():
+            found[heard] = found.get(heard, frozenset()) | classes
+    return found
 
 
 def _phrases(texts: Iterable[str]) -> set[Words]:

@@ -41,7 +41,9 @@ _QUALIFIERS: Final = frozenset(
         上 下 新 老 旧 内 外 大 小 前 后 左 右 中 一 二 三 四 五 六 七 八 九 十""",
     )
 )
+_RANKS: Final = (("国", "家", "级"), ("国", "家"), ("national",))
 _HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_MOST_KEPT: Final = 50_000
 _OF: Final = re.compile(r"\bof\b")
 
 
@@ -56,6 +58,19 @@ def row(name: str) -> Words:
     plain = (re.sub(r"['\u2019]s?$", "", word) for word in listed)
     found = tuple(singular(word) for word in plain if word and word not in _EMPTY_WORDS)
     return found or tuple(listed)
+
+
+def unranked(name: Words) -> Words:
+    """The words without those for a rank that many things of a kind have: 西溪国家湿地公园 is 西溪湿地公园.
+
+    >>> unranked(row("xixi national wetland park"))
+    ('xixi', 'wetland', 'park')
+    """
+    for rank in _RANKS:
+        for start in range(1, len(name) - len(rank)):
+            if name[start : start + len(rank)] == rank:
+                return name[:start] + name[start + len(rank) :]
+    return name
 
 
 def says_of(name: str) -> bool:
@@ -88,6 +103,7 @@ class Wording:
         self._ontology = ontology
         self._of_class: dict[NamedNode, frozenset[Words]] = {}
         self._cores: dict[tuple[Words, NamedNode], Words] = {}
+        self._naming: dict[Words, bool] = {}
         self._any = _phrases(ontology.classes.values())
 
     def generic(self, type_: NamedNode) -> frozenset[Words]:
@@ -99,6 +115,14 @@ class Wording:
 
     def is_name(self, part: Words) -> bool:
         """Whether the words name something: not only class words, or directions and numbers, or one character."""
+        found = self._naming.get(part)
+        if found is None:
+            if len(self._naming) >= _MOST_KEPT:
+                self._naming.clear()
+            found = self._naming[part] = self._is_name(part)
+        return found
+
+    def _is_name(self, part: Words) -> bool:
         if has_han("".join(part)) and len(part) == 1:
             return False
         return not all(telling(word) for word in part) and not covered(part, self._any)
@@ -111,8 +135,14 @@ class Wording:
     def core(self, name: Words, type_: NamedNode) -> Words:
         """The name without the class words at its ends, as long as a name is left."""
         if (name, type_) not in self._cores:
-            self._cores[name, type_] = self._core(name, self.generic(type_))
+            self._cores[name, type_] = self._core(unranked(name), self.generic(type_))
         return self._cores[name, type_]
+
+    def without_rank(self, name: Words, type_: NamedNode) -> Words | None:
+        """What a name with a rank in it is without that and the class word behind: 西溪湿地 of 西溪国家湿地公园."""
+        plain = unranked(name)
+        cuts = range(len(plain) - 1, 0, -1) if plain != name else ()
+        return next((plain[:cut] for cut in cuts if plain[cut:] in self.generic(type_)), None)
 
     def _core(self, name: Words, phrases: frozenset[Words]) -> Words:
         while True:

@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgplatform.errors import ModelReplyError
+from kgplatform.models.mending import without_thinking
 from kgplatform.models.server import RequestRefusedError, Server
-from kgplatform.models.structured import instructed, is_closed, json_of, mismatch, without_thinking
+from kgplatform.models.structured import instructed, is_closed, json_of, mismatch
 from kgplatform.protocols import Completion, Message
 from kgplatform.text import count_tokens
 from kgplatform.types import Usage

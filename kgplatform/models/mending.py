@@ -1,21 +1,23 @@
 """JSON that a model almost wrote, read as far as it goes: what is whole is kept, what is not is handed back.
 
-Small models close a string with the wrong quote, forget a comma, write ``NaN`` or ``None``, say a key twice, or
-are cut off in mid-sentence. `mended` reads such a text by the same grammar as JSON (RFC 8259) with those
+Small models close a string with the wrong quote, write Chinese marks, forget a comma, write ``NaN`` or ``None``, say a
+key twice, or are cut off in mid-sentence. `mended` reads such a text by the same grammar as JSON (RFC 8259) with those
 liberties. Nothing is guessed: an item that is cut off is left out and returned as text, so that it can be counted.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from kgplatform.models.structured import joined, without_thinking
-
+_THINKING: Final = re.compile(r"\A(?:.*?</think(?:ing)?>|\s*<think(?:ing)?>.*)", re.DOTALL | re.IGNORECASE)
 _STARTS: Final = re.compile(r"""\{(?=\s*(?:["'“‘}]|[A-Za-z_]\w*\s*:|$))|\[(?=\s*\{)""")
 _BLANK: Final = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_BARE: Final = re.compile(r"[^\s,:\[\]{}\"][^,:\[\]{}\n\"]*")
+_BARE: Final = re.compile(r"[^\s,:：\[\]{}\"][^,:，：\[\]{}\n\"]*")
+# A Chinese comma often follows a quotation inside a string; it parts two values only before what begins one.
+_ENDS_STRING: Final = re.compile(r"""\Z|[:：,}\]]|，\s*(?:["“{\[\d]|true\b|false\b|null\b)""", re.IGNORECASE)
 _CLOSES: Final = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _WORDS: Final[dict[str, object]] = {
     "true": True,
@@ -33,10 +35,16 @@ _MOST_STARTS, _DEEPEST = 8, 40
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """A value read out of a broken text; ``lost`` holds the pieces that could not be read."""
+    """A value read out of a broken text; ``lost``: the pieces that could not be read; ``is_cut``: it has no end."""
 
     value: object
     lost: tuple[str, ...] = ()
+    is_cut: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of it is missing."""
+        return not self.lost and not self.is_cut
 
 
 def mended(text: str) -> Mended | None:
@@ -57,9 +65,39 @@ def mended(text: str) -> Mended | None:
         reader = _Reader(visible, start.start())
         value = reader.value()
         if best is None or reader.position - start.start() > best[0]:
-            best = reader.position - start.start(), Mended(value, tuple(reader.lost))
+            best = reader.position - start.start(), Mended(value, tuple(reader.lost), reader.is_cut)
         position = max(reader.position, start.end())
     return best[1] if best else None
+
+
+def without_thinking(text: str) -> str:
+    """The text without the ``<think>`` block that reasoning models put first, and without outer blanks.
+
+    Some servers leave out the opening tag; a block that was cut off has no closing tag and no reply after it.
+    """
+    return _THINKING.sub("", text, count=1).strip()
+
+
+def joined(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    """The members of an object, of which models sometimes write one twice: then both count, as one list.
+
+    RFC 8259, §4, leaves open what a repeated name means; the last one alone would silently lose the first.
+
+    >>> joined([("a", [1]), ("b", 2), ("a", [3])])
+    {'a': [1, 3], 'b': 2}
+    """
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        before = found.get(key)
+        if before is None or value is None or before == value:
+            found[key] = before if value is None else value
+        else:
+            found[key] = [*_as_list(before), *_as_list(value)]
+    return found
+
+
+def _as_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
 
 
 @dataclass(slots=True)
@@ -101,7 +139,7 @@ class _Reader:
             start = self.position
             key = self._key()
             self._skip()
-            if self.text[self.position : self.position + 1] != ":":
+            if self.text[self.position : self.position + 1] not in (":", "："):
                 self._stray(start)
                 continue
             self.position += 1
@@ -143,7 +181,7 @@ class _Reader:
             return True
         while True:
             self._skip()
-            if self.text[self.position : self.position + 1] != ",":
+            if self.text[self.position : self.position + 1] not in (",", "，"):
                 break
             self.position += 1
         if self.position >= len(self.text):
@@ -181,8 +219,9 @@ class _Reader:
     def _may_close(self, close: str) -> bool:
         """Whether a quote ends its string: an apostrophe, or a quotation inside, is followed by more words."""
         after = _BLANK.match(self.text, self.position)
-        rest = self.text[after.end() if after else self.position :][:1]
-        if rest == "" or rest in ":,}]":
+        place = after.end() if after else self.position
+        rest = self.text[place : place + 1]
+        if _ENDS_STRING.match(self.text, place):
             return True
         return close != "'" and rest in "\"'“" and "\n" in (after.group() if after else "")
 

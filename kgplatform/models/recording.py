@@ -17,7 +17,8 @@ from pathlib import Path
 
 from kgplatform.errors import ModelReplyError, ModelUnavailableError, ReadError, StoreError
 from kgplatform.models.conversation import key_of, parameters_of
-from kgplatform.models.structured import instructed, json_of, mismatch, without_thinking
+from kgplatform.models.mending import without_thinking
+from kgplatform.models.structured import instructed, json_of, mismatch
 from kgplatform.protocols import ChatModel, Completion, Message
 from kgplatform.text import count_tokens
 from kgplatform.types import Usage

@@ -2,7 +2,8 @@
 
 The client of package ``openai`` does the HTTP. It is imported when the first request is made (0.3 s), and its
 own retries are off, because how often and how long to wait is decided here, in one place, for chat and
-embeddings. Retry-After: https://www.rfc-editor.org/rfc/rfc9110#field.retry-after.
+embeddings; what a server says of its limits counts for all threads (`kgplatform.models.throttle`). Retry-After:
+https://www.rfc-editor.org/rfc/rfc9110#field.retry-after.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kgplatform.errors import ModelReplyError, ModelUnavailableError
+from kgplatform.models.throttle import Throttle
 
 if TYPE_CHECKING:
     from openai import APIConnectionError, APIStatusError, OpenAI
@@ -54,6 +56,7 @@ class Server:
     _client: OpenAI | None = field(default=None, init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     _answered: bool = field(default=False, init=False, repr=False)
+    _throttle: Throttle = field(default_factory=Throttle, init=False, repr=False)
 
     @property
     def place(self) -> str:
@@ -83,7 +86,8 @@ class Server:
         for attempt in itertools.count():
             cause: Exception
             try:
-                text = client.post(path, body=dict(body), cast_to=str)
+                with self._throttle.request(self.sleep) as began:
+                    text = client.post(path, body=dict(body), cast_to=str)
             except APIStatusError as error:
                 self._answered = True
                 cause, (failure, allowed) = error, self._status_failure(error)
@@ -91,10 +95,15 @@ class Server:
                 cause, (failure, allowed) = error, self._connection_failure(error)
             else:
                 self._answered = True
+                self._throttle.answered()
                 return self._object(text)
             if attempt >= allowed or (failure.retry_after or 0) > _LONGEST_WAIT_SECONDS:
                 raise failure from cause
-            self.sleep(_wait_seconds(attempt, failure.retry_after))
+            wait = _wait_seconds(attempt, failure.retry_after)
+            is_limit = getattr(cause, "status_code", 0) == 429 or failure.retry_after is not None
+            until = self._throttle.hold(began, wait) if is_limit else 0.0
+            self.sleep(wait)
+            self._throttle.reopen(until)
         raise AssertionError("count() does not end")
 
     def _connected(self) -> OpenAI:

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from kgplatform.errors import ModelReplyError
+from kgplatform.models.mending import joined, mended, without_thinking
 from kgplatform.protocols import Message
 from kgplatform.text import has_han
 
-_THINKING = re.compile(r"\A(?:.*?</think(?:ing)?>|\s*<think(?:ing)?>.*)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
 _STRING = r'"(?:\\.|[^"\\])*"'
 _OPENING = re.compile(r'\{(?=\s*["}])|\[(?=\s*[\[{"\]])')
@@ -38,20 +38,13 @@ _INSTRUCTION = (
 _INSTRUCTION_ZH = "只回复一个 JSON 对象，不要解释，也不要代码块标记。该对象必须符合以下 JSON Schema：\n{schema}"
 
 
-def without_thinking(text: str) -> str:
-    """The text without the ``<think>`` block that reasoning models put first, and without outer blanks.
-
-    Some servers leave out the opening tag; a block that was cut off has no closing tag and no reply after it.
-    """
-    return _THINKING.sub("", text, count=1).strip()
-
-
 def json_of(text: str, *, model: str = "") -> dict[str, object]:
     r"""The JSON object in a reply, whatever stands around it.
 
     Code fences, prose before and after, trailing commas and raw line breaks in strings are tolerated. Of
-    several objects the longest counts: drafts and examples in the prose are shorter than the reply itself.
-    An object that is cut off is not mended.
+    several objects the longest counts: drafts and examples in the prose are shorter than the reply itself. Where none
+    is JSON, one that is whole but written with other quotes, marks or words (``'a'``, ``“a”：``, ``True``) is read
+    as far as nothing of it is lost. An object that is cut off is not mended.
 
     >>> json_of('Here it is:\n```json\n{"places": ["乌镇",],}\n```')
     {'places': ['乌镇']}
@@ -65,30 +58,11 @@ def json_of(text: str, *, model: str = "") -> dict[str, object]:
             value = _decoded(candidate)
             if isinstance(value, dict):
                 return value
+    almost = mended(visible)
+    if almost is not None and almost.is_whole and isinstance(almost.value, dict):
+        return almost.value
     message = f"{_named(model)} did not reply with a JSON object but with {_excerpt(visible)!r}"
     raise ModelReplyError(message, model=model, reply=text)
-
-
-def joined(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    """The members of an object, of which models sometimes write one twice: then both count, as one list.
-
-    RFC 8259, §4, leaves open what a repeated name means; the last one alone would silently lose the first.
-
-    >>> joined([("a", [1]), ("b", 2), ("a", [3])])
-    {'a': [1, 3], 'b': 2}
-    """
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        before = found.get(key)
-        if before is None or value is None or before == value:
-            found[key] = before if value is None else value
-        else:
-            found[key] = [*_as_list(before), *_as_list(value)]
-    return found
-
-
-def _as_list(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
 
 
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None, object_pairs_hook=joined)

@@ -1,7 +1,8 @@
 """Which places documents mean, kept in line with documents that come, change and go.
 
 A document's choice depends on what it says itself, on the reference, and on the classes that its names have in other
-documents: only documents for which one of these changed are looked at again.
+documents: only documents for which one of these changed are looked at again. What all documents choose for a name is
+kept counted, so that one more document that names a town costs no more where thousands name it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,18 @@ class _Document:
     open: dict[NameKey, frozenset[str]] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class Resettled:
+    """What a change of documents leads to: the names, and names in single documents, that mean other places now.
+
+    ``ids`` are the places that are meant now and were not, or the other way round, or by other names.
+    """
+
+    names: set[NameKey] = field(default_factory=set)
+    scoped: set[tuple[str, NameKey]] = field(default_factory=set)
+    ids: set[str] = field(default_factory=set)
+
+
 class KeptResolution:
     """The places that all documents mean; the same as `resolve` gives over everything."""
 
@@ -47,6 +60,10 @@ class KeptResolution:
         self._naming: dict[str, set[str]] = {}
         self._decided: dict[NameKey, dict[str, str]] = {}
         self._open: dict[NameKey, dict[str, frozenset[str]]] = {}
+        self._chosen: dict[NameKey, Counter[str]] = {}
+        self._listed: dict[NameKey, Counter[str]] = {}
+        self._uses: Counter[str] = Counter()
+        self._called: dict[str, set[NameKey]] = {}
         self._claiming: dict[NameKey, set[str]] = {}
         self._names: dict[NameKey, str] = {}
         self._scoped: dict[tuple[str, NameKey], str] = {}
@@ -57,6 +74,14 @@ class KeptResolution:
     def resolution(self) -> Resolution:
         """What names stand for now."""
         return Resolution(self._names, self._scoped, self._unclear)
+
+    def means(self, id_: str) -> bool:
+        """Whether some name stands for the place."""
+        return id_ in self._uses
+
+    def names_of(self, id_: str) -> Iterable[NameKey]:
+        """The names that stand for the place in every document."""
+        return self._called.get(id_, ())
 
     @property
     def documents(self) -> frozenset[str]:
@@ -77,8 +102,8 @@ class KeptResolution:
         documents: Mapping[str, Iterable[Extraction]],
         finder: PlaceFinder,
         within: Callable[[NamedNode], bool | None],
-    ) -> set[NameKey]:
-        """Takes documents in, each in the place of what it said before; the names that mean other places now."""
+    ) -> Resettled:
+        """Takes documents in, each in the place of what it said before; what means other places now."""
         again = set(documents)
         for document, extractions in documents.items():
             again |= self._replace(document, list(extractions), finder, within)
@@ -86,7 +111,10 @@ class KeptResolution:
         for document in again:
             for part, key in self._choose(document, finder):
                 changed.setdefault(key, set()).add(part)
-        return {key for key, parts in changed.items() if self._settle(key, parts)}
+        moved = Resettled()
+        for key, parts in changed.items():
+            self._settle(key, parts, moved)
+        return moved
 
     def _replace(
         self,
@@ -141,46 +169,82 @@ class KeptResolution:
             open_.update(choice.open)
         changed = {place for place, _ in decided.items() ^ said.decided.items()}
         changed |= {(document, key) for key, _ in open_.items() ^ said.open.items()}
-        for (part, key), _ in said.decided.items() - decided.items():
+        for (part, key), id_ in said.decided.items() - decided.items():
             _drop(self._decided, key, part)
-        for (part, key), id_ in decided.items():
+            _tally(self._chosen, key, (id_,), -1)
+        for (part, key), id_ in decided.items() - said.decided.items():
             self._decided.setdefault(key, {})[part] = id_
-        for key in said.open.keys() - open_.keys():
+            _tally(self._chosen, key, (id_,), 1)
+        for key, ids in said.open.items() - open_.items():
             _drop(self._open, key, document)
-        for key, ids in open_.items():
+            _tally(self._listed, key, ids, -1)
+        for key, ids in open_.items() - said.open.items():
             self._open.setdefault(key, {})[document] = ids
+            _tally(self._listed, key, ids, 1)
         said.decided, said.open = decided, open_
         if not said.places and not said.types:
             del self._documents[document]
         return changed
 
-    def _settle(self, key: NameKey, parts: Iterable[str]) -> bool:
-        """Brings in line what a name means that means something else in some documents; whether in others too."""
-        decided = self._decided.get(key, {})
-        ids = set(decided.values())
+    def _settle(self, key: NameKey, parts: Iterable[str], moved: Resettled) -> None:
+        """Brings in line what a name means that means something else in some documents; notes what that changed."""
+        ids, listed = self._chosen.get(key, ()), self._listed.get(key, ())
         was, was_scoped = self._names.pop(key, None), key in self._several
-        listed = {id_ for found in self._open.get(key, {}).values() for id_ in found}
         self._unclear.pop(key, None)
-        if not decided and len(listed) > 1:
+        if not ids and len(listed) > 1:
             self._unclear[key] = tuple(sorted(listed))
-        if len(ids) == 1:
-            self._names[key] = min(ids)
-        is_scoped = len(ids) > 1
+        now, is_scoped = min(ids) if len(ids) == 1 else None, len(ids) > 1
+        if now is not None:
+            self._names[key] = now
+        if was != now:
+            self._count_use(was, now, moved)
+            for id_, holds in ((was, False), (now, True)):
+                if id_ is not None:
+                    _set(self._called, id_, key, holds=holds)
         (self._several.add if is_scoped else self._several.discard)(key)
+        decided = self._decided.get(key, {})
         concerned = parts if is_scoped and was_scoped else {*parts, *decided} if is_scoped or was_scoped else ()
         for part in concerned:
-            if is_scoped and part in decided:
-                self._scoped[part, key] = decided[part]
-            else:
-                self._scoped.pop((part, key), None)
-        return is_scoped != was_scoped or self._names.get(key) != was
+            self._scope((part, key), decided.get(part) if is_scoped else None, moved)
+        if is_scoped != was_scoped or now != was:
+            moved.names.add(key)
+
+    def _scope(self, place: tuple[str, NameKey], now: str | None, moved: Resettled) -> None:
+        """Notes what a name means in one document of its own."""
+        was = self._scoped.pop(place, None)
+        if now is not None:
+            self._scoped[place] = now
+        if was != now:
+            moved.scoped.add(place)
+            self._count_use(was, now, moved)
+
+    def _count_use(self, was: str | None, now: str | None, moved: Resettled) -> None:
+        if was is not None:
+            self._uses[was] -= 1
+            if not self._uses[was]:
+                del self._uses[was]
+            moved.ids.add(was)
+        if now is not None:
+            self._uses[now] += 1
+            moved.ids.add(now)
 
 
 def _ends(claim: Claim) -> tuple[Mention, ...]:
     return (claim.subject, claim.object) if isinstance(claim.object, Mention) else (claim.subject,)
 
 
-def _set(kept: dict[_K, set[str]], each: _K, document: str, *, holds: bool) -> None:
+def _tally(kept: dict[NameKey, Counter[str]], key: NameKey, ids: Iterable[str], count: int) -> None:
+    """Counts the choices of one more document, or one less."""
+    counted = kept.setdefault(key, Counter())
+    for id_ in ids:
+        counted[id_] += count
+        if not counted[id_]:
+            del counted[id_]
+    if not counted:
+        del kept[key]
+
+
+def _set(kept: dict[_K, set[_V]], each: _K, document: _V, *, holds: bool) -> None:
     if holds:
         kept.setdefault(each, set()).add(document)
     elif each in kept:

@@ -101,6 +101,11 @@ class PlaceReference:
         rows = self._db.execute("SELECT name, digest FROM sources ORDER BY position").fetchall()
         return [Source(name, digest, self._counts(name)) for name, digest in rows]
 
+    def digests(self) -> tuple[tuple[str, str], ...]:
+        """The sources with what their content is known by, in the order in which they count."""
+        rows = self._db.execute("SELECT name, digest FROM sources ORDER BY position").fetchall()
+        return tuple((str(name), str(digest)) for name, digest in rows)
+
     def digest(self, source: str) -> str | None:
         """By what the content of a source is known; None if it is not there."""
         row = self._db.execute("SELECT digest FROM sources WHERE name=?", (source,)).fetchone()

@@ -16,11 +16,12 @@ from kgplatform.questions.drafting import query_by_model
 from kgplatform.questions.knowing import Knowledge, knowledge
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.phrasing import phrased
+from kgplatform.questions.steps import Stage, tell
 from kgplatform.questions.support import Explain, FindEvidence, supporting
 from kgplatform.questions.synthesis import phrases, said, values_of
 from kgplatform.questions.translate_builtin import Translation, is_empty, is_zero
 from kgplatform.questions.translate_model import Solved, Task, TranslationOptions, shipped_examples
-from kgplatform.questions.unlinked import partial_codes, shown
+from kgplatform.questions.unlinked import partial_codes, shown, unsaid
 from kgplatform.text import language_of
 from kgplatform.types import (
     Answer,
@@ -127,6 +128,8 @@ class _Asking:
             empty = "请提出一个问题。" if self._language == "zh" else "There is no question to answer."
             return self._unanswerable(empty, None, ())
         self._linked = self._names.link(self._text)
+        surest = {item.text.casefold(): item.label for item in sorted(self._linked, key=lambda item: item.score)}
+        tell(Stage.LINKED, " · ".join(dict.fromkeys(surest.values())))
         found = self._by_model()
         if found is None:
             return self._by_builtin()
@@ -153,7 +156,9 @@ class _Asking:
 
     def _from_model(self, model: ChatModel) -> _Found | Answer | None:
         """What the model's query found; an answer of its own where it found nothing, None where there is no query."""
+        tell(Stage.MODEL, model.name)
         drafting = query_by_model(self._task(), model)
+        tell(Stage.CANDIDATES, number=len(drafting.attempts))
         self._usage += drafting.usage
         self.trace += [f"model {model.name}: {note}" for note in drafting.notes]
         words = phrases(self._language)
@@ -165,6 +170,7 @@ class _Asking:
         if not drafting.sound or drafting.solutions is None:
             self.trace.append("the model's query was not run; the built-in translator was used")
             return None
+        tell(Stage.QUERY, drafting.text)
         query = Query(drafting.text, "", drafting.attempts)
         if is_empty(drafting.solutions):
             return replace(self._unanswerable(words["nothing"], query, ()), model=model.name)
@@ -187,6 +193,7 @@ class _Asking:
         )
 
     def _ran(self, query: str) -> Solutions | None:
+        tell(Stage.QUERY, query)
         try:
             return self._parts.run(query)
         except QueryError as error:
@@ -200,7 +207,8 @@ class _Asking:
         if not translations:
             return self._nothing_linked()
         best = translations[0]
-        if best.dropped:
+        tell(Stage.CANDIDATES, best.reading, number=len(translations))
+        if best.dropped or (best.graph.form == "ask" and unsaid(best.uncovered)):
             return self._left_out(best)
         self.trace.append(f"built-in: {len(translations)} reading(s); read as: {best.reading}")
         if best.uncovered:
@@ -257,8 +265,11 @@ class _Asking:
         limit = self._parts.settings.max_rows
         if len(solutions.rows) > limit:
             solutions = replace(solutions, rows=solutions.rows[:limit], truncated=True)
+        tell(Stage.ROWS, number=len(solutions.rows))
+        tell(Stage.SOURCES)
         evidence = self._evidence(found.query.text, solutions)
-        text = said(solutions, self._full_label, self._language, unit=self._unit(found))
+        left = unsaid(found.target.uncovered) if found.target else ()
+        text = said(solutions, self._full_label, self._language, unit=self._unit(found), left=left)
         model = found.model
         if model is not None and self._parts.settings.phrased_by_model and self._parts.model is not None:
             text = self._phrased(self._parts.model, text, solutions, evidence)
@@ -315,6 +326,7 @@ class _Asking:
 
     def _phrased(self, model: ChatModel, plain: str, solutions: Solutions, evidence: tuple[Evidence, ...]) -> str:
         """The answer as the model words it, unless it says more than the rows and passages do."""
+        tell(Stage.WORDING, model.name)
         found = phrased(
             self._text,
             plain,

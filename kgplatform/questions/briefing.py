@@ -118,7 +118,11 @@ class Briefer:
     def _candidates(self, linked: Sequence[Linked]) -> list[str]:
         lines: list[str] = []
         cards = 0
+        told: set[str] = set()
         for (text, _), found in groupby(linked, key=lambda item: (item.text, item.start)):
+            if text.casefold() in told:
+                continue
+            told.add(text.casefold())
             listed = list(found)[:_CANDIDATES]
             described = []
             for item in listed:

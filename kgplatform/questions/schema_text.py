@@ -339,7 +339,7 @@ class _Writer:
             said += source.axioms(use.predicate)
             said.append(f"unit: {term.unit}" if term.unit else "")
         said.append(self._values(use))
-        return [part for part in said if part]
+        return [part.rstrip(".。") for part in said if part]
 
     def _values(self, use: PropertyUse) -> str:
         if not use.literal:

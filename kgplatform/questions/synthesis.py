@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyoxigraph import BlankNode, Literal
 
@@ -11,12 +11,20 @@ from kgplatform.text import normalise, singular
 from kgplatform.types import Solutions, Term
 
 _SHOWN = 12
+_LEFT = 6
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME_EN = re.compile(r"\b[A-ZÀ-Þ][\w'’.-]*(?:\s+(?:of|the|de|and)?\s*[A-ZÀ-Þ][\w'’.-]*)*")
 _JOINING = re.compile(r"\s+(?:of|the|de|and)\s+(?:the\s+)?")
 _QUOTED = re.compile(r"[「『“\"《]([^」』”\"》]{1,60})[」』”\"》]")
 _COUNTABLE = re.compile(r"credit|point|star|hour|minute|second|day|week|month|year|night|seat|page")
 _FRACTION = re.compile(r"-?\d+\.\d{3,}")
+_DAY = re.compile(r"(-?\d{4,})-(\d\d)-(\d\d)(?:T(\d\d:\d\d)(:\d\d)?(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_UNITS_ZH = {
+    "CNY": "元", "EUR": "欧元", "USD": "美元", "GBP": "英镑", "JPY": "日元", "min": "分钟", "h": "小时", "s": "秒",
+    "day": "天", "m": "米", "km": "公里", "km²": "平方公里", "kg": "公斤", "people": "人", "room": "间", "star": "星",
+    "degree": "度",
+}  # fmt: skip
 
 _WORDS = {
     "en": {
@@ -27,6 +35,7 @@ _WORDS = {
         "unlinked": "I could not link {words} to anything in the graph.",
         "nearest": " Closest names: {names}.",
         "left": "I could not link {words} to anything in the graph, so the question stays open.",
+        "left_out": "(Not understood and left out: {words}.)",
         "which": "“{words}” is only part of what the graph knows. Which one do you mean?",
         "zero": "0",
         "and": ", ",
@@ -40,6 +49,7 @@ _WORDS = {
         "unlinked": "图谱中找不到与“{words}”对应的内容。",
         "nearest": "最接近的名称：{names}。",
         "left": "图谱中找不到与“{words}”对应的内容，因此无法回答。",
+        "left_out": "（未理解、未计入：{words}。）",
         "which": "“{words}”只是图谱中某些名称的一部分，您指的是哪一个？",
         "zero": "0",
         "and": "、",
@@ -73,9 +83,28 @@ def values_of(solutions: Solutions, label: Callable[[Term], str], language: str)
 
 
 def said(
-    solutions: Solutions, label: Callable[[Term], str], language: str, *, unit: str = "", total: int | None = None
+    solutions: Solutions,
+    label: Callable[[Term], str],
+    language: str,
+    *,
+    unit: str = "",
+    total: int | None = None,
+    left: Sequence[str] = (),
 ) -> str:
-    """The rows as a sentence: all of a short list, the number and the first ones of a long one."""
+    """The rows as a sentence: all of a short list, the number and the first ones of a long one.
+
+    ``left`` are words of the question that the rows do not answer to: they are named after it.
+    """
+    told = [word for word in dict.fromkeys(left) if len(word) > 1]
+    rows = _said(solutions, label, language, unit, total)
+    if not told:
+        return rows
+    words = phrases(language)
+    note = words["left_out"].format(words=words["and"].join(told[:_LEFT]))
+    return f"{rows}{note}" if language == "zh" else f"{rows} {note}"
+
+
+def _said(solutions: Solutions, label: Callable[[Term], str], language: str, unit: str, total: int | None) -> str:
     words = phrases(language)
     if solutions.boolean is not None:
         return words["yes" if solutions.boolean else "no"]
@@ -91,12 +120,28 @@ def said(
 
 
 def _shown(value: str, term: Term, unit: str, language: str) -> str:
+    if isinstance(term, Literal) and term.datatype.value.endswith(("#dateTime", "#date")):
+        return _day(value, language)
     if not isinstance(term, Literal) or not term.datatype.value.endswith(("#integer", "#decimal", "#double", "#float")):
         return value
     number = f"{float(value):.2f}".rstrip("0").rstrip(".") if _FRACTION.fullmatch(value) else value
+    if language == "zh":
+        return f"{number}{_UNITS_ZH[unit]}" if unit in _UNITS_ZH else f"{number} {unit}".strip()
     if language == "en" and _COUNTABLE.fullmatch(unit) and number not in ("1", "-1") and singular(unit) == unit:
         unit = f"{unit}s"
     return f"{number} {unit}".strip()
+
+
+def _day(value: str, language: str) -> str:
+    """A date or moment as people write it: 15 Mar 2025 12:00, 2025年3月15日 12:00; as it is if it is none."""
+    match = _DAY.fullmatch(value)
+    if match is None or not 1 <= int(match[2]) <= len(_MONTHS):
+        return value
+    year, month, day = match[1], int(match[2]), int(match[3])
+    date = f"{year}年{month}月{day}日" if language == "zh" else f"{day} {_MONTHS[month - 1]} {year}"
+    seconds = match[5] if match[5] not in (None, ":00") else ""
+    zone = {"Z": " UTC"}.get(match[6] or "", f" {match[6]}" if match[6] else "")
+    return f"{date} {match[4]}{seconds}{zone}" if match[4] else date
 
 
 def unsupported(text: str, allowed: Iterable[str]) -> tuple[str, ...]:

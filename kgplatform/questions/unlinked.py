@@ -14,11 +14,15 @@ from kgplatform.text import has_han
 
 _QUOTED = re.compile(r"[“\"「『《‘]([^”\"」』》’]{1,80})[”\"」』》’]|(?<!\w)'([^']{1,80})'(?!\w)")
 _JOINED = re.compile(r"[A-Za-zÀ-ɏ]*\d[A-Za-zÀ-ɏ\d]*")
+_NAME_ENDINGS = frozenset("州省市县区镇乡村街路河江湖山岛海国城校院系馆店楼寺塔桥港站")
 _BEFORE_KINDS = frozenset("各每该本全多哪何几个些的是在和与及或跟同向到从过给找查列出举邻大小新老最有座条家所个位名种")
 _LITTLE = re.compile(
     r"yet|already|still|now|currently|really|truly|actually|indeed|exactly|simply|also|too|even|ever|just|please|ok|okay"
     r"|true|correct|right|case|fact|sure|be|been|being|get|got|going|supposed|possible|possibly|maybe|perhaps|either|both"
     r"|located|situated|lies?|lying|exists?|exist|existing|found|known|called|named|there|here|any|some|one"
+    r"|provides?|provided|offers?|offered|features?|has|have|having|contains?"
+    r"|[是否]?(?:提供|具有|拥有|设有|配有|带有|包含|含有|支持)"
+    r"|same|common|together|相同|同样|一样|共同|同一"
     r"|know|tell|say|show|give|help|find|check|see|look|think|believe|知道|告诉|请|请问|看|查|帮"
     r"|真|真的|的确|确实|其实|实际|是否|还|也|都|就|才|已|已经|现在|目前|仍|仍然|会|能|可|可以|位|位于|存|存在|叫|做|这|那|里|个|家|座|种|条|间|所",
     re.IGNORECASE,
@@ -44,7 +48,7 @@ def _glued(reading: Reading) -> frozenset[int]:
     """The character before a class of one character, with which it is a name that the graph has not: 滨州的人口."""
     found = set()
     for mention in reading.mentions:
-        one = mention.last - mention.first == 1 and has_han(reading.tokens[mention.first].text)
+        one = mention.last - mention.first == 1 and reading.tokens[mention.first].text in _NAME_ENDINGS
         place = mention.first - 1
         if one and mention.options[0].kind == "class" and place >= 0 and reading.weights[place] > 0:
             before = reading.tokens[place]
@@ -86,8 +90,11 @@ def dropped(reading: Reading, explained: frozenset[int]) -> tuple[str, ...]:
 
 
 def unsaid(words: Iterable[str]) -> tuple[str, ...]:
-    """The words that a yes or no cannot leave out: all but those that only strengthen, or say where or when."""
-    return tuple(word for word in words if not _LITTLE.fullmatch(word))
+    """The words that a yes or no cannot leave out: all but those that only strengthen, or say where or when.
+
+    A single Chinese character is as often a particle (同 in 同一个) as a word, and is not counted.
+    """
+    return tuple(word for word in words if not _LITTLE.fullmatch(word) and (len(word) > 1 or not has_han(word)))
 
 
 def partial_codes(reading: Reading, explained: frozenset[int], names: NameIndex) -> tuple[str, tuple[Name, ...]]:

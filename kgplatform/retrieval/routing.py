@@ -5,8 +5,8 @@ Nothing is learnt from any set of questions; the rules are:
 1. a language that the embedding model does not know: by words;
 2. codes, quoted words, or names that at most three passages hold: words weigh three times as much as likeness, since
    an embedding blurs what is written one way only;
-3. passages that are talk (turns of speakers, times, hardly a title of their own): words weigh twice as much, since
-   short turns hold little to embed;
+3. passages that are talk (turns of speakers, times, hardly a title of their own): words weigh three times as much,
+   since short turns hold little to embed;
 4. passages under titles that others mention: PageRank alone, which has used likeness for its seeds; to add it once
    more draws the walk back to what merely sounds alike;
 5. anything else: words and likeness alike.
@@ -92,7 +92,7 @@ class RouterRetriever:
         character = self._character()
         rare = self._written_one_way(question)
         if character.talk >= _TALK:
-            return Route("hybrid", 3.0 if rare else 2.0, 1.0, rare or "the passages are talk")
+            return Route("hybrid", 3.0, 1.0, rare or "the passages are talk")
         if character.titled >= _TITLED:
             return Route("pagerank", 0.0, 0.0, "the passages name each other's titles")
         if rare:

@@ -7,7 +7,7 @@ of the traversal article (design of its public code, as of November 2025).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -15,23 +15,37 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kgplatform.protocols import Embedder
 from kgplatform.retrieval import saving
-from kgplatform.text import sentences as sentence_spans
 
-_FORMAT: Final = 1
-_BLOCK: Final = 512
+_FORMAT: Final = 2
 _NEAR: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A document to build from; ``sentences`` are offsets, found anew where none are given."""
+    """A document to build from; ``sentences`` are offsets, found anew where none are given.
+
+    ``keywords`` are those of its passages, asked for only where the document is new; ``version`` is another one when
+    they may have changed.
+    """
 
     iri: str
     title: str
     text: str
     sentences: tuple[tuple[int, int], ...] = ()
+    keywords: Callable[[], Iterable[str]] = tuple
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDocument:
+    """A document in the graph: what tells it from another version, its themes, and how many windows it is cut into."""
+
+    iri: str
+    digest: str
+    themes: tuple[str, ...]
+    windows: int
+    sentences: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +166,8 @@ def _updated(values: NDArray[np.float64], shift: NDArray[np.float64], count: int
 class SimilarityGraph:
     """Windows, sentences, their vectors of unit length (one row each), and each window's neighbours, nearest first.
 
-    ``edges[w]`` has the neighbours in the same document before those in others.
+    ``edges[w]`` has the neighbours in the same document before those in others. ``documents`` are in the order of their
+    windows; ``state`` tells from what state of a workspace the graph is.
     """
 
     windows: tuple[tuple[int, ...], ...]
@@ -161,9 +176,11 @@ class SimilarityGraph:
     sentence_vectors: NDArray[np.float32]
     edges: tuple[tuple[Edge, ...], ...]
     moments: Moments
+    documents: tuple[GraphDocument, ...] = ()
+    state: str = ""
 
     def save(self, path: Path, made_from: str) -> None:
-        """Writes the graph; ``made_from`` tells one set of documents, options and model from another.
+        """Writes the graph; ``made_from`` tells one set of options and model from another.
 
         Raises:
             WorkspaceError: the disk refuses.
@@ -180,6 +197,8 @@ class SimilarityGraph:
             {
                 "format": _FORMAT,
                 "made_from": made_from,
+                "state": self.state,
+                "documents": [(d.iri, d.digest, d.themes, d.windows, d.sentences) for d in self.documents],
                 "windows": self.windows,
                 "sentences": [(node.document, node.start, node.end, node.text) for node in self.sentences],
             },
@@ -194,12 +213,12 @@ class SimilarityGraph:
         arrays, texts = held
         if (texts.get("format"), texts.get("made_from")) != (_FORMAT, made_from):
             return None
-        windows = tuple(tuple(window) for window in texts["windows"])
+        cut = tuple(tuple(window) for window in texts["windows"])
         inside: dict[int, list[int]] = {}
-        for number, window in enumerate(windows):
+        for number, window in enumerate(cut):
             for sentence in window:
                 inside.setdefault(sentence, []).append(number)
-        edges: list[list[Edge]] = [[] for _ in windows]
+        edges: list[list[Edge]] = [[] for _ in cut]
         for window, target, cosine in arrays["edges"].tolist():
             edges[int(window)].append(Edge(int(target), cosine))
         nodes = [
@@ -208,109 +227,27 @@ class SimilarityGraph:
         ]
         of_windows, of_sentences = (arrays[name].astype(np.float32) for name in ("windows", "sentences"))
         return cls(
-            windows,
+            cut,
             tuple(nodes),
             of_windows,
             of_sentences,
             tuple(map(tuple, edges)),
             Moments.of(of_windows, of_sentences),
+            tuple(
+                GraphDocument(iri, digest, tuple(found), *counts) for iri, digest, found, *counts in texts["documents"]
+            ),
+            texts["state"],
         )
 
     def document_of(self, window: int) -> str:
         """The IRI of the document that the window is cut from."""
         return self.sentences[self.windows[window][0]].document
 
+    def themes_of(self, window: int) -> tuple[str, ...]:
+        """The themes of the window, which are those of its document."""
+        name = self.document_of(window)
+        return next((document.themes for document in self.documents if document.iri == name), ())
+
     def text_of(self, window: int) -> str:
         """The sentences of the window, joined by blanks."""
         return " ".join(self.sentences[number].text for number in self.windows[window])
-
-
-def similarity_graph(
-    documents: Iterable[SourceText], embedder: Embedder, options: GraphOptions | None = None
-) -> SimilarityGraph:
-    """The graph of the documents, in their order.
-
-    Raises:
-        ModelUnavailableError: the embedding model cannot be used.
-    """
-    chosen = options or GraphOptions()
-    windows: list[tuple[int, ...]] = []
-    nodes: list[SentenceNode] = []
-    titles: list[str] = []
-    for document in documents:
-        spans = document.sentences or tuple(sentence_spans(document.text))
-        if not spans or (len(spans) < chosen.size and not chosen.keep_short):
-            continue
-        cut = _windows(len(spans), chosen.size)
-        first_window, first_sentence = len(windows), len(nodes)
-        windows.extend(tuple(first_sentence + place for place in window) for window in cut)
-        for number, (start, end) in enumerate(spans):
-            inside = tuple(first_window + place for place, window in enumerate(cut) if number in window)
-            nodes.append(SentenceNode(document.iri, start, end, document.text[start:end], inside))
-            titles.append(document.title if chosen.with_title else "")
-    window_vectors, sentence_vectors = _embedded(windows, nodes, titles, embedder)
-    return SimilarityGraph(
-        tuple(windows),
-        tuple(nodes),
-        window_vectors,
-        sentence_vectors,
-        _edges(window_vectors, windows, nodes, chosen),
-        Moments.of(window_vectors, sentence_vectors),
-    )
-
-
-def _windows(count: int, size: int) -> list[range]:
-    return [range(start, min(start + size, count)) for start in range(max(count - size, 0) + 1)]
-
-
-def _embedded(
-    windows: Sequence[Sequence[int]], nodes: Sequence[SentenceNode], titles: Sequence[str], embedder: Embedder
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    texts = [" ".join(nodes[number].text for number in window) for window in windows]
-    heads = [titles[window[0]] for window in windows]
-    said = [f"{title}\n{text}" if title else text for title, text in zip(heads, texts, strict=True)]
-    said += [f"{title}\n{node.text}" if title else node.text for title, node in zip(titles, nodes, strict=True)]
-    if not said:
-        empty = np.zeros((0, embedder.dimensions), dtype=np.float32)
-        return empty, empty
-    order = sorted(range(len(said)), key=lambda number: len(said[number]))  # a batch is as slow as its longest text
-    vectors = np.empty((len(said), embedder.dimensions), dtype=np.float32)
-    # rounded as they are kept in a file, so that a graph read back is the one that was made
-    vectors[order] = embedder.embed([said[number] for number in order]).astype(np.float16)
-    return vectors[: len(windows)], vectors[len(windows) :]
-
-
-def _edges(
-    vectors: NDArray[np.float32],
-    windows: Sequence[Sequence[int]],
-    nodes: Sequence[SentenceNode],
-    options: GraphOptions,
-) -> tuple[tuple[Edge, ...], ...]:
-    """The neighbours of each window, block by block: the matrix of all pairs is never held."""
-    names = {name: number for number, name in enumerate(dict.fromkeys(node.document for node in nodes))}
-    owners = np.array([names[nodes[window[0]].document] for window in windows], dtype=np.int64)
-    found: list[tuple[Edge, ...]] = []
-    for start in range(0, len(windows), _BLOCK):
-        block = vectors[start : start + _BLOCK] @ vectors.T
-        for row, cosines in enumerate(block):
-            window = start + row
-            own = owners == owners[window]
-            own[window] = False
-            others = owners != owners[window]
-            found.append(
-                (
-                    *_nearest(cosines, own, options.within, options.least_within),
-                    *_nearest(cosines, others, options.across, options.least_across),
-                )
-            )
-    return tuple(found)
-
-
-def _nearest(cosines: NDArray[np.float32], allowed: NDArray[np.bool_], most: int, least: float) -> list[Edge]:
-    """The ``most`` nearest of the allowed, at least ``least`` alike; equal ones in the order of the windows."""
-    places = np.flatnonzero(allowed & (cosines >= least))
-    if len(places) > most:
-        edge = np.partition(cosines[places], len(places) - most)[len(places) - most]
-        places = places[cosines[places] >= edge]
-    order = places[np.argsort(-cosines[places], kind="stable")][:most]
-    return [Edge(int(place), float(cosines[place])) for place in order]

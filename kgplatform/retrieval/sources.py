@@ -12,12 +12,13 @@ from pathlib import Path
 from kgplatform.models.reranking import LateInteraction, Reranker
 from kgplatform.protocols import ChatModel, Embedder
 from kgplatform.retrieval.entity_graph import EntityGraph
+from kgplatform.retrieval.growing import similarity_graph
 from kgplatform.retrieval.index import ChunkIndex
 from kgplatform.retrieval.knowledge import Knowledge
 from kgplatform.retrieval.latent import LatentSpace, lsi_space, word_space
 from kgplatform.retrieval.nearness import NearTexts, TextVectors
 from kgplatform.retrieval.pagerank import Fact, Passage, PassageGraph, Ties
-from kgplatform.retrieval.similarity import PUBLISHED, GraphOptions, SimilarityGraph, SourceText, similarity_graph
+from kgplatform.retrieval.similarity import PUBLISHED, GraphOptions, SimilarityGraph, SourceText
 from kgplatform.retrieval.termspace import TermSpace
 
 
@@ -115,6 +116,8 @@ class Sources:
     def similarity_graph(self, *, published: bool = False) -> SimilarityGraph:
         """The similarity graph of the documents, as we build it or as the article's code does.
 
+        It is kept, and brought in line by the documents that changed since.
+
         Raises:
             ModelUnavailableError: the embedding model cannot be used.
         """
@@ -122,16 +125,16 @@ class Sources:
         embedder = self.embedder
         if embedder is None:
             raise ValueError("a similarity graph needs an embedding model")
-        key = f"{name} {self.index.state} {embedder.name}"
-        held = self._held(name, key)
-        if isinstance(held, SimilarityGraph):
-            return held
-        graph = SimilarityGraph.load(self.folder / f"{name}.npz", key) if self.folder else None
-        if graph is None:
-            graph = similarity_graph(self.documents(), embedder, PUBLISHED if published else GraphOptions())
+        kind, state = f"{name} {embedder.name}", self.index.state
+        _, graph = self._made.get(name, ("", None))
+        if not isinstance(graph, SimilarityGraph):
+            graph = SimilarityGraph.load(self.folder / f"{name}.npz", kind) if self.folder else None
+        if graph is None or graph.state != state:
+            options = PUBLISHED if published else GraphOptions()
+            graph = replace(similarity_graph(self.documents(), embedder, options, before=graph), state=state)
             if self.folder:
-                graph.save(self.folder / f"{name}.npz", key)
-        self._made[name] = (key, graph)
+                graph.save(self.folder / f"{name}.npz", kind)
+        self._made[name] = (state, graph)
         return graph
 
     def term_space(self) -> TermSpace:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pyoxigraph import NamedNode
 
 from kgplatform.errors import ModelUnavailableError
+from kgplatform.retrieval.guiding import ModelGuide
 from kgplatform.retrieval.multihop import near_passages
 from kgplatform.retrieval.planning import Plan, PlanOptions, plan
 from kgplatform.retrieval.similarity import SentenceNode, SimilarityGraph
@@ -27,7 +28,10 @@ def sentence_iri(node: SentenceNode) -> NamedNode:
 
 
 class TraversalRetriever:
-    """One of the seven traversals as a retriever of sentences; ``published`` takes the rules as the article's code."""
+    """One of the seven traversals as a retriever of sentences; ``published`` takes the rules as the article's code.
+
+    `Rule.GUIDED` is led by ``guide``, else by the language model where there is one.
+    """
 
     def __init__(self, sources: Sources, rule: Rule, *, published: bool = False, guide: Guide | None = None) -> None:
         self.name = f"{rule.value}-published" if published else rule.value
@@ -44,7 +48,10 @@ class TraversalRetriever:
         """
         graph = self._sources.similarity_graph(published=self._published)
         options = WalkOptions(sentences=k, repaired=not self._published)
-        return graph, walk(graph, embedded(self._sources, question), self._rule, options, guide=self._guide)
+        guide = self._guide
+        if guide is None and self._rule is Rule.GUIDED and self._sources.model is not None:
+            guide = ModelGuide(self._sources.model, graph, question)
+        return graph, walk(graph, embedded(self._sources, question), self._rule, options, guide=guide)
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
         """At most ``k`` sentences in the order in which the walk took them up; the score is the cosine."""

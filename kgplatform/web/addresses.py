@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from urllib.parse import quote, urlencode
 
 from flask import request
@@ -39,10 +41,10 @@ def of_passage(passage: Evidence, base: str) -> str:
     return f"{page}?at={passage.start}-{passage.end}#passage"
 
 
-def of_question(text: str, conversation: str = "") -> str:
-    """The permanent address of a question, or of a reply in a conversation."""
+def of_question(text: str, conversation: str = "", given: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The permanent address of a question, or of a reply in a conversation, with the options ``given`` beside it."""
     turn = {"conversation": conversation} if conversation else {}
-    return f"/ask?{urlencode({'question': text, **turn})}"
+    return f"/ask?{urlencode({'question': text, **turn, **given})}"
 
 
 def of_query(text: str) -> str:

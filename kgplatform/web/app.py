@@ -27,6 +27,7 @@ from kgplatform.web import (
     literature,
     openapi,
     progressing,
+    quarantine,
     querying,
     reading,
     retrieval,
@@ -48,6 +49,7 @@ from kgplatform.web.compressing import compress
 from kgplatform.web.feedback import Recent
 from kgplatform.web.frame import page, prepare
 from kgplatform.web.jobs import Jobs
+from kgplatform.web.messages import told
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
 from kgplatform.web.problems import problem
@@ -80,6 +82,7 @@ def create_app(kg: Graph, *, access: Access | None = None) -> Flask:
     app.json.ensure_ascii = False  # type: ignore[attr-defined]
     app.url_map.merge_slashes = False
     prepare(app)
+    app.jinja_env.filters["told"] = told
     access = access or Access()
     guard(app, access, lambda detail: problem(421, "Misdirected request", detail), tiles=kg.settings.map.tiles)
     app.config["MAP"] = {"boundaries": bool(kg.settings.map.boundaries), "tiles": kg.settings.map.tiles}
@@ -116,6 +119,7 @@ def create_app(kg: Graph, *, access: Access | None = None) -> Flask:
         informing.blueprint(kg, lately),
         shelf.blueprint(kg, jobs),
         progressing.blueprint(kg, jobs),
+        quarantine.blueprint(kg, jobs),
         statements.blueprint(kg, lambda record, form: reading.show(kg, record, form)),
         terms.blueprint(kg, lately),
         communities.blueprint(kg, lately),
@@ -185,7 +189,7 @@ def _error(kg: Graph, status: int, detail: str, headers: dict[str, str] | None =
         response = problem(status, title, detail or title)
     else:
         key = f"error_{status}" if f"error_{status}" in WORDS else "error_400" if status < 500 else "error_500"
-        response = page("error.html", kg.base, status=status, key=key, detail=detail)
+        response = page("error.html", kg.base, status=status, key=key, detail=told(detail))
     allow = (headers or {}).get("Allow")
     if allow:
         response.headers["Allow"] = allow

@@ -13,7 +13,8 @@ from kgplatform.errors import ConfigError, KgPlatformError, ReadError
 from kgplatform.questions import rendering
 from kgplatform.text import normalise
 from kgplatform.types import Answer, Evidence, Linked, QuestionKind, Verdict
-from kgplatform.web import addresses, results, text2sparql
+from kgplatform.web import addresses, following, results, text2sparql
+from kgplatform.web.ask_options import NAMES, beside, selects
 from kgplatform.web.citing import Segment, cited, marks_of
 from kgplatform.web.endpoint import problem
 from kgplatform.web.explaining import explained
@@ -24,6 +25,7 @@ from kgplatform.web.keeping import KeptAnswer, KeptAnswers
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
 from kgplatform.web.placing import with_places
+from kgplatform.web.querying import built_here
 from kgplatform.web.rights import Role, client
 from kgplatform.web.starters import Kept
 from kgplatform.web.tables import Cell, Table, for_reading, table
@@ -98,7 +100,7 @@ def blueprint(kg: Graph, lately: Lately, recent: Recent) -> Blueprint:
             return text2sparql.reply(kg)
         question = request.args.get("question", "").strip()
         if question:
-            return redirect(addresses.of_question(question), 303)
+            return redirect(addresses.of_question(question, given=_beside()), 303)
         return _home(asking)
 
     @routes.get("/ask")
@@ -121,6 +123,7 @@ def blueprint(kg: Graph, lately: Lately, recent: Recent) -> Blueprint:
         response.headers["Cache-Control"] = "no-cache"
         return response
 
+    following.add_routes(routes, kg, lambda question: _answer_page(asking, question))
     return routes
 
 
@@ -130,7 +133,25 @@ def _ask(asking: Asking) -> Any:
         return redirect(url_for("asking.home"), 303)
     if len(question) > MAX_QUESTION_CHARACTERS:
         return page("too_long.html", asking.kg.base, status=400, question=question, limit=MAX_QUESTION_CHARACTERS)
+    if any(request.args.get(name) == "" for name in NAMES):  # what a form sends of options that were left alone
+        turn = {name: text for name in ("after", "now") if (text := _given(name).strip())}
+        return redirect(addresses.of_question(question, _given("conversation").strip(), {**turn, **_beside()}), 303)
+    if built_here() and "plain" not in request.args:
+        return _waiting_page(asking.kg, question)
     return _answer_page(asking, question)
+
+
+def _waiting_page(kg: Graph, question: str) -> Response:
+    """The page that a browser with scripts follows the steps on, until the answer takes its place."""
+    sent = request.query_string.decode("ascii", "replace")
+    return page(
+        "asking.html",
+        kg.base,
+        question=question,
+        events=f"/api/ask/events?{sent}",
+        plain=f"/ask?{sent}&plain=1",
+        selects=selects(kg, _beside()),
+    )
 
 
 def _home(asking: Asking) -> Any:
@@ -147,6 +168,7 @@ def _home(asking: Asking) -> Any:
         documents=len(summaries),
         updated=max((item.updated for item in summaries), default=""),
         starters=asking.starters.starters(overview, language()),
+        selects=selects(kg, {}),
     )
 
 
@@ -208,14 +230,16 @@ def _page(
         has_model=kg.model is not None,
         may_write=client().role >= Role.WRITE,
         starters=asking.starters.starters(asking.lately.overview(), language())[:3] if stuck else [],
+        given={} if kept else _beside(),
+        selects=selects(kg, {} if kept else _beside()),
     )
 
 
 def _answered(kg: Graph, question: str, conversation: str = "") -> Answer | Response:
-    """The answer, by itself or in a conversation, as of a moment; a response where these are given wrongly."""
+    """The answer, by itself or in a conversation, as of a moment, with options; a response where one is wrong."""
     name, now = conversation or _given("conversation").strip(), _given("now").strip()
     try:
-        return kg.ask(question, conversation=name or None, now=now)
+        return kg.ask(question, conversation=name or None, now=now, options=beside(_given))
     except (ConfigError, ReadError) as error:
         return problem(400, "Bad request", str(error))
 
@@ -226,7 +250,12 @@ def _given(name: str) -> str:
         return request.values.get(name, "")
     record = request.get_json(silent=True)
     value = record.get(name) if isinstance(record, dict) else None
-    return value if isinstance(value, str) else ""
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def _beside() -> dict[str, str]:
+    """The options given with the question, as they were written."""
+    return {name: text for name in NAMES if (text := _given(name).strip())}
 
 
 def _shown(kg: Graph, lately: Lately, answer: Answer) -> Shown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from itertools import islice
 from typing import Any
@@ -11,7 +12,7 @@ from xml.sax.saxutils import escape
 from flask import Blueprint, Response, jsonify, request
 from pyoxigraph import NamedNode
 
-from kgplatform.building.exporting import Selection, Shape, export, shape_of
+from kgplatform.building.exporting import PACKERS, Selection, export, shape_of
 from kgplatform.building.network import NETWORKS
 from kgplatform.describing import Labels
 from kgplatform.errors import ConfigError, StoreError
@@ -35,6 +36,7 @@ _EXTENSIONS = {
     "graphml": "graphml",
     "gexf": "gexf",
 }
+_PACKED = {"gz": "application/gzip", "zst": "application/zstd"}
 _TYPES = {item.name: item.content_type for item in GRAPHS} | dict.fromkeys(NETWORKS, "application/xml")
 _MOST_CLASSES = 500
 
@@ -88,7 +90,8 @@ def _graphs(kg: Graph) -> list[NamedNode]:
 def _file(kg: Graph) -> Response:
     chosen = request.args
     shape = shape_of(None, chosen["format"], canonical="canonical" in chosen, header="header" in chosen)
-    shape = Shape(shape.format, canonical=shape.canonical, packed="gz" in chosen, header=shape.header)
+    packed = next((name for name in PACKERS if name in chosen), "")
+    shape = replace(shape, packed=packed)
     version = travelling.wanted(kg)
     with travelling.dataset_at(kg, version) as dataset:
         try:
@@ -102,9 +105,9 @@ def _file(kg: Graph) -> Response:
             )
         except StoreError as error:
             return problem(404, "Nothing to export", str(error))
-    name = f"graph.{_EXTENSIONS[shape.format]}{'.gz' if shape.packed else ''}"
+    name = f"graph.{_EXTENSIONS[shape.format]}{f'.{packed}' if packed else ''}"
     headers = {
-        "Content-Type": "application/gzip" if shape.packed else _TYPES[shape.format],
+        "Content-Type": _PACKED[packed] if packed else _TYPES[shape.format],
         "Content-Disposition": f'attachment; filename="{name}"',
         "Cache-Control": "no-cache",
     }

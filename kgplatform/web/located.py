@@ -235,12 +235,40 @@ def _said(store: Store, by: Ways) -> Iterator[tuple[NamedNode, NamedNode]]:
 
 
 def _spots(store: Store) -> dict[NamedNode, Spot]:
-    with_text = {quad.subject for quad in store.quads(None, _WKT, None, DEFAULT_GRAPH)}
-    with_degrees = {quad.subject for name in _LATITUDE for quad in store.quads(None, name, None, DEFAULT_GRAPH)}
-    found = {}
-    for thing in with_degrees | with_text:
-        if isinstance(thing, NamedNode) and (spot := spot_of(store, thing)):
+    """As `spot_of` tells of each thing, from one pass for each property."""
+    latitudes, longitudes = _degrees(store, _LATITUDE), _degrees(store, _LONGITUDE)
+    found: dict[NamedNode, Spot] = {}
+    for thing, latitude in latitudes.items():
+        if thing in longitudes and (spot := _sound(latitude, longitudes[thing])):
             found[thing] = spot
+    for quad in store.quads(None, _WKT, None, DEFAULT_GRAPH):
+        place, text = quad.subject, quad.object
+        if not isinstance(place, NamedNode) or (place in latitudes and place in longitudes) or place in found:
+            continue
+        if isinstance(text, Literal) and (spot := _of_text(text.value)):
+            found[place] = spot
+    return found
+
+
+def _degrees(store: Store, properties: Iterable[NamedNode]) -> dict[NamedNode, float]:
+    """The first number that one of the properties gives each thing, the earlier properties first."""
+    found: dict[NamedNode, float] = {}
+    for name in properties:
+        of_this: dict[NamedNode, float] = {}
+        for quad in store.quads(None, name, None, DEFAULT_GRAPH):
+            thing = quad.subject
+            if isinstance(thing, NamedNode) and thing not in of_this and (number := _number(quad.object)) is not None:
+                of_this[thing] = number
+        found = of_this | found
+    return found
+
+
+def members(store: Store) -> dict[NamedNode, set[NamedNode]]:
+    """The things that are said to be of each class, from one pass."""
+    found: dict[NamedNode, set[NamedNode]] = defaultdict(set)
+    for quad in store.quads(None, TYPE, None, DEFAULT_GRAPH):
+        if isinstance(quad.subject, NamedNode) and isinstance(quad.object, NamedNode):
+            found[quad.object].add(quad.subject)
     return found
 
 

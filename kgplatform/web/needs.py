@@ -8,12 +8,14 @@ from typing import Protocol
 
 from pyoxigraph import NamedNode, Triple
 
+from kgplatform.building.asking import AskOptions
 from kgplatform.building.communities import CommunityView
 from kgplatform.building.inferring import Inferred
 from kgplatform.building.ingest import Added
+from kgplatform.checking.findings import CheckReport
 from kgplatform.config import Settings
 from kgplatform.dataset import Committed, EvidenceDataset
-from kgplatform.documents.registry import Registry
+from kgplatform.documents.registry import DocumentRecord, Registry
 from kgplatform.ontology import Ontology
 from kgplatform.protocols import ChatModel, Embedder
 from kgplatform.questions.knowing import Knowledge
@@ -130,6 +132,14 @@ class Graph(Protocol):
         """Adds again what failed or was interrupted."""
         ...
 
+    def release(self, name: str, /) -> DocumentRecord:
+        """Takes a document out of quarantine into the knowledge."""
+        ...
+
+    def check(self, document: str | None = None, /) -> CheckReport:
+        """What is wrong with the graph, or with what one document says."""
+        ...
+
     def resolved(self, text: str, /) -> str:
         """The query or update with the rows of its SERVICE blocks in their places."""
         ...
@@ -138,7 +148,9 @@ class Graph(Protocol):
         """Carries out a SPARQL Update; what it adds to the default graph counts as stated by hand."""
         ...
 
-    def ask(self, question: str, /, *, conversation: str | None = None, now: str = "") -> Answer:
+    def ask(
+        self, question: str, /, *, conversation: str | None = None, now: str = "", options: AskOptions | None = None
+    ) -> Answer:
         """The answer to a question, by itself or after the turns of a conversation, as of a moment."""
         ...
 

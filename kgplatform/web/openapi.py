@@ -7,6 +7,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify
 
 from kgplatform import __version__
+from kgplatform.web import ask_options
 from kgplatform.web.negotiation import GRAPHS, ROWS
 from kgplatform.web.rights import Role, require
 
@@ -46,11 +47,7 @@ def described() -> dict[str, Any]:
             "/api/search": {
                 "get": _read("things and passages", (_text("q", "what to look for", required=True),), (_JSON,))
             },
-            "/api/ask": {
-                "get": _read(
-                    "the answer to a question", (_text("question", "in English or Chinese", required=True),), (_JSON,)
-                )
-            },
+            "/api/ask": {"get": _read("the answer to a question", _asked(), (_JSON,))},
             "/api/jobs": {"get": _read("how far the reading of documents is", (), (_JSON,))},
             "/api/versions": {"get": _read("the states that can be read", (), (_JSON,))},
             "/api/queries": {"get": _read("the queries that are running", (), (_JSON,))},
@@ -75,6 +72,19 @@ _AT = _text("at", "the number or time of an earlier state")
 
 
 _IRI = _text("iri", "the IRI", required=True)
+
+
+def _asked() -> tuple[dict[str, Any], ...]:
+    return (
+        _text("question", "in English or Chinese", required=True),
+        _text("conversation", "a name under which the turns are kept"),
+        _text("now", "the moment as of which is asked", format="date-time"),
+        *(_text(name, "as for `kgplatform ask`", enum=list(values)) for name, values in ask_options.VALUES.items()),
+        {
+            **_text("drafts", "so many queries vote"),
+            "schema": {"type": "integer", "minimum": 0, "maximum": ask_options.MOST_DRAFTS},
+        },
+    )
 
 
 def _answers(types: tuple[str, ...]) -> dict[str, Any]:
@@ -138,10 +148,11 @@ def _export() -> dict[str, Any]:
         _text("class", "only the things of this class"),
         _text("since", "only what came with documents read since this day", format="date"),
         _text("canonical", "RDFC-1.0 names for blank nodes"),
-        _text("gz", "packed"),
+        _text("gz", "packed with gzip"),
+        _text("zst", "packed with Zstandard"),
         _AT,
     )
-    types = ("text/html", *_graph_types(), "application/xml", "application/gzip")
+    types = ("text/html", *_graph_types(), "application/xml", "application/gzip", "application/zstd")
     return _read("the graph as a file", parameters, types)
 
 

@@ -16,6 +16,7 @@ from kgplatform.errors import (
     StoreError,
 )
 from kgplatform.running import QueryCancelledError
+from kgplatform.web.messages import told
 from kgplatform.web.negotiation import Format, choose
 from kgplatform.workers import WorkersBusyError
 
@@ -35,15 +36,15 @@ def problem(
     status: int, title: str, detail: str, *, headers: dict[str, str] | None = None, **extra: object
 ) -> Response:
     """A refusal as the client likes it: problem+json, or a line of text."""
+    title, detail = told(title), told(detail)
     format_ = choose(request.headers.get("Accept"), _PROBLEMS) or _PROBLEMS[0]
     if format_.name == "text":
         body = f"{title}: {detail}\n"
     else:
         record = {"type": "about:blank", "title": title, "status": status, "detail": detail, **extra}
         body = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
-    return Response(
-        body, status=status, headers={"Content-Type": format_.content_type, "Vary": "Accept", **(headers or {})}
-    )
+    fields = {"Content-Type": format_.content_type, "Vary": "Accept, Accept-Language, Cookie", **(headers or {})}
+    return Response(body, status=status, headers=fields)
 
 
 def query_status(error: KgPlatformError) -> tuple[int, str]:

@@ -23,6 +23,7 @@ from kgplatform.web.assets import is_built
 from kgplatform.web.endpoint import query_status
 from kgplatform.web.explaining import explained
 from kgplatform.web.frame import language, page
+from kgplatform.web.messages import told
 from kgplatform.web.needs import Graph
 from kgplatform.web.negotiation import GRAPHS, ROWS, Format
 from kgplatform.web.rights import Role, client
@@ -150,12 +151,12 @@ def _beginning(pieces: Iterable[bytes]) -> tuple[str, bool]:
 
 def _trouble(error: KgPlatformError) -> Trouble:
     if isinstance(error, QueryTimeoutError):
-        return Trouble(str(error), seconds=error.seconds)
+        return Trouble(told(str(error)), seconds=error.seconds)
     if isinstance(error, QuerySyntaxError):
         lines = error.query.splitlines()
         text = lines[error.line - 1] if 0 < error.line <= len(lines) else ""
-        return Trouble(error.reason, error.line, error.column, text)
-    return Trouble(str(error))
+        return Trouble(told(error.reason), error.line, error.column, text)
+    return Trouble(told(str(error)))
 
 
 def _speaks_of(query: str, kg: Graph) -> bool:

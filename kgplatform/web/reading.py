@@ -19,6 +19,7 @@ from kgplatform.vocab import CORE
 from kgplatform.web import addresses
 from kgplatform.web.frame import language, page
 from kgplatform.web.needs import Graph
+from kgplatform.web.quarantine import reasons
 from kgplatform.web.rights import Role, client
 from kgplatform.web.statements import MOST, Correcting, correcting, statements
 
@@ -106,6 +107,7 @@ def show(kg: Graph, record: DocumentRecord, form: Correcting | None) -> Any:
         most=MOST,
         form=form,
         line=line if line.isdecimal() else "",
+        reasons=reasons(kg, record) if "why" in request.args else None,
         lines=_lines(record, int(line)) if line.isdecimal() and len(line) < 10 else [],
         may_write=client().role >= Role.WRITE,
         place=addresses.of_iri(record.document.iri, kg.base),

@@ -41,9 +41,16 @@ class Shown:
         self._classes: dict[NamedNode, int] = {}
         self._classed = 0
 
-    def rows(self, solutions: Solutions) -> Record:
-        """The columns with what they hold, the rows, and the terms and classes that these point to."""
-        rows = [[None if term is None else self._number(term) for term in row] for row in solutions.rows]
+    def rows(self, solutions: Solutions, *, named: int | None = None) -> Record:
+        """The columns with what they hold, the rows, and the terms and classes that these point to.
+
+        What only rows after the first ``named`` hold is given by its IRI alone, for `things` to tell of later: a name
+        costs more than a row.
+        """
+        rows = [
+            [None if term is None else self._number(term, bare=named is not None and number >= named) for term in row]
+            for number, row in enumerate(solutions.rows)
+        ]
         kinds = [self._kind(rows, column) for column in range(len(solutions.variables))]
         return {
             "columns": [{"name": name, "kind": kind} for name, kind in zip(solutions.variables, kinds, strict=True)],
@@ -53,10 +60,18 @@ class Shown:
             "truncated": solutions.truncated,
         }
 
-    def _number(self, term: Term) -> int:
+    def things(self, iris: Sequence[NamedNode]) -> Record:
+        """What `rows` left out of these things, in their order, and the classes that this points to."""
+        terms = [self._thing(iri) for iri in iris]
+        return {"terms": terms, "classes": self._palette.records(self._classes, self._labels, self._kg.base)}
+
+    def _number(self, term: Term, *, bare: bool = False) -> int:
         if term not in self._numbers:
             self._numbers[term] = len(self._records)
-            self._records.append(self._record(term))
+            if bare and isinstance(term, NamedNode):
+                self._records.append({"k": "thing", "v": term.value, "b": 1})
+            else:
+                self._records.append(self._record(term))
         return self._numbers[term]
 
     def _record(self, term: Term) -> Record:

@@ -17,6 +17,7 @@ import hmac
 import ipaddress
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -174,6 +175,16 @@ def client() -> Client:
     """Who sent the request."""
     found: Client = g.client
     return found
+
+
+def known_elsewhere() -> Callable[[], None]:
+    """What makes whoever sent this request known in another thread that works for it."""
+    rights, who = g.rights, g.client
+
+    def known() -> None:
+        g.rights, g.client = rights, who
+
+    return known
 
 
 def require(role: Role) -> None:

@@ -1,6 +1,7 @@
 """What the server says of itself and its data: service description, VoID and DCAT, made of counts that are exact.
 
-The counts are taken by the workers, once for each version of the store. Where they take too long the rest is said.
+The counts are taken by a worker, once for each version of the store and all from the same one. Where they take too
+long the rest is said.
 
 Specifications: https://www.w3.org/TR/sparql11-service-description/, https://www.w3.org/TR/void/,
 https://www.w3.org/TR/vocab-dcat-3/.
@@ -9,6 +10,7 @@ https://www.w3.org/TR/vocab-dcat-3/.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +29,8 @@ from kgplatform.web.negotiation import GRAPHS, ROWS, choose, listing, named
 from kgplatform.web.problems import query_problem
 from kgplatform.web.protocol import ProtocolError
 from kgplatform.web.rights import Role, require
+from kgplatform.worker_process import Snapshot
+from kgplatform.workers import WorkersBusyError
 
 _SD = "http://www.w3.org/ns/sparql-service-description#"
 _FORMATS = "http://www.w3.org/ns/formats/"
@@ -47,6 +51,8 @@ _GRAPH_FORMATS = {
 _IANA = "https://www.iana.org/assignments/media-types/"
 _MOST_GRAPHS = 1000
 _LEAST_SECONDS = 120.0
+_MOST_WAITING = 4
+"""So many requests wait for the counts; the next are told at once to come again."""
 _RDF_FORMATS = {item.media_type: RdfFormat.from_media_type(item.media_type) for item in GRAPHS}
 
 
@@ -62,56 +68,100 @@ class Counts:
 
 
 class SelfDescription:
-    """The descriptions of a workspace, with their counts kept for as long as the store stays the same."""
+    """The descriptions of a workspace, with their counts kept for as long as the store stays the same.
 
-    def __init__(self, kg: Graph) -> None:
+    They are taken behind the requests, by one thread at a time and all from one state of the store. A few requests
+    wait for them, for a moment; the others are told to come again, so that a large store holds nobody up.
+    """
+
+    def __init__(self, kg: Graph, *, patience_seconds: float = 5.0) -> None:
         self._kg = kg
-        self._lock = threading.Lock()
-        self._counted: tuple[int, Counts] | None = None
+        self._patience_seconds = patience_seconds
+        self._news = threading.Condition()
+        self._is_counting = False
+        self._waiting = 0
+        self._version = -1
+        self._counts: Counts | None = None
+        self._error: KgPlatformError | None = None
 
-    def counts(self) -> Counts:
-        """The counts for the store as it is now.
+    def counts(self) -> tuple[Counts, int]:
+        """The counts for the store as it is now or was a moment ago, and the number of that state.
 
         Raises:
+            WorkersBusyError: they are still being taken.
             KgPlatformError: they could not be taken, most often not in time.
         """
-        with self._lock:  # one at a time: the others have use of the same counts
-            version = self._kg.store.version
-            if self._counted is None or self._counted[0] != version:
-                self._counted = (version, self._take())
-            return self._counted[1]
+        wanted, until = self._kg.store.version, time.monotonic() + self._patience_seconds
+        with self._news:
+            self._see_to(wanted)
+            if self._waiting < _MOST_WAITING:
+                self._waiting += 1
+                while self._version < wanted and (left := until - time.monotonic()) > 0:
+                    self._news.wait(left)
+                    self._see_to(wanted)
+                self._waiting -= 1
+            if self._version < wanted:
+                raise WorkersBusyError(("the data is being counted; ask again shortly",), query="")
+            if self._counts is None:
+                raise self._error or WorkersBusyError(("the data could not be counted",), query="")
+            return self._counts, self._version
 
-    def _take(self) -> Counts:
-        totals = tuple(_number(value) for value in self._rows("totals")[0])
+    def _see_to(self, wanted: int) -> None:
+        """Has the store counted unless that is done or being done; called with the lock."""
+        if self._version < wanted and not self._is_counting:
+            self._is_counting = True
+            threading.Thread(target=self._count, daemon=True).start()
+
+    def _count(self) -> None:
+        """Takes the counts, or notes why they cannot be taken of this state."""
+        counts, error, version = None, None, self._kg.store.version
+        try:
+            with self._kg.workers.held() as (snapshot, version):
+                counts = self._take(snapshot)
+        except WorkersBusyError:
+            version = -1  # whoever waits has it tried again
+        except KgPlatformError as failed:
+            error = failed
+        finally:
+            with self._news:
+                if version >= 0:
+                    self._version, self._counts, self._error = version, counts, error
+                self._is_counting = False
+                self._news.notify_all()
+
+    def _take(self, at: Snapshot | None) -> Counts:
+        totals = tuple(_number(value) for value in self._rows("totals", at)[0])
         by_class: dict[NamedNode, list[tuple[NamedNode, int]]] = {}
-        for class_, property_, triples in self._rows("class-properties"):
+        for class_, property_, triples in self._rows("class-properties", at):
             if isinstance(class_, NamedNode) and isinstance(property_, NamedNode):
                 by_class.setdefault(class_, []).append((property_, _number(triples)))
         return Counts(
             totals=(totals[0], totals[1], totals[2], totals[3]),
-            classes=tuple((c, _number(n)) for c, n in self._rows("classes") if isinstance(c, NamedNode)),
+            classes=tuple((c, _number(n)) for c, n in self._rows("classes", at) if isinstance(c, NamedNode)),
             properties=tuple(
                 (p, _number(t), _number(s), _number(o))
-                for p, t, s, o in self._rows("properties")
+                for p, t, s, o in self._rows("properties", at)
                 if isinstance(p, NamedNode)
             ),
             class_properties=by_class,
-            graphs=tuple((g, _number(n)) for g, n in self._rows("graphs") if isinstance(g, NamedNode)),
+            graphs=tuple((g, _number(n)) for g, n in self._rows("graphs", at) if isinstance(g, NamedNode)),
         )
 
-    def _rows(self, name: str) -> tuple[tuple[Term | None, ...], ...]:
+    def _rows(self, name: str, at: Snapshot | None) -> tuple[tuple[Term | None, ...], ...]:
         seconds = max(_LEAST_SECONDS, self._kg.settings.server.timeout_seconds)
-        return self._kg.workers.solutions(queries.load(f"void/{name}").text, timeout_seconds=seconds).rows
+        text = queries.load(f"void/{name}").text
+        return self._kg.workers.solutions(text, timeout_seconds=seconds, at=at).rows
 
     def of_endpoint(self, host: str) -> Response:
         """The description of the service; without counts where they could not be taken."""
         try:
-            counts = self.counts()
+            counts, version = self.counts()
         except KgPlatformError:
-            counts = None
+            counts, version = None, self._kg.store.version
         endpoint, base = NamedNode(f"{host}sparql"), self._kg.base
         shown = prefixes_and_examples(endpoint, self._kg.store.prefixes)
-        return self._written([*_service(host, base), *shown, *_dataset(host, base, counts)], "service", host)
+        triples = [*_service(host, base), *shown, *_dataset(host, base, counts)]
+        return self._written(triples, ("service", "" if counts else "without counts"), host, version)
 
     def of_data(self, host: str) -> Response:
         """The VoID and DCAT description of the data.
@@ -119,9 +169,10 @@ class SelfDescription:
         Raises:
             KgPlatformError: it could not be counted.
         """
-        return self._written(list(_dataset(host, self._kg.base, self.counts())), "dataset", host)
+        counts, version = self.counts()
+        return self._written(list(_dataset(host, self._kg.base, counts)), ("dataset",), host, version)
 
-    def _written(self, triples: list[Triple], what: str, host: str) -> Response:
+    def _written(self, triples: list[Triple], what: tuple[str, ...], host: str, version: int) -> Response:
         wanted = request.args.get("format")
         chosen = named(wanted, GRAPHS) if wanted else choose(request.headers.get("Accept"), GRAPHS)
         if chosen is None:
@@ -129,7 +180,7 @@ class SelfDescription:
             raise ProtocolError(
                 406, "Not acceptable", f"the description cannot be written as {asked[:200]}; there is {listing(GRAPHS)}"
             )
-        tag = weak_tag(self._kg.store.version, what, host, chosen.name)
+        tag = weak_tag(version, *what, host, chosen.name)
         headers = {"Content-Type": chosen.content_type, "Vary": "Accept", "ETag": tag, "Cache-Control": "no-cache"}
         if is_known(tag):
             return Response(status=304, headers=headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import resource
 import signal
 import socket
 import sys
@@ -11,17 +12,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from waitress.server import create_server
-
 from kgplatform.errors import KgPlatformError
 from kgplatform.web.app import JOBS, create_app
 from kgplatform.web.assets import NOT_BUILT, is_built
+from kgplatform.web.connections import listening
 from kgplatform.web.needs import Graph
 from kgplatform.web.protocol import MAX_BODY_BYTES
 from kgplatform.web.security import Access
+from kgplatform.web.shortcut import SERVER, Shortcut
 
 _THREADS = 8
 _PORTS_TRIED = 50
+_MOST_CONNECTIONS = 2000
+_OTHER_FILES = 400
+"""Descriptors that are left to the store, the workers and the documents."""
 
 
 class PortTakenError(KgPlatformError):
@@ -51,11 +55,15 @@ def serve(
     app = create_app(kg, access=Access.on(host))
     workers = kg.workers  # made here, not by the first requests at once
     listener = _listener(host, port)
-    server = create_server(
-        app,
+    door = app.wsgi_app
+    assert isinstance(door, Shortcut)
+    server = listening(
+        door,
         sockets=[listener],
         threads=workers.most_callers + _THREADS,  # some are left for pages while all workers are busy
-        ident="kgplatform",
+        ident=SERVER,
+        connection_limit=_connections_allowed(),
+        asyncore_use_poll=True,  # select knows a thousand descriptors only
         max_request_body_size=max(MAX_BODY_BYTES, kg.settings.server.max_upload_mb * 1_000_000) + 1024,
         max_request_header_size=1 << 16,
         channel_timeout=60,
@@ -77,6 +85,17 @@ def serve(
         server.close()
         app.extensions[JOBS].stop()
         workers.close()
+
+
+def _connections_allowed() -> int:
+    """How many connections may be open, once the limit of open files is as high as this process may set it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_CONNECTIONS + _OTHER_FILES
+    if hard == resource.RLIM_INFINITY or hard > soft:
+        soft = max(soft, wanted if hard == resource.RLIM_INFINITY else min(wanted, hard))
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return max(100, min(_MOST_CONNECTIONS, soft - _OTHER_FILES))
 
 
 def _warm_up(kg: Graph) -> None:

@@ -12,8 +12,11 @@ from __future__ import annotations
 import gzip
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from email.utils import formatdate
+from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from flask import Flask, Response
 
@@ -27,14 +30,53 @@ from kgplatform.web.protocol import HttpRequest, ProtocolError, QueryRequest, pa
 from kgplatform.web.rates import Rates
 from kgplatform.web.rights import FORWARDED, Rights, Role
 from kgplatform.web.security import EXPOSED, FIXED, POLICY, Access, vary
+from kgplatform.workers import Reply, Whole
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication
 
+BEGUN: Final = "kgplatform.begun"
+"""Where the environment of a request has what is begun of its answer."""
+SERVER: Final = "kgplatform"
+"""What the server calls itself in the header."""
+
 _UNUSUAL = tuple(
-    f"HTTP_{name.upper().replace('-', '_')}"
+    name.upper().replace("-", "_")
     for name in ("Authorization", "Origin", "If-None-Match", "If-Match", "Sec-Fetch-Site", *FORWARDED)
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The whole answer to a query: its header fields and its body."""
+
+    fields: Mapping[str, str]
+    body: bytes
+
+    def as_http(self) -> bytes:
+        """The response as it goes over a connection that stays open (RFC 9112)."""
+        lines = "\r\n".join(map(": ".join, self.fields.items()))
+        head = f"HTTP/1.1 200 OK\r\n{lines}\r\nDate: {_date(int(time.time()))}\r\nServer: {SERVER}\r\n\r\n"
+        return head.encode("latin-1") + self.body
+
+
+@dataclass(slots=True)
+class Begun:
+    """An answer that the application has to finish: a refusal, or a result that is too large to be sent at once."""
+
+    response: Callable[[], Response]
+    reply: Reply | Whole | None = None
+    is_taken: bool = False
+
+    def take(self) -> Response:
+        """The response; whoever has it gives the worker back by closing it."""
+        self.is_taken = True
+        return self.response()
+
+    def drop(self) -> None:
+        """Gives the worker back unless somebody has taken the answer."""
+        if not self.is_taken and self.reply is not None:
+            self.reply.close()
 
 
 class Shortcut:
@@ -57,42 +99,53 @@ class Shortcut:
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         """Answers the request, as WSGI has it."""
-        if environ["PATH_INFO"] != "/sparql" or environ["REQUEST_METHOD"] != "GET":
+        found: Answer | Begun | None = environ.pop(BEGUN, None)
+        if found is None and environ["PATH_INFO"] == "/sparql" and environ["REQUEST_METHOD"] == "GET":
+            fields = {name[5:]: value for name, value in environ.items() if name.startswith("HTTP_")}
+            found = self.answer(environ["QUERY_STRING"], fields, environ.get("REMOTE_ADDR", ""))
+        if found is None:
             return self.inner(environ, start_response)
+        if isinstance(found, Answer):
+            start_response("200 OK", list(found.fields.items()))
+            return (found.body,)
+        with self._app.request_context(environ):  # with all that the application adds to its own
+            response = self._app.process_response(found.take())
+        return response(environ, start_response)
+
+    def answer(self, query: str, fields: Mapping[str, str], address: str) -> Answer | Begun | None:
+        """What becomes of a GET of the endpoint from that address; None: the application knows what to do.
+
+        ``query`` is what stands behind the question mark, ``fields`` the header by upper-case names with underscores.
+        """
         started = time.monotonic()
-        asked, name = self._plain(environ), environ.get("REMOTE_ADDR", "")
+        asked = self._plain(query, fields, address)
         if asked is None:
-            return self.inner(environ, start_response)
+            return None
         try:
-            self._rates.take(name)
-            return self._answer(environ, start_response, asked, name, started)
+            self._rates.take(address)
+            return self._answer(asked, fields, address, started)
         except ProtocolError as error:
-            refusal = (error.status, error.title, error.detail, dict(error.headers))
-            return self._in_full(environ, start_response, lambda: problem(*refusal[:3], headers=refusal[3]))
+            refusal, more = (error.status, error.title, error.detail), dict(error.headers)
+            return Begun(lambda: problem(*refusal, headers=more))
         except KgPlatformError as error:
             failed, elapsed = error, time.monotonic() - started
-            return self._in_full(environ, start_response, lambda: query_problem(failed, elapsed_seconds=elapsed))
+            return Begun(lambda: query_problem(failed, elapsed_seconds=elapsed))
 
-    def _plain(self, environ: Mapping[str, Any]) -> QueryRequest | None:
-        """The query, if it is to be answered here; None: the application knows what to do."""
-        if any(name in environ for name in _UNUSUAL) or not self._access.admits_host(environ.get("HTTP_HOST", "")):
+    def _plain(self, query: str, fields: Mapping[str, str], address: str) -> QueryRequest | None:
+        """The query, if it is to be answered here."""
+        if any(name in fields for name in _UNUSUAL) or not self._access.admits_host(fields.get("HOST", "")):
             return None
-        address = environ.get("REMOTE_ADDR", "")
         if not address or self._rights.client("", address, is_forwarded=False).role < Role.READ:
             return None
         try:
-            asked = parse_request(
-                HttpRequest("GET", environ["QUERY_STRING"].encode("latin-1"), accept=environ.get("HTTP_ACCEPT"))
-            )
+            asked = parse_request(HttpRequest("GET", query.encode("latin-1"), accept=fields.get("ACCEPT")))
         except ProtocolError:
             return None
         if not isinstance(asked, QueryRequest) or asked.at or asked.format.name == "html":
             return None
         return None if scan(asked.text).reaches_network else asked
 
-    def _answer(
-        self, environ: dict[str, Any], start_response: StartResponse, asked: QueryRequest, client: str, started: float
-    ) -> Iterable[bytes]:
+    def _answer(self, asked: QueryRequest, sent: Mapping[str, str], client: str, started: float) -> Answer | Begun:
         reply = self._kg.workers.stream(
             asked.text,
             media_type=asked.format.media_type,
@@ -111,19 +164,15 @@ class Shortcut:
         fields = headers_of(asked, reply.version, started)
         if second is not None:
             rest = chain((first, second), pieces)
-            return self._in_full(environ, start_response, lambda: sent_on(rest, reply, fields))
+            return Begun(lambda: sent_on(rest, reply, fields), reply)
         fields |= self._always
-        if len(first) >= LEAST_BYTES and takes_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")):
+        if len(first) >= LEAST_BYTES and takes_gzip(sent.get("ACCEPT_ENCODING", "")):
             first = gzip.compress(first, LEVEL, mtime=0)
             fields["Content-Encoding"] = "gzip"
         fields["Content-Length"] = str(len(first))
-        start_response("200 OK", list(fields.items()))
-        return (first,)
+        return Answer(fields, first)
 
-    def _in_full(
-        self, environ: dict[str, Any], start_response: StartResponse, make: Callable[[], Response]
-    ) -> Iterable[bytes]:
-        """The response with all that the application adds to its own."""
-        with self._app.request_context(environ):
-            response = self._app.process_response(make())
-        return response(environ, start_response)
+
+@lru_cache(maxsize=4)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)

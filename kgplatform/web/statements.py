@@ -12,8 +12,9 @@ from flask import Blueprint, redirect, request
 from pyoxigraph import NamedNode, Quad, Triple
 
 from kgplatform.building.reviewing import Wording, judge, key_of, meant, withdraw
+from kgplatform.checking.quarantine import quarantine_graph
 from kgplatform.describing import Labels
-from kgplatform.documents.registry import DocumentRecord
+from kgplatform.documents.registry import DocumentRecord, State
 from kgplatform.documents.reviews import Judgement, Review
 from kgplatform.errors import ConfigError, NotFoundError
 from kgplatform.types import Evidence
@@ -94,6 +95,8 @@ def statements(kg: Graph, record: DocumentRecord, first: int = 0) -> Statements:
 def _told(kg: Graph, record: DocumentRecord) -> Iterator[Quad]:
     """The statements of the document's graphs, each once."""
     graphs = [record.graph] if record.graph else [chunk.iri for chunk in kg.registry.chunks(record.document.iri)]
+    if record.state is State.QUARANTINED:
+        graphs = [quarantine_graph(kg.dataset, graph) for graph in graphs]
     seen: set[Triple] = set()
     for graph in graphs:
         for quad in kg.store.quads(graph=graph):

@@ -7,17 +7,17 @@ from typing import Any
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, jsonify, redirect, request
-from pyoxigraph import NamedNode, Quad, RdfFormat, Triple
+from pyoxigraph import NamedNode
 
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.describing import EntityView, Labels, Reference, describe
 from kgplatform.errors import NotFoundError
-from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.types import Evidence
 from kgplatform.versions import Version
 from kgplatform.vocab import TYPE
 from kgplatform.web import addresses, portraits, travelling
 from kgplatform.web.endpoint import problem
+from kgplatform.web.entity_data import data_of
 from kgplatform.web.frame import Frame, language, page
 from kgplatform.web.needs import Graph
 from kgplatform.web.negotiation import GRAPHS, HTML, TRIPLES, Format, choose, listing, named
@@ -37,7 +37,6 @@ _EXTENSIONS = {
     ".html": "html",
 }
 _SHORT = {"turtle": "ttl", "ntriples": "nt", "rdfxml": "rdf", "jsonld": "jsonld", "trig": "trig", "nquads": "nq"}
-_MOST_INCOMING = 1000
 _MOST_FOUND = 20
 
 
@@ -134,9 +133,12 @@ def _thing(kg: Graph, lately: Lately, terms: Terms, iri: NamedNode, wanted: str 
         return problem(406, "Not acceptable", f"there is {listing(_OFFERS)}")
     version = travelling.wanted(kg)
     with travelling.dataset_at(kg, version) as dataset:
-        response = _page(kg, lately, terms, dataset, iri, version) if format_ is HTML else _data(dataset, iri, format_)
+        is_page = format_ is HTML
+        response = _page(kg, lately, terms, dataset, iri, version) if is_page else data_of(dataset, iri, format_)
+    around = response.headers.getlist("Link")
     response.headers["Link"] = ", ".join(
         (
+            *around,
             *(f'<{_as(iri, offer)}>; rel="alternate"; type="{offer.media_type}"' for offer in GRAPHS),
             f'<{_as(iri, GRAPHS[0])}>; rel="describedby"; type="{GRAPHS[0].media_type}"',
         )
@@ -201,21 +203,3 @@ def _turn(predicate: NamedNode, number: int, *, inward: bool) -> str:
     kept = [(k, v) for k, v in request.args.items(multi=True) if k not in ("of", "by", "page", "format", "table")]
     asked = [("by" if inward else "of", predicate.value), ("page", str(number))]
     return f"?{urlencode([*kept, *asked])}#{'by' if inward else 'of'}"
-
-
-def _data(dataset: EvidenceDataset, iri: NamedNode, format_: Format) -> Response:
-    """What the graph says about the thing; for a document or chunk, what its own graph holds."""
-    quads: list[Quad] = list(dataset.store.quads(graph=iri))
-    if not quads:
-        quads = list(dataset.store.quads(iri, None, None, DEFAULT_GRAPH))
-        quads += islice(dataset.store.quads(None, None, iri, DEFAULT_GRAPH), _MOST_INCOMING)
-    if not quads:
-        raise NotFoundError(f"the graph says nothing about {iri.value}", name=iri.value)
-    triples: list[Triple] = sorted({quad.triple for quad in quads}, key=str)
-    rdf = RdfFormat.from_media_type(format_.media_type)
-    assert rdf is not None
-    try:
-        body = dataset.store.serialise(triples, rdf)
-    except (ValueError, OSError) as error:  # RDF/XML cannot write every predicate
-        return problem(406, "Not acceptable", f"this cannot be written as {format_.media_type}: {error}")
-    return Response(body, headers={"Content-Type": format_.content_type})

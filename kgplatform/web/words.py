@@ -70,6 +70,7 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "sources": ("Sources", "出处"),
     "sources_none": ("These rows come without a passage.", "这些结果没有对应的段落。"),
     "how_chosen": ("Where the answer comes from", "回答的来源"),
+    "asked_in_order": ("Asked in this order", "查询的顺序"),
     "chosen_graph": ("the graph", "图谱"),
     "chosen_passages": ("passages of documents", "文档段落"),
     "chosen_graph+passages": ("graph and passages", "图谱和段落"),

@@ -6,6 +6,16 @@ from typing import Final
 
 WORDS: Final[dict[str, tuple[str, str]]] = {
     "state_quarantined": ("Kept apart", "已隔离"),
+    "apart_title": ("Kept apart", "已隔离"),
+    "apart_text": (
+        "What this document says violates the rules of the ontology, so nothing of it holds: it answers no questions "
+        "and is in no export. Mend the file and add it again, or take it in as it is.",
+        "此文档的内容违反了本体的规则，因此均未生效：不用于回答问题，也不会导出。请修正文件后重新添加，或按原样收入。",
+    ),
+    "apart_why": ("Show what is wrong", "查看问题所在"),
+    "apart_none": ("Nothing is wrong with it any more: it can be taken in.", "目前已无问题，可以收入。"),
+    "apart_release": ("Take it in", "收入图谱"),
+    "apart_statements": ("What it would say", "其中的陈述（未生效）"),
     "file": ("File", "文件"),
     "error_column": ("Why it failed", "失败原因"),
     "docs_add": ("Add documents", "添加文档"),

@@ -41,6 +41,7 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "ui_view_fits": ("fits these rows", "适合这些结果"),
     "ui_rows_in": ("{n} rows · {t} s", "{n} 行 · {t} 秒"),
     "ui_statements_in": ("{n} statements · {t} s", "{n} 条陈述 · {t} 秒"),
+    "ui_names_coming": ("Looking up the names of what was found …", "正在查找结果的名称…"),
     "ui_cut": (
         "Only the first {n} rows are shown; the download has them all.",
         "仅显示前 {n} 行；下载文件包含全部。",

@@ -1,4 +1,4 @@
-"""What the scripts of the Query page ask for: ``/api/run`` (and its end), ``/api/validate``.
+"""What the scripts of the Query page ask for: ``/api/run`` (and its end), ``/api/names``, ``/api/validate``.
 
 A query that runs goes by a name that the page chose, so that the page, and nobody who does not know the name, can end
 it: ``DELETE /api/run/<name>`` kills the process that runs it. Text to be checked is parsed by a worker against no data
@@ -14,15 +14,17 @@ from contextlib import suppress
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
-from pyoxigraph import RdfFormat, Triple, parse
+from pyoxigraph import NamedNode, RdfFormat, Triple, parse
 
 from kgplatform.errors import KgPlatformError, QueryRejectedError, QuerySyntaxError, QueryTimeoutError
 from kgplatform.lexing import read_only_issues, scan
 from kgplatform.questions.check import check
+from kgplatform.store import checked_iri
 from kgplatform.types import Issue, IssueKind
 from kgplatform.web.caching import is_known, weak_tag
 from kgplatform.web.endpoint import query_problem
 from kgplatform.web.frame import language
+from kgplatform.web.messages import told
 from kgplatform.web.needs import Graph
 from kgplatform.web.negotiation import GRAPHS, ROWS, Format
 from kgplatform.web.overview import Lately
@@ -33,6 +35,9 @@ from kgplatform.web.rights import Role, client, require
 from kgplatform.workers import WorkersBusyError
 
 MAX_ROWS = 10_000
+_NAMED_ROWS = 300
+"""So many rows come with the names of their things; the page asks for the other names once it shows these."""
+_MOST_NAMED = 2_500
 _MAX_TEXT_BYTES = 100_000
 _NAME = re.compile(r"[0-9a-f]{16,64}")
 _PREFIX = "page-"
@@ -72,11 +77,18 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
             raise ProtocolError(404, "Not found", "no query of that name is running; it may have ended")
         return Response(status=204)
 
+    @routes.route("/api/names", methods=["POST"])
+    def names() -> Any:
+        require(Role.READ)
+        response = jsonify(Shown(kg, lately, language()).things(_iris()))
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
     @routes.route("/api/validate", methods=["POST"])
     def validate() -> Any:
         require(Role.READ)
         text = _asked("query")
-        tag = weak_tag(kg.store.version, "validate", text)
+        tag = weak_tag(kg.store.version, "validate", language(), text)
         if is_known(tag):
             return Response(status=304, headers={"ETag": tag})
         response = jsonify(_checked(kg, text))
@@ -94,6 +106,18 @@ def _asked(name: str) -> str:
     return found.replace("\r\n", "\n")
 
 
+def _iris() -> list[NamedNode]:
+    """The IRIs that were sent."""
+    record: Any = request.get_json(silent=True)
+    found = record.get("iris") if isinstance(record, dict) else None
+    if not isinstance(found, list) or len(found) > _MOST_NAMED or not all(isinstance(iri, str) for iri in found):
+        raise ProtocolError(400, "Bad request", f'send {{"iris": ["…"]}} as JSON, at most {_MOST_NAMED:,} of them')
+    try:
+        return [checked_iri(iri) for iri in found]
+    except KgPlatformError as error:
+        raise ProtocolError(400, "Bad request", str(error)) from error
+
+
 def _found(kg: Graph, lately: Lately, text: str, name: str) -> Response:
     """The result with what is needed to show it."""
     limit = kg.settings.server.timeout_seconds
@@ -104,13 +128,13 @@ def _found(kg: Graph, lately: Lately, text: str, name: str) -> Response:
     if record["form"] in ("CONSTRUCT", "DESCRIBE"):
         triples, cut = _statements(kg, text, limit, name)
         record["seconds"] = time.monotonic() - started
-        record |= shown.rows(of_triples(triples, truncated=cut))
+        record |= shown.rows(of_triples(triples, truncated=cut), named=_NAMED_ROWS)
         record |= {"text": _turtle(kg, triples), "formats": _formats(GRAPHS)}
     else:
         found = kg.workers.solutions(text, timeout_seconds=limit, max_rows=MAX_ROWS, client=client().name, name=name)
         record["seconds"] = time.monotonic() - started
         record["formats"] = _formats(ROWS)
-        record |= {"boolean": found.boolean} if found.boolean is not None else shown.rows(found)
+        record |= {"boolean": found.boolean} if found.boolean is not None else shown.rows(found, named=_NAMED_ROWS)
     response = jsonify(record)
     response.headers["Cache-Control"] = "no-store"
     response.headers["Server-Timing"] = f"query;dur={1000 * float(str(record['seconds'])):.1f}"
@@ -195,7 +219,7 @@ def _issue(kg: Graph, text: str, issue: Issue) -> dict[str, object]:
     return {
         "kind": issue.kind.value,
         "severity": "error" if issue.kind in _SYNTAX else "warning",
-        "message": _short(issue.message, prefixes),
+        "message": told(_short(issue.message, prefixes)),
         "line": line,
         "column": column,
         "length": length,

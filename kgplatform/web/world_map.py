@@ -21,7 +21,7 @@ from kgplatform.describing import Labels, Reference
 from kgplatform.errors import ConfigError, NotFoundError
 from kgplatform.web import addresses
 from kgplatform.web.frame import Frame, language, page
-from kgplatform.web.located import Atlas, Spot, atlas, instances, read_frame, ways
+from kgplatform.web.located import Atlas, Spot, atlas, instances, members, read_frame, ways
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
 from kgplatform.web.palette import Palette
@@ -97,9 +97,9 @@ class Places:
     def _classes(self, lately: Lately) -> list[tuple[NamedNode, int]]:
         known = self.atlas
         placed = known.spots.keys() | known.above.keys()
-        found = []
+        found, said = [], members(self._kg.store)
         for class_ in lately.overview().classes:
-            things = instances(self._kg.store, self._kg.ontology, class_)
+            things = set().union(*(said.get(sub, ()) for sub in self._kg.ontology.subclasses(class_)))
             if not placed.isdisjoint(things):
                 found.append((class_, len(things)))
         return found

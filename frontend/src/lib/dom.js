@@ -56,6 +56,9 @@ export const save = (name, content, type = "text/plain;charset=utf-8") => {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 };
 
+/** The language tag for an element that holds a text: what has Chinese characters is Chinese. */
+export const tag = (text) => (/[\u3400-\u9fff]/.test(text) ? "zh" : "en");
+
 export const later = (run, wait) => {
   let timer = 0;
   return (...values) => { clearTimeout(timer); timer = setTimeout(() => run(...values), wait); };

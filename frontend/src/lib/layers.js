@@ -17,8 +17,26 @@ export const ranks = (data) => {
   return rank;
 };
 
-/** Positions by node id: layers in order, the nodes of each near those they hang on. */
-export const layers = (data) => {
+const ROW = 84, BETWEEN = 30, CELL = 108;
+
+/** Positions for a narrow page: layers from top to bottom, each on as many rows as it needs; `height` is that of all. */
+export const stacked = (data, width) => {
+  const { order, columns } = ordered(data), most = Math.max(2, Math.floor(width / CELL)), found = {};
+  let y = 0;
+  for (const layer of order) {
+    const ids = columns.get(layer), rows = Math.ceil(ids.length / most), each = Math.ceil(ids.length / rows);
+    for (let row = 0; row < rows; row += 1, y += ROW) {
+      const here = ids.slice(row * each, (row + 1) * each), step = Math.min(width / here.length, 1.3 * CELL);
+      const aside = rows > 1 ? (row % 2 ? 0.12 : -0.12) * step : 0; // so that lines pass between the names above
+      here.forEach((id, index) => { found[id] = { x: (index - (here.length - 1) / 2) * step + aside, y }; });
+    }
+    y += BETWEEN;
+  }
+  return { positions: found, height: y - BETWEEN };
+};
+
+/** The layers in their order, and the nodes of each in theirs: near those they hang on. */
+const ordered = (data) => {
   const rank = ranks(data), columns = new Map();
   for (const node of data.nodes) {
     const layer = rank.get(node.id);
@@ -38,6 +56,12 @@ export const layers = (data) => {
       settle(ids);
     }
   }
+  return { order, columns, place, rank };
+};
+
+/** Positions by node id: layers in order, the nodes of each near those they hang on. */
+export const layers = (data) => {
+  const { order, place, rank } = ordered(data);
   const down = data.direction === "down", along = down ? 110 : 190, across = down ? 130 : 56, found = {};
   for (const node of data.nodes) {
     const main = order.indexOf(rank.get(node.id)) * along, cross = place.get(node.id) * across;

@@ -57,8 +57,9 @@ const drawing = async (root) => {
   await show(figure, found ? found[1] : null);
 };
 
-export const start = async (root) => {
-  steps(root);
+/** `calmly`: the steps were seen as they were taken, and need not come one by one again. */
+export const start = async (root, { calmly = false } = {}) => {
+  if (!calmly) steps(root);
   citing(root);
   await drawing(root);
 };

@@ -1,5 +1,5 @@
 // The Query page: the editor left, results right; the query is never lost, a cancelled one frees the server.
-import { copy, h, live } from "../lib/dom.js";
+import { copy, h, live, tag } from "../lib/dom.js";
 import { key } from "../lib/keys.js";
 import { command, number, seconds, t } from "../lib/words.js";
 import { editor } from "../query/editor.js";
@@ -121,7 +121,7 @@ class Page {
     const hint = first.instead ? ` ${t("did_you_mean", { word: first.instead })}` : "";
     const meant = this.trouble.querySelector(".meant");
     if (meant) meant.textContent = hint;
-    this.status.replaceChildren(...(place ? [place, " "] : []), h("span", { lang: "en" }, first.message), hint);
+    this.status.replaceChildren(...(place ? [place, " "] : []), h("span", { lang: tag(first.message) }, first.message), hint);
   }
 
   say_status(text) { this.status.className = "editor-status"; this.status.replaceChildren(text); }
@@ -197,10 +197,10 @@ class Page {
       lines.push(h("p", {}, h("b", {}, t("timeout", { t: problem.seconds ?? "?" })), " "), h("p", { class: "buttons" }, h("button", { type: "button", onclick: () => this.load(`${bare}\nLIMIT 1000`) }, t("add_limit"))));
     } else if (problem.line) {
       const column = Math.max(1, problem.column ?? 1);
-      lines.push(h("p", {}, h("b", {}, `${t("at", { line: problem.line, column })}: `), h("span", { lang: "en" }, String(problem.detail).replace(/^line \d+, column \d+: /, "")), h("span", { class: "meant" })));
+      lines.push(h("p", {}, h("b", {}, `${t("at", { line: problem.line, column })}: `), h("span", { lang: tag(problem.detail) }, String(problem.detail).replace(/^(line \d+, column \d+: |第 \d+ 行，第 \d+ 列：)/, "")), h("span", { class: "meant" })));
       if (problem.text) lines.push(h("pre", { tabindex: "0" }, h("code", {}, `${problem.text}\n${" ".repeat(column - 1)}`, h("span", { class: "caret" }, "^"))));
       lines.push(h("p", { class: "buttons" }, h("button", { type: "button", class: "small", onclick: () => this.editor.go(problem.line, column) }, t("show_place"))));
-    } else lines.push(h("p", {}, h("b", {}, `${t("not_run")}: `), h("span", { lang: "en" }, problem.detail)));
+    } else lines.push(h("p", {}, h("b", {}, `${t("not_run")}: `), h("span", { lang: tag(problem.detail) }, problem.detail)));
     this.trouble.replaceChildren(...lines);
     this.trouble.hidden = false;
     this.editor.check();

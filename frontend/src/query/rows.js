@@ -35,7 +35,7 @@ export const rowsTable = (parent, result, { named = true } = {}) => {
   const count = h("span", { class: "faint" });
   const filter = h("input", { type: "search", class: "filter", "aria-label": t("filter"), placeholder: t("filter"), oninput: (event) => narrow(event.currentTarget.value) });
   const labels = h("label", { class: "check" }, h("input", { type: "checkbox", checked: named, onchange: (event) => { state.named = event.currentTarget.checked; fill(); } }), t("labels"));
-  const bar = h("p", { class: "table-bar" }, result.rows.length >= 10 ? filter : null, labels, h("button", { type: "button", class: "small", onclick: (event) => copy(asText(), event.currentTarget, t("copied")) }, t("copy_table")), count);
+  const bar = h("p", { class: "table-bar" }, result.rows.length >= 10 ? filter : null, labels, h("button", { type: "button", class: "small", onclick: async ({ currentTarget }) => { await result.named?.(); copy(asText(), currentTarget, t("copied")); } }, t("copy_table")), count);
   parent.replaceChildren(bar, scroller);
 
   let made = 0;
@@ -48,7 +48,8 @@ export const rowsTable = (parent, result, { named = true } = {}) => {
   const fill = () => { body.replaceChildren(); made = 0; add(); scroller.scrollTop = 0; };
   scroller.addEventListener("scroll", () => { if (made < state.rows.length && scroller.scrollTop + scroller.clientHeight > scroller.scrollHeight - 600) add(); }, { passive: true });
 
-  const arrange = () => {
+  const arrange = async () => {
+    if (result.named) await result.named(); // what is looked for may be in a name that is still to come
     const wanted = state.wanted.toLowerCase();
     let rows = wanted ? result.rows.filter((row) => row.some((_, index) => plain(term(row, index), state.named).toLowerCase().includes(wanted))) : [...result.rows];
     if (state.sorted !== null) {
@@ -61,12 +62,21 @@ export const rowsTable = (parent, result, { named = true } = {}) => {
     count.textContent = wanted ? t("filtered", { n: number(rows.length), total: number(result.rows.length) }) : "";
     fill();
   };
-  const narrow = later((text) => { state.wanted = text.trim(); arrange(); live(count.textContent); }, 120);
+  const narrow = later(async (text) => { state.wanted = text.trim(); await arrange(); live(count.textContent); }, 120);
   const sort = (index) => {
     state.up = state.sorted === index ? !state.up : true;
     state.sorted = index;
     heads.forEach((head, at) => (at === index ? head.setAttribute("aria-sort", state.up ? "ascending" : "descending") : head.removeAttribute("aria-sort")));
     arrange();
+  };
+  /** Makes the rows again that were shown before all names were known. */
+  const renew = async () => {
+    await result.named();
+    const top = scroller.scrollTop, shown = made;
+    body.replaceChildren();
+    made = 0;
+    while (made < shown) add();
+    scroller.scrollTop = top;
   };
   const asText = () => [result.columns.map(({ name }) => name), ...state.rows.map((row) => result.columns.map((_, index) => plain(term(row, index), state.named)))].map((row) => row.join("\t")).join("\n");
 
@@ -89,5 +99,6 @@ export const rowsTable = (parent, result, { named = true } = {}) => {
     if (event.key === "c" && !event.ctrlKey && found) { event.preventDefault(); copy(found.k === "thing" && !state.named ? found.v : plain(found, true), null, t("copied")); }
   });
   fill();
+  if (result.named) requestAnimationFrame(() => setTimeout(renew));
   return { destroy: () => {}, rows: () => state.rows };
 };

@@ -1,5 +1,6 @@
 // One query at a time: a button that becomes Cancel, a clock, and a server that is free again when one cancels.
 import { send } from "../lib/api.js";
+import { naming } from "./names.js";
 
 const nameOf = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -14,7 +15,7 @@ export class Running {
     const mine = { name: nameOf(), stop: new AbortController(), cancelled: false };
     this.now = mine;
     try {
-      return await send("POST", "/api/run", { query, name: mine.name }, { signal: mine.stop.signal });
+      return naming(await send("POST", "/api/run", { query, name: mine.name }, { signal: mine.stop.signal }));
     } catch (error) {
       if (mine.cancelled) return null;
       throw error;

@@ -80,6 +80,13 @@ export class Results {
     this.api?.destroy?.();
     this.body.replaceChildren();
     if (!this.can[name]) { this.body.append(h("div", { class: "quietly" }, h("p", {}, t(`needs_${name}`)))); return; }
+    if (this.result.named && name !== "table" && name !== "text") {
+      const { result } = this;
+      this.body.append(h("div", { class: "quietly" }, h("p", {}, t("names_coming"))));
+      await result.named();
+      if (this.result !== result || this.view !== name) return;
+      this.body.replaceChildren();
+    }
     await this[name]();
     if (this.result.truncated && name === "table") this.body.append(h("p", { class: "faint padded" }, t("cut", { n: number(this.result.rows.length) })));
   }

@@ -5,10 +5,10 @@ import { calm, h, safe, save } from "../lib/dom.js";
 import { colour, colourOf, legend, look, token } from "../lib/classes.js";
 import { pick } from "../lib/figures.js";
 import { number, t } from "../lib/words.js";
-import { layers } from "../lib/layers.js";
+import { layers, stacked } from "../lib/layers.js";
 
 cytoscape.use(fcose);
-const MOST = 300;
+const MOST = 300, NARROW = 560, TALLEST = 2400;
 
 export const table = (data) => {
   const names = new Map(data.nodes.map((node) => [node.id, node.label]));
@@ -93,14 +93,23 @@ const steadily = (run) => {
   try { return run(); } finally { Math.random = random; }
 };
 
+/** On a narrow page layers go down it, at a size that can be read; the picture is as tall as they need. */
+const narrowed = (stage, data) => {
+  if (data.layout !== "layers" || stage.clientWidth >= NARROW) return null;
+  const { positions, height } = stacked(data, stage.clientWidth - 96);
+  stage.style.height = `${Math.min(TALLEST, Math.max(200, height + 130))}px`;
+  return { name: "preset", positions, animate: false, padding: 48 };
+};
+
 export const draw = (stage, data, { figure }) => {
   if (!data.nodes?.length) { stage.style.height = ""; stage.append(h("p", { class: "empty" }, t("nothing_to_show"))); return {}; }
   const nodes = Math.min(MOST, data.nodes.length), many = data.edges.length > 60;
   if (data.nodes.length > MOST) data.total ??= { nodes: data.nodes.length };
   const canvas = h("div", { class: "canvas", role: "img", "aria-label": t("graph_of", { n: number(nodes), m: number(data.edges.length) }) });
   stage.append(canvas);
-  const cy = cytoscape({ container: canvas, elements: elements({ ...data, nodes: data.nodes.slice(0, MOST) }), style: styles(many), minZoom: 0.1, maxZoom: 4, boxSelectionEnabled: false, userZoomingEnabled: false });
-  steadily(() => cy.layout(layout(data, nodes)).run());
+  const narrow = narrowed(stage, data);
+  const cy = cytoscape({ container: canvas, elements: elements({ ...data, nodes: data.nodes.slice(0, MOST) }), style: styles(many), minZoom: 0.1, maxZoom: 4, boxSelectionEnabled: false, userZoomingEnabled: false, userPanningEnabled: !narrow, autoungrabify: Boolean(narrow) }); // a finger on a tall picture scrolls the page
+  steadily(() => cy.layout(narrow ?? layout(data, nodes)).run());
   if (cy.zoom() > 1.3) { cy.zoom(1.3); cy.center(); }
   const grow = Math.max(1, Math.min(2.2, 0.52 / cy.zoom())); // what is seen from far is drawn larger
   if (grow > 1) cy.style(styles(many, grow));

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Final
 
 from kgplatform.errors import ReadError
 from kgplatform.evaluation.airport.ambiguous import ambiguous
@@ -49,6 +50,11 @@ def make(table: FlightTable, *, seed: int = 7, sizes: Sizes | None = None) -> li
         for questions in sets
         for number, asked in enumerate(questions, 1)
     ]
+
+
+_TEXTS: Final = ("id", "question", "lang", "type", "kind", "now")
+_SAID: Final = ("id", "question")
+_LISTS: Final = ("answers", "alt_answers", "options")
 
 
 def write(questions: Iterable[StudyQuestion], path: Path) -> None:
@@ -106,18 +112,27 @@ def _record(item: StudyQuestion) -> dict[str, object]:
 def _question(line: str) -> StudyQuestion:
     try:
         item = json.loads(line)
-        answers = [item["answers"], *item["alt_answers"]]
-        asked = Asked(
-            set=str(item["type"]),
-            kind=str(item["kind"]),
-            language=str(item["lang"]),
-            text=str(item["question"]),
-            answers=tuple(tuple(map(str, answer)) for answer in answers if answer),
-            label=str(item["class"]),
-            options=tuple(map(str, item["options"])),
-            sql=str(item.get("sql", "")),
-            query=str(item.get("gold_sparql", "")),
-        )
-        return StudyQuestion(str(item["id"]), asked, str(item["now"]))
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"is no question of the study: {error!r}") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError("is not JSON") from error
+    if not isinstance(item, dict):
+        raise ValueError("is not an object")
+    missing = [name for name in (*_TEXTS, *_LISTS) if name not in item]
+    if missing:
+        raise ValueError(f"is no question of the study: it lacks {', '.join(missing)}")
+    wrong = [name for name in _TEXTS if not isinstance(item[name], str) or (name in _SAID and not item[name].strip())]
+    wrong += [name for name in _LISTS if not isinstance(item[name], list)]
+    if wrong or not all(isinstance(answer, list) for answer in item["alt_answers"]):
+        raise ValueError(f"is no question of the study: {wrong[0] if wrong else 'alt_answers'} is of the wrong type")
+    answers = [item["answers"], *item["alt_answers"]]
+    asked = Asked(
+        set=item["type"],
+        kind=item["kind"],
+        language=item["lang"],
+        text=item["question"],
+        answers=tuple(tuple(map(str, answer)) for answer in answers if answer),
+        label=str(item.get("class", "")),
+        options=tuple(map(str, item["options"])),
+        sql=str(item.get("sql", "")),
+        query=str(item.get("gold_sparql", "")),
+    )
+    return StudyQuestion(item["id"], asked, item["now"])

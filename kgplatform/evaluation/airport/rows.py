@@ -99,12 +99,13 @@ class Flight:
 class FlightTable:
     """The flights by UID; ``also`` holds the other names of a cell's value: codes, labels in other languages.
 
-    ``iris`` are the IRIs of the flights by UID.
+    ``iris`` are the IRIs of the flights by UID, ``comments`` what the ontology says of a column, in English.
     """
 
     flights: tuple[Flight, ...]
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     iris: Mapping[str, str] = field(default_factory=dict)
+    comments: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def by_uid(self) -> Mapping[str, Flight]:
@@ -116,9 +117,11 @@ class FlightTable:
         """When the table was written down: its last change."""
         return max(moment for flight in self.flights if (moment := flight.moment("modified")))
 
-    def sql(self, uid: str, column: str) -> str:
-        """The SQL that asks for a cell."""
-        return f"SELECT {column} FROM flights WHERE flight_uid = '{uid}'"
+    def sql(self, flight: Flight, column: str, *, by_day: bool = False) -> str:
+        """The SQL that asks for a cell of a flight: by its UID, or by its number and day, as the question names it."""
+        by_uid = f"flight_uid = '{flight.uid}'"
+        by_number = f"flight_number = '{flight.number}' AND date(scheduled_block_time) = '{flight.day}'"
+        return f"SELECT {column} FROM flights WHERE {by_number if by_day else by_uid}"
 
     def query(self, uid: str, column: str) -> str:
         """The SPARQL that asks for a cell; empty where the flight has no IRI."""
@@ -172,7 +175,18 @@ def read_flights(kg: KnowledgeGraph) -> FlightTable:
     rows.sort(key=lambda flight: flight.uid)
     also = {text: tuple(sorted(found - {text})) for text, found in things.items() if isinstance(text, str)}
     iris = {found["flight_uid"]: str(thing) for thing, found in cells.items() if "flight_uid" in found}
-    return FlightTable(tuple(rows), also, iris)
+    return FlightTable(tuple(rows), also, iris, _comments(kg))
+
+
+def _comments(kg: KnowledgeGraph) -> dict[str, str]:
+    """What the ontology says of each column, in English."""
+    found = {}
+    for column, name in COLUMNS.items():
+        term = kg.ontology.properties.get(NamedNode(f"{AIRPORT}{name}"))
+        said = [word.text for word in term.comments if word.language == "en"] if term else []
+        unit = f" In {term.unit}." if term and term.unit else ""
+        found[column] = f"{said[0]}{unit}" if said else ""
+    return found
 
 
 def _of_aircraft(kg: KnowledgeGraph, cells: dict[str, str]) -> None:

@@ -1,7 +1,8 @@
 """The rival that queries a table: the flights in SQLite, a model that writes SQL, and nothing but SELECT let through.
 
 Two prompts, as the study has them: a demonstration prompt (the table as a comment above the question) and a create
-representation prompt (the table as its CREATE statement). EM compares the statements, EX their rows.
+representation prompt (the table as its CREATE statement). Both say what a column holds: the ontology's comment, which
+the graph's prompt shows too, and the values, all where they are few. EM compares the statements, EX their rows.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
+from kgplatform import prompts
 from kgplatform.errors import ConfigError, ModelError, QueryRejectedError
 from kgplatform.evaluation.airport.making import StudyQuestion
 from kgplatform.evaluation.airport.rows import COLUMNS, FlightTable
@@ -22,7 +24,11 @@ from kgplatform.protocols import ChatModel, Message
 from kgplatform.types import Usage
 
 STYLES: Final = ("odp", "crp")
+_PROMPT: Final = "query-flight-table"
 _NUMBERS: Final = ("mtt", "mtt_single_leg")
+_FEW, _SAMPLES = 12, 2
+_VALUE, _COMMENT = 40, 200
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+")
 _SECONDS: Final = 5.0
 _ROWS: Final = 1_000
 _STEPS: Final = 10_000
@@ -125,14 +131,51 @@ def _authorised(action: int, first: str | None, second: str | None, *_: object) 
     return sqlite3.SQLITE_DENY
 
 
-def create_statement() -> str:
-    """The CREATE statement of the table."""
-    kinds = {name: "INTEGER" if name in _NUMBERS else "TEXT" for name in COLUMNS}
-    lines = [f"  {name} {kind}{' PRIMARY KEY' if name == 'flight_uid' else ''}" for name, kind in kinds.items()]
-    return "CREATE TABLE flights (\n" + ",\n".join(lines) + "\n)"
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as the prompts show it: what it holds, in a sentence, and its values as far as shown."""
+
+    name: str
+    comment: str = ""
+    values: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Its type in SQLite."""
+        return "INTEGER" if self.name in _NUMBERS else "TEXT"
 
 
-def prompt_of(question: str, *, style: str, now: str) -> list[Message]:
+def columns_of(table: FlightTable) -> tuple[Column, ...]:
+    """The columns with what they hold: all values where they are few, else two of them; of moments none."""
+    found = []
+    for name in COLUMNS:
+        values = sorted({flight[name] for flight in table.flights if flight[name]}, key=lambda text: (len(text), text))
+        shown = values if len(values) <= _FEW else values[:: max(1, len(values) // _SAMPLES)][:_SAMPLES]
+        shown = [] if all(map(_MOMENT.fullmatch, values)) else shown
+        said = ", ".join(_line(value, _VALUE) if name in _NUMBERS else f"'{_line(value, _VALUE)}'" for value in shown)
+        more = ", …" if 0 < len(shown) < len(values) else ""
+        found.append(Column(name, _line(table.comments.get(name, ""), _COMMENT), f"{said}{more}"))
+    return tuple(found)
+
+
+def _line(text: str, most: int) -> str:
+    """A text in one line of at most so many characters: it ends a comment, and may come from anywhere."""
+    whole = " ".join(text.split())
+    return whole if len(whole) <= most else f"{whole[: most - 1]}…"
+
+
+def create_statement(columns: Sequence[Column] = tuple(map(Column, COLUMNS))) -> str:
+    """The CREATE statement of the table, with what the columns hold as comments."""
+    lines = []
+    for number, column in enumerate(columns, 1):
+        key = " PRIMARY KEY" if column.name == "flight_uid" else ""
+        said = " ".join(filter(None, (column.comment, f"Values: {column.values}" if column.values else "")))
+        comma = "," if number < len(columns) else ""
+        lines.append(f"  {column.name} {column.kind}{key}{comma}{f' -- {said}' if said else ''}")
+    return "CREATE TABLE flights (\n" + "\n".join(lines) + "\n)"
+
+
+def prompt_of(question: str, columns: Sequence[Column], *, style: str, now: str) -> list[Message]:
     """The messages that ask a model for a statement, in one of the two styles.
 
     Raises:
@@ -140,16 +183,15 @@ def prompt_of(question: str, *, style: str, now: str) -> list[Message]:
     """
     if style not in STYLES:
         raise ConfigError(f"style {style!r} is none; styles are {', '.join(STYLES)}", setting="style")
-    told = (
-        "Write one SQLite SELECT statement that answers the question, and nothing else. Moments are texts such as "
-        f"2025-03-14T11:05:00; airports, airlines and gates are named as they are labelled. Now is {now}."
+    messages, _ = prompts.render_messages(
+        _PROMPT,
+        columns=list(columns),
+        create=f"{create_statement(columns)};" if style == "crp" else "",
+        now=now,
+        question=" ".join(question.split()),
+        style=style,
     )
-    if style == "odp":
-        columns = ", ".join(COLUMNS)
-        shown = f"### SQLite table, with its columns:\n#\n# flights({columns})\n#\n### {question}\nSELECT"
-    else:
-        shown = f"{create_statement()};\n\n-- Answer in SQLite: {question}\nSELECT"
-    return [Message("system", told), Message("user", shown)]
+    return messages
 
 
 def statement_of(reply: str) -> str:
@@ -177,16 +219,19 @@ def ask_sql(
         raise ConfigError(
             "SQL is written by a language model, and none is set; name one under [model]", setting="model.name"
         )
-    prompt_of("", style=style, now="")
+    columns = columns_of(table)
+    prompt_of("", columns, style=style, now="")
     with closing(SqlTable(table)) as database:
         for question in questions:
-            yield _asked(question, database, model, style=style)
+            yield _asked(
+                question, prompt_of(question.asked.text, columns, style=style, now=question.now), database, model
+            )
 
 
-def _asked(question: StudyQuestion, database: SqlTable, model: ChatModel, *, style: str) -> SqlAnswer:
+def _asked(question: StudyQuestion, messages: Sequence[Message], database: SqlTable, model: ChatModel) -> SqlAnswer:
     gold, usage = question.asked.sql, Usage()
     try:
-        completion = model.complete(prompt_of(question.asked.text, style=style, now=question.now))
+        completion = model.complete(messages)
         usage = completion.usage
         statement = statement_of(completion.text)
         rows = database.rows(statement)

@@ -57,7 +57,7 @@ def _lookup(column: Column, flight: Flight, table: FlightTable, rng: Random) -> 
         language,
         text,
         tuple(values),
-        sql=table.sql(flight.uid, column.name),
+        sql=table.sql(flight, column.name, by_day=flight.uid not in said),
         query=table.query(flight.uid, column.name),
     )
 

@@ -30,6 +30,7 @@ CLAIMS: Final = _closed(claims={"type": "array", "items": _closed(claim=_TEXT, s
 MADE_QUESTIONS: Final = _closed(questions={"type": "array", "items": _TEXT}, evasive=_FLAG)
 USEFUL: Final = _closed(useful={"type": "array", "items": _FLAG})
 FOUND: Final = _closed(found={"type": "array", "items": _FLAG})
+RIGHT: Final = _closed(why=_TEXT, right=_FLAG)
 
 
 class ModelJudge:
@@ -80,6 +81,11 @@ class ModelJudge:
             "judge-recall", FOUND, question=item.question, statements=statements, passages=list(item.passages)
         )
         return self._flags(reply["found"], len(statements), "statements")
+
+    def is_right(self, item: Answered) -> bool:
+        """Whether the answer says what the reference says, in whatever words."""
+        reply = self._asked("judge-answer", RIGHT, question=item.question, answer=item.answer, reference=item.reference)
+        return reply["right"] is True
 
     def similarity(self, item: Answered) -> float:
         """See `Judge.similarity`: the cosine of the embeddings, none below 0."""

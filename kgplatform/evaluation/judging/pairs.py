@@ -22,9 +22,10 @@ TRIALS: Final = 3
 _PLACES: Final = ("first", "second", "equal")
 VERDICT: Final[dict[str, object]] = {
     "type": "object",
-    "required": [*CRITERIA, "why"],
+    "required": ["why", *CRITERIA],
     "additionalProperties": False,
-    "properties": {**{name: {"type": "string", "enum": list(_PLACES)} for name in CRITERIA}, "why": {"type": "string"}},
+    # the reason comes first: a verdict that follows from words is better than words that follow from a verdict
+    "properties": {"why": {"type": "string"}, **{name: {"type": "string", "enum": list(_PLACES)} for name in CRITERIA}},
 }
 
 

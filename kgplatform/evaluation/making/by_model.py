@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,6 +17,9 @@ from kgplatform.text import normalise
 
 _LANGUAGES: Final = {"en": "English", "zh": "Chinese"}
 _BATCH: Final = 20
+_RECKONED: Final = re.compile(r"[\d.,]+")
+_MARK_PATTERN: Final = {letter: f"[{re.escape(marks)}]" for marks in ('"“”„«»', "'‘’ʼ", "-‐‑–—") for letter in marks}
+"""Marks that a model writes for one another when it copies."""
 
 
 def _object(**properties: object) -> dict[str, object]:
@@ -72,7 +76,7 @@ def from_passages(
         "make-questions",
         _FROM_PASSAGES,
         language=_LANGUAGES.get(language, language),
-        passages=[passage.text for passage in passages],
+        passages=list(passages),
         count=count,
     )
     taken: list[MadeQuestion] = []
@@ -93,18 +97,28 @@ def _made(item: Mapping[str, object], passages: Sequence[Passage], language: str
         place = quoted["passage"]
         quote = str(quoted["quote"]).strip()
         passage = passages[place - 1] if isinstance(place, int) and 0 < place <= len(passages) else None
-        if passage is None or not quote or quote not in passage.text:
+        found = _as_written(quote, passage.text) if passage else ""
+        if passage is None or not found:
             return Refused(text, f"the quote {quote[:60]!r} is not in the passage")
-        sources.append(Source(passage.document, quote))
+        sources.append(Source(passage.document, found))
     if not text or not answer or not sources:
         return Refused(text, "question, answer or quotes are missing")
-    invented = unsupported(answer, [*(p.text for p in passages), text])
+    kind = Kind(str(item["type"]))
+    invented = unsupported(answer, [*(f"{p.document} {p.text}" for p in passages), text])
+    if kind is Kind.REASONING:  # what was counted or reckoned stands nowhere
+        invented = tuple(name for name in invented if not _RECKONED.fullmatch(name))
     if invented:
         return Refused(text, f"the answer names what no passage does: {', '.join(invented)}")
-    kind = Kind(str(item["type"]))
     if kind is Kind.MULTI_CONTEXT and len({source.quote for source in sources}) < 2:
         return Refused(text, "said to need several passages, but quotes one")
     return MadeQuestion(text, language, kind.value, (answer,), sources=tuple(sources), made_by=name)
+
+
+def _as_written(quote: str, text: str) -> str:
+    """The stretch of the text that the quote is, line breaks and kinds of quotation marks aside; empty: it is none."""
+    parts = [_MARK_PATTERN.get(letter) or re.escape(letter) for letter in " ".join(quote.split())]
+    found = re.search("".join(r"\s+" if part == r"\ " else part for part in parts), text) if parts else None
+    return found.group() if found else ""
 
 
 @dataclass(frozen=True, slots=True)

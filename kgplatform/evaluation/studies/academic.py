@@ -18,6 +18,7 @@ from kgplatform.evaluation.judging.pairs import (
     compare_pairs,
 )
 from kgplatform.evaluation.making.by_model import for_users
+from kgplatform.evaluation.statistics import Estimate
 from kgplatform.evaluation.studies.answering import (
     Extracts,
     Framework,
@@ -58,6 +59,7 @@ _K: Final = 8
 _TOKENS: Final = 1_500
 _SENTENCES: Final = 8
 _LEAST_PASSAGES: Final = 2
+_MOST_IMAGINED: Final = 5
 
 
 def run(setting: Setting) -> tuple[StudyReport, tuple[Outcome, ...]]:
@@ -86,6 +88,7 @@ def run(setting: Setting) -> tuple[StudyReport, tuple[Outcome, ...]]:
         )
     ]
     judged = [f"{one} against {other}: {text}" for one, other, rates in rivals for text in rates.problems]
+    found_rate = _taken(rivals[0][2].rates["overall"])
     report = StudyReport(
         study="academic",
         title="Academic study: dual-level retrieval against naive, light and community baselines",
@@ -106,7 +109,7 @@ def run(setting: Setting) -> tuple[StudyReport, tuple[Outcome, ...]]:
         differs=_differs(setting),
         problems=(*problems, *problems_of(found), *judged),
         options={**setting.options(), "k": _K, "context_tokens": _TOKENS, "trials": trials},
-        headline=(f"overall win rate against {NAIVE}", rivals[0][2].rates["overall"]),
+        headline=(f"overall win rate against {NAIVE}", found_rate) if found_rate else None,
     )
     return report, found
 
@@ -120,15 +123,25 @@ def _items(setting: Setting) -> tuple[list[Item], list[str]]:
     found: list[Item] = []
     problems: list[str] = []
     for language in setting.languages:
+        share = -(-setting.count // len(setting.languages))
+        users, tasks, questions = _scale(share)
         try:
-            made = for_users(description, setting.model, language=language)
+            made = for_users(
+                description, setting.model, language=language, users=users, tasks=tasks, questions=questions
+            )
         except ModelError as error:
             problems.append(f"questions for users ({language}): {error}")
             continue
-        share = -(-setting.count // len(setting.languages))
         step = max(1, len(made) // share)
         found += [Item(f"{language}-{n:03}", q.text, language, "user") for n, q in enumerate(made[::step][:share], 1)]
     return found or _built_in(setting), problems
+
+
+def _scale(wanted: int) -> tuple[int, int, int]:
+    """How many users, tasks and questions to imagine for so many questions: at most five of each, as the thesis has."""
+    users = min(_MOST_IMAGINED, wanted)
+    tasks = min(_MOST_IMAGINED, -(-wanted // users))
+    return users, tasks, min(_MOST_IMAGINED, -(-wanted // (users * tasks)))
 
 
 def _built_in(setting: Setting) -> list[Item]:
@@ -229,14 +242,21 @@ def _published() -> Table:
 
 def _rates(rivals: Sequence[tuple[str, str, WinRates]], id_: str, title: str) -> Table:
     rows = tuple(
-        Row(f"{one} against {other}", tuple(rates.rates[name] for name in CRITERIA)) for one, other, rates in rivals
+        Row(f"{one} against {other}", tuple(_taken(rates.rates[name]) for name in CRITERIA))
+        for one, other, rates in rivals
     )
     return Table(id_, title, CRITERIA, rows, note="0.5: neither wins; intervals draw questions")
 
 
+def _taken(value: Estimate) -> Estimate | None:
+    """The estimate, None where nothing was there to estimate it from: no judgement, or none that decided."""
+    return value if value.count else None
+
+
 def _bias(rivals: Sequence[tuple[str, str, WinRates]]) -> Table:
     rows = tuple(
-        Row(f"{one} against {other}", (rates.first_favoured, rates.consistent)) for one, other, rates in rivals
+        Row(f"{one} against {other}", (_taken(rates.first_favoured), _taken(rates.consistent)))
+        for one, other, rates in rivals
     )
     columns = ("shown first and won", "same winner in both orders")
     return Table("bias", "Whether the judge favours a place", columns, rows, note="0.5 and 1: no bias")

@@ -11,21 +11,24 @@ from typing import Final
 from kgplatform.documents.chunking import fixed_tokens
 from kgplatform.documents.registry import State
 from kgplatform.evaluation.answers import Outcome as Verdict
+from kgplatform.evaluation.judging.by_model import ModelJudge
 from kgplatform.evaluation.statistics import Estimate, estimate
 from kgplatform.evaluation.studies.answering import Asks, Produced, System
-from kgplatform.evaluation.studies.asking import Item, Numbers, document_items, held, outcomes, problems_of
+from kgplatform.evaluation.studies.asking import Item, Numbers, document_items, outcomes, problems_of, right
 from kgplatform.evaluation.studies.nearness import Remembering
 from kgplatform.evaluation.studies.report import Outcome, Row, StudyReport, Table, Value, paired
 from kgplatform.evaluation.studies.runs import moment
 from kgplatform.evaluation.studies.setting import Setting
 from kgplatform.evaluation.studies.travel import costs
 from kgplatform.graph import KnowledgeGraph
+from kgplatform.protocols import ChatModel
+from kgplatform.questions.adaptive.cited import written
 from kgplatform.questions.adaptive.extractive import extracted
 from kgplatform.questions.adaptive.passages import LEVELS
 from kgplatform.retrieval.index import ChunkIndex
 from kgplatform.retrieval.multistage import MultiStageRetriever
 from kgplatform.retrieval.sources import Sources
-from kgplatform.text import language_of
+from kgplatform.text import has_han, language_of
 from kgplatform.types import Chunk, Document, Evidence, Hit
 
 SOURCE: Final = (
@@ -49,10 +52,13 @@ def run(setting: Setting) -> tuple[StudyReport, tuple[Outcome, ...]]:
     """
     started, near = time.perf_counter(), Remembering(setting.kg.embedder)
     items, problems = document_items(setting)
-    windows: list[System] = [_Windows(setting.kg, size, near) for size in SIZES]
+    windows: list[System] = [_Windows(setting.kg, size, near, setting.model) for size in SIZES]
     asks = Asks(setting.kg, using="auto" if setting.model else "builtin", name=ASK)
-    found = tuple(outcomes("adaptive", setting, items, [*windows, asks], _measured))
-    scored = [scored_at(item, level) for item in found for level in LEVELS]
+    judge = ModelJudge(setting.model, near) if setting.model else None
+    found = tuple(
+        outcomes("adaptive", setting, items, [*windows, asks], lambda item, made: _measured(item, made, judge))
+    )
+    scored = [scored_at(item, level) for item in found if not item.problems for level in LEVELS]
     best = f"{STUDY_SIZE} tokens, high"
     names = [*(f"{size} tokens, high" for size in SIZES), *(f"{STUDY_SIZE} tokens, {level}" for level in LEVELS)]
     own = [item for item in scored if item.system == best]
@@ -62,11 +68,11 @@ def run(setting: Setting) -> tuple[StudyReport, tuple[Outcome, ...]]:
         source=SOURCE,
         date=moment(),
         method=setting.method,
-        judge="",
+        judge=judge.name if judge else "",
         questions=len(items),
         seconds=time.perf_counter() - started,
         tables=(
-            _by_size(scored, [system.name for system in windows]),
+            _by_size(scored, [system.name for system in windows], setting),
             _by_level(scored, [*(f"{STUDY_SIZE} tokens, {level}" for level in LEVELS), f"{ASK}, low", f"{ASK}, high"]),
             costs(found, [system.name for system in [*windows, asks]]),
         ),
@@ -80,11 +86,11 @@ def run(setting: Setting) -> tuple[StudyReport, tuple[Outcome, ...]]:
 
 
 class _Windows:
-    """Passages of so many tokens, found in stages, and the answer that stands in them."""
+    """Passages of so many tokens, found in stages, and the answer that a model writes from them, or that is there."""
 
-    def __init__(self, kg: KnowledgeGraph, size: int, near: Remembering) -> None:
+    def __init__(self, kg: KnowledgeGraph, size: int, near: Remembering, model: ChatModel | None) -> None:
         self.name = f"{size} tokens"
-        self._kg, self._size, self._near = kg, size, near
+        self._kg, self._size, self._near, self._model = kg, size, near, model
         self._documents: dict[str, tuple[Chunk, Document]] = {}
         self._finder: MultiStageRetriever | None = None
 
@@ -92,7 +98,10 @@ class _Windows:
         """See `System.produce`; the answer's confidence is kept with it."""
         hits = self._found().retrieve(question, _K)
         passages = [self._evidence(hit) for hit in hits]
-        answer = extracted(question, passages, embedder=self._near)
+        if self._model is not None and passages:
+            answer = written(question, passages, model=self._model, language="zh" if has_han(question) else "en")
+        else:
+            answer = extracted(question, passages, embedder=self._near)
         context = tuple(passage.quote for passage in passages)
         return Produced(_MARK.sub("", answer.text), context, tuple(passages), answer.usage, answer.confidence)
 
@@ -114,8 +123,13 @@ class _Windows:
         return Evidence(chunk.iri, iri, title, source, chunk.text, chunk.start, chunk.end, hit.score)
 
 
-def _measured(item: Item, produced: Produced) -> tuple[Numbers, tuple[str, ...]]:
-    return {"held": held(item, produced.answer), "confidence": produced.confidence if produced.answer else None}, ()
+def _measured(item: Item, produced: Produced, judge: ModelJudge | None) -> tuple[Numbers, tuple[str, ...]]:
+    """Whether the answer is right, and how sure the system was of it; neither where it has none."""
+    sure = produced.confidence if produced.answer else None
+    if sure is None or sure < 0:
+        return {"held": None, "confidence": sure}, ()
+    said, problems = right(item, produced, judge)
+    return {"held": said, "confidence": sure}, problems
 
 
 def scored_at(outcome: Outcome, level: str) -> Outcome:
@@ -147,9 +161,11 @@ def _mean(own: Sequence[Outcome], column: str) -> Estimate | None:
     return estimate(values) if values else None
 
 
-def _by_size(scored: Sequence[Outcome], names: Sequence[str]) -> Table:
+def _by_size(scored: Sequence[Outcome], names: Sequence[str], setting: Setting) -> Table:
     rows = tuple(Row(f"{name}, {level}", _values(scored, f"{name}, {level}")) for level in LEVELS for name in names)
-    note = "a question counts 1 where every gold value stands in the answer, 0 without an answer, else -1"
+    said = "every gold value stands in the answer"
+    right = f"{said}, or the model judges that it says the same" if setting.model else said
+    note = f"a question counts 1 where {right}, 0 without an answer, else -1"
     return Table("sizes", "By chunk size, and by the level that an answer must have", _COLUMNS, rows, note, chart=False)
 
 
@@ -161,15 +177,24 @@ def _by_level(scored: Sequence[Outcome], names: Sequence[str]) -> Table:
 
 def _differs(setting: Setting) -> tuple[str, ...]:
     languages = {language_of(record.document.text[:400]) for record in setting.kg.documents()}
+    by_model = (
+        f"Answers from passages are written by {setting.method}, which cites a passage for each sentence (one that no "
+        "passage holds is dropped) and says itself how sure it is.",
+        f"An answer without the gold values was judged right or wrong by {setting.method}, as CRAG does.",
+    )
+    built_in = (
+        "Answers from passages are taken word for word, and their confidence is reckoned from the evidence, not stated "
+        "by a model.",
+        "A long sentence that holds the gold value counts as right here; CRAG's judge would read it.",
+    )
     return (
         "The study answers questions of CRAG from pages that a search found, with GPT-class models for answer and "
         "self-assessment; here questions are made from the workspace's documents "
         f"({', '.join(sorted(languages))}), and passages are of these.",
-        "Answers from passages are taken word for word, and their confidence is reckoned from the evidence, not stated "
-        "by a model.",
+        *(by_model if setting.model else built_in),
         "The judge of the last stage is the late interaction of the embedding model's tokens, the study's "
         "bge-reranker-large.",
-        "A long sentence that holds the gold value counts as right here; CRAG's judge would read it.",
         "The notes are short: windows of 700 tokens and more are mostly whole documents.",
-        f"`{ASK}` is the platform's own answer; the questions come from statements of its graph, which leans its way.",
+        f"`{ASK}` is the platform's own answer"
+        + ("." if setting.model else "; the questions come from statements of its graph, which leans its way."),
     )

@@ -11,6 +11,7 @@ from typing import Final
 
 from kgplatform.documents.registry import State
 from kgplatform.errors import ModelError, NotFoundError
+from kgplatform.evaluation.judging.by_model import ModelJudge
 from kgplatform.evaluation.judging.measures import Answered, Judge, judged
 from kgplatform.evaluation.making.by_model import Passage, from_passages
 from kgplatform.evaluation.making.documents import with_sources
@@ -105,7 +106,7 @@ def _by_model(setting: Setting) -> tuple[list[MadeQuestion], list[str]]:
     passages = [Passage(item.title, item.text) for item in setting.kg.sources.passages()]
     random.Random(setting.seed).shuffle(passages)
     for number, start in enumerate(range(0, len(passages), _TOGETHER)):
-        if len(made) >= setting.count * _PASSES:
+        if number >= len(setting.languages) and len(made) >= setting.count * _PASSES:
             break
         language = setting.languages[number % len(setting.languages)]
         try:
@@ -154,8 +155,25 @@ def _stands_in(value: str, said: str) -> bool:
     return re.search(rf"(?<![0-9a-z]){re.escape(value)}(?![0-9a-z])", said) is not None
 
 
+def right(item: Item, produced: Produced, judge: Judge | None) -> tuple[float | None, tuple[str, ...]]:
+    """Whether the gold values stand in the answer, else whether the model that judges finds it right, as CRAG scores.
+
+    Where no model judges, it is the share of the gold values that stand there. None: there are no gold values, or the
+    model's reply could not be used; the second value says so.
+    """
+    share = held(item, produced.answer)
+    if share in (None, 1.0) or not isinstance(judge, ModelJudge) or not produced.answer:
+        return share, ()
+    try:
+        said = judge.is_right(Answered(item.id, item.text, produced.answer, reference=item.reference))
+    except ModelError as error:
+        return None, (f"right or wrong: {error}",)
+    return float(said), ()
+
+
 def measured(item: Item, produced: Produced, judge: Judge) -> tuple[Numbers, tuple[str, ...]]:
     """The four metrics, the accuracy and the share of gold answers said, with what the judge could not do."""
+    verdict, problem = right(item, produced, judge)
     found = judged(
         Answered(item.id, item.text, produced.answer, produced.context, item.reference, item.kind),
         judge,
@@ -168,8 +186,9 @@ def measured(item: Item, produced: Produced, judge: Judge) -> tuple[Numbers, tup
         "context_recall": found.context_recall,
         "similarity": found.similarity,
         "held": held(item, produced.answer),
+        "right": verdict if isinstance(judge, ModelJudge) else None,
     }
-    return numbers, found.problems
+    return numbers, (*found.problems, *problem)
 
 
 Measure = Callable[[Item, Produced], tuple[Numbers, tuple[str, ...]]]

@@ -65,12 +65,12 @@ def run(setting: Setting) -> tuple[StudyReport, tuple[Outcome, ...]]:
         seconds=time.perf_counter() - started,
         tables=(
             _metrics(found, chief),
-            _accuracy(found, chief),
+            _accuracy(found, chief, judged=setting.model is not None),
             _by_kind(found, chief, kinds),
             _by_model(found, names, setting.method),
             costs(found, names),
         ),
-        tests=paired(found, ("accuracy", *METRICS), chief, against=FRAMEWORK),
+        tests=paired(found, ("accuracy", *(("right",) if setting.model else ()), *METRICS), chief, against=FRAMEWORK),
         differs=_differs(setting),
         problems=(*problems, *problems_of(found)),
         options=setting.options(),
@@ -98,14 +98,18 @@ def _metrics(found: Sequence[Outcome], names: Sequence[str]) -> Table:
     return Table("metrics", "The four metrics", _SHOWN, (*published, *means(found, METRICS, names)))
 
 
-def _accuracy(found: Sequence[Outcome], names: Sequence[str]) -> Table:
+def _accuracy(found: Sequence[Outcome], names: Sequence[str], *, judged: bool) -> Table:
     note = (
         "accuracy: the answer is at least 0.5 like the gold one (eq. 13), which a short gold value and an answer of "
         "whole sentences rarely are; gold values said: the share of them that stand in the answer, which asks only "
         "that they are there"
     )
-    rows = means(found, ("accuracy", "held"), names)
-    return Table("accuracy", "Right answers", ("accuracy", "gold values said"), rows, note=note)
+    measures, columns = ["accuracy", "held"], ["accuracy", "gold values said"]
+    if judged:
+        measures.append("right")
+        columns.append("right, as judged")
+        note += "; right, as judged: they stand there, or the model judges that the answer says the same"
+    return Table("accuracy", "Right answers", tuple(columns), means(found, measures, names), note=note)
 
 
 def _by_kind(found: Sequence[Outcome], names: Sequence[str], kinds: Sequence[str]) -> Table:

@@ -121,7 +121,7 @@ def _scores(found: Sequence[Outcome], names: Sequence[str]) -> Table:
 
 def _differs(setting: Setting) -> tuple[str, ...]:
     judged_by = (
-        f"Relevancy and faithfulness were judged by {setting.method}."
+        f"Relevancy and faithfulness were judged by {setting.method}, which also led `guided`."
         if setting.model
         else "Relevancy and faithfulness are a built-in estimate; answers are extracts, faithful by construction; "
         "`guided` goes to the nearest window, as no model chooses."
@@ -129,8 +129,8 @@ def _differs(setting: Setting) -> tuple[str, ...]:
     return (
         "The study asks a model for precision and recall, with questions generated from walks of the same graph that "
         "answers them; here both are counted against the quotes that the gold answers rest on.",
-        "The questions are made from statements read in the documents, not from walks; many ask for one fact, which "
-        "favours plain sentences.",
+        f"The questions are made {'by the model from passages' if setting.model else 'from statements read in them'}, "
+        "not from walks; many ask for one fact, which favours plain sentences.",
         "The study's articles are not in its repository; these are the workspace's own documents, shorter than those.",
         f"The embedding model is {setting.kg.embedder.name}, the study's mxbai-embed-large; questions and quotes are "
         "of languages that it knows.",

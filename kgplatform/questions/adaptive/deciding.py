@@ -19,7 +19,9 @@ from kgplatform.questions.adaptive.extractive import extracted
 from kgplatform.questions.adaptive.merging import combined, from_source, merged_premise, unknown
 from kgplatform.questions.adaptive.passages import PassageAnswer
 from kgplatform.questions.adaptive.premises import FalsePremise, false_premise
+from kgplatform.questions.adaptive.reasons import reason
 from kgplatform.questions.answer import QuestionParts
+from kgplatform.questions.steps import Stage, tell
 from kgplatform.text import has_han
 from kgplatform.types import Answer, Choice, Consulted, Evidence, Verdict
 
@@ -94,8 +96,11 @@ class _Deciding:
         self._notes: list[str] = []
         self._answers: dict[str, PassageAnswer] = {}
 
+    def _because(self, name: str, **values: object) -> None:
+        self._reasons.append(reason(self._question, name, **values))
+
     def only(self, source: str) -> Answer:
-        self._reasons.append(f"--using {source}")
+        self._because("forced", source=source)
         said = self._asked(source)
         answer = unknown(self._question, source, self._consulted[-1])
         if said.is_enough(self._rules.least):
@@ -121,7 +126,7 @@ class _Deciding:
         return self._by_order(found, about, order)
 
     def _denied(self, found: Answer, premise: FalsePremise, about: Topic, order: tuple[str, ...]) -> Answer:
-        self._reasons.append("the graph contradicts the premise" if premise.contradicted else "the premise is not held")
+        self._because("contradicted" if premise.contradicted else "not-held")
         answer = merged_premise(found, premise.text)
         chosen = GRAPH if found.verdict is Verdict.ANSWERED else "none"
         return self._with_choice(answer, about, order, chosen, premise.text)
@@ -134,12 +139,12 @@ class _Deciding:
         return tuple(source for source in order if there[source])
 
     def _wanted_order(self, about: Topic, *, stale: bool) -> tuple[str, ...]:
-        self._reasons.append(f"the facts asked for are {about.changes}" if about.changes else "nothing known of change")
+        self._because("changes" if about.changes else "no-rate", rate=about.changes)
         if about.changes == "real-time" and self._beside.web is not None:
-            self._reasons.append("a live source is asked first")
+            self._because("live")
             return WEB, GRAPH, PASSAGES
         if stale and self._beside.web is not None:
-            self._reasons.append("what the graph rests on is old, so a live source is asked first")
+            self._because("stale")
             return WEB, GRAPH, PASSAGES
         if about.changes == "fast" and self._rules.first == "rate":
             return PASSAGES, GRAPH, WEB
@@ -153,7 +158,7 @@ class _Deciding:
         limit = self._rules.fresh_days * {"slow": 1.0, "fast": 0.1}.get(about.changes, 0.0)
         if not ages or min(ages) <= limit:
             return False
-        self._reasons.append(f"the graph's evidence is {min(ages):.0f} days old")
+        self._because("age", days=min(ages))
         return True
 
     # one after the other
@@ -167,7 +172,7 @@ class _Deciding:
             said = self._asked(source)
             if said.is_enough(self._rules.least):
                 return self._with_choice(from_source(said, source, found), about, order, source)
-        self._reasons.append(f"no source gives an answer of {self._rules.least} confidence")
+        self._because("none", least=self._rules.least)
         return self._with_choice(found, about, order, "none")
 
     def _from_graph(self, found: Answer, about: Topic, order: tuple[str, ...]) -> Answer:
@@ -177,13 +182,14 @@ class _Deciding:
         said = self._asked(PASSAGES)
         if not said.is_enough(self._rules.least):
             return self._with_choice(found, about, order, GRAPH)
-        self._reasons.append("graph and passages both have evidence")
+        self._because("both")
         return self._with_choice(combined(found, said), about, order, f"{GRAPH}+{PASSAGES}")
 
     def _asked(self, source: str) -> PassageAnswer:
         """What a source says; nothing where it is down."""
         if source in self._answers:
             return self._answers[source]
+        tell(Stage.SOURCE, source)
         find = self._beside.passages if source == PASSAGES else self._beside.web
         try:
             passages = find(self._question, self._rules.passages) if find else []
@@ -217,5 +223,5 @@ class _Deciding:
         for said in self._answers.values():
             usage += said.usage
         lines = [*self._notes, f"answered by {chosen}; asked in this order: {', '.join(order)}"]
-        lines += [f"because {reason}" for reason in self._reasons]
+        lines += [f"because: {why}" for why in self._reasons]
         return replace(answer, choice=choice, usage=usage, trace=(*answer.trace, *lines))

@@ -28,6 +28,7 @@ _PRESUPPOSING = re.compile(
     re.IGNORECASE,
 )
 _THE = re.compile(r"(?:\bthe|\bthis|\bthat|\bof)\s*$", re.IGNORECASE)
+_WITH_THE = re.compile(r"(?:the|this|that)\s", re.IGNORECASE)
 _JOINT = re.compile(r"\s*[“\"「『《(]?\s*")
 _SHOWN: Final = 3
 
@@ -63,7 +64,10 @@ def _adjoins(reading: Reading, before: Mention, after: Mention) -> bool:
     following = reading.tokens[after.first].start
     if before.last != after.first or not _JOINT.fullmatch(reading.text[end:following]):
         return False
-    return reading.language == "zh" or _THE.search(reading.text[:start]) is not None
+    said = reading.text[start:end]
+    return (
+        reading.language == "zh" or _THE.search(reading.text[:start]) is not None or _WITH_THE.match(said) is not None
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,12 @@ _PRONOUN = re.compile(
     r"|它们?|他们?|她们?|那里|该(?=[处地镇人])",
     re.IGNORECASE,
 )
+_HEADING = re.compile(
+    r"^(?:(?:standalone |reworded |last )?question|改写后的问题|改写|独立问题|最后的问题|问题|问)\s*[:：]\s*",
+    re.IGNORECASE,
+)
+_AROUND: Final = frozenset(('""', "“”", "「」", "''", "**", "``"))
+_CLOSING: Final = "\"”」'*`"
 _OWN: Final = frozenset(("its", "his", "her", "hers", "their"))
 _HAN_SUBJECT = re.compile(r"^(.{2,12}?)(?:是|的|在|有|由|位于|什么|何|多|怎|为|建|属)")
 
@@ -48,8 +54,18 @@ def _by_model(question: str, turns: Sequence[Turn], model: ChatModel) -> tuple[s
     language = "zh" if has_han(question) else "en"
     messages, _ = prompts.render_messages("standalone-question", question=question, language=language, turns=shown)
     completion = model.complete(messages)
-    text = completion.text.strip().splitlines()[0].strip() if completion.text.strip() else ""
+    text = _plain(completion.text)
     return (text if 0 < len(text) <= _LONGEST else question), completion.usage
+
+
+def _plain(reply: str) -> str:
+    """The question that a model replied with: the first line that asks, without a heading or quotation marks."""
+    lines = [line.strip() for line in reply.splitlines() if line.strip(" `")]
+    asking = (line for line in lines if line.rstrip(_CLOSING).endswith(("?", "？")))
+    text = _HEADING.sub("", next(asking, lines[0] if lines else "")).strip()
+    while len(text) > 2 and text[0] + text[-1] in _AROUND:
+        text = text[1:-1].strip()
+    return text
 
 
 def _builtin(question: str, last: Turn) -> str:

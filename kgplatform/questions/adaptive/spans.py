@@ -27,9 +27,9 @@ class Sought(StrEnum):
 
 _ENGLISH: Final = (
     (Sought.REASON, r"\bwhy\b|\bwhat (?:is|was) the reason\b"),
-    (Sought.NUMBER, r"\bhow (?:many|much|old|tall|long|far|high|large|big|deep|wide|often|fast)\b"),
+    (Sought.NUMBER, r"\bhow (?:many|much|old|tall|long|far|high|large|big|deep|wide|often|fast|heavy)\b"),
     (Sought.TIME, r"\bwhen\b|\b(?:what|which|in what|in which) (?:year|date|day|month|century|decade|time)\b"),
-    (Sought.PERSON, r"\bwho(?:m|se)?\b"),
+    (Sought.PERSON, r"\bwho(?:m|se)?\b(?! (?:is|was|are|were) (?:an?|the) \w+\?)"),
     (Sought.PLACE, r"\bwhere\b|\b(?:what|which) (?:city|country|town|state|county|province|village|continent|place)\b"),
     (Sought.NUMBER, r"\bwhat (?:is|was) the (?:population|number|price|height|length|area|size|age|cost|total)\b"),
     (Sought.WAY, r"\bhow\b"),
@@ -46,25 +46,63 @@ _CHINESE: Final = (
     (Sought.TRUTH, "吗|是否|是不是|有没有|能不能|可不可以"),
     (Sought.NAME, "什么|哪"),
 )
-_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_MONTH = (
+    "(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    "|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec)"
+)
+_OF_OTHER = r"(?![\d,.]*\d)(?!\s?(?:m|km|kg|metres?|people|rooms|yuan|元|米|公里|人|间|名)\b)"
 _TIME = re.compile(
-    rf"\b(?:\d{{1,2}} {_MONTH}(?:,? \d{{4}})?|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|{_MONTH},? \d{{4}}"
-    r"|\d{4}-\d\d-\d\d|(?:early |late |mid-?)?(?:the )?\d{4}s|\d{1,2}:\d\d(?:\s?[ap]m)?|\d{1,2}(?:st|nd|rd|th) century"
-    r"|(?:1\d|20)\d\d)\b"
-    r"|公元前?\d+年|\d{2,4}年(?:\d{1,2}月(?:\d{1,2}[日号])?)?|\d{1,2}月\d{1,2}[日号]|\d{1,2}[:：]\d\d"
-    r"|(?:唐|宋|元|明|清|汉|隋|秦|晋|民国|北宋|南宋)(?:代|朝|初年?|末年?|[一-龥]{2}年间)|[一二三四五六七八九十\d]+世纪"
-    r"|[一二三四五六七八九〇零]{4}年",
+    r"公元前?\d+年|(?<!\d)\d{2,4}年(?:\d{1,2}月(?:\d{1,2}[日号])?)?|\d{1,2}月\d{1,2}[日号]|\d{1,2}[:：]\d\d"
+    r"|(?:唐|宋|元|明|清|汉|隋|秦|晋|民国|北宋|南宋)"
+    r"(?:代|朝|初年?|末年?|[一-龥]{2}(?:年间|[一二三四五六七八九十元]+年))|[一二三四五六七八九十\d]+世纪"
+    r"|[一二三四五六七八九〇零]{4}年"
+    rf"|(?<![\d.,¥$€£])(?:\d{{1,2}} {_MONTH}\b\.?(?:,? \d{{4}})?"
+    rf"|{_MONTH}\b\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|{_MONTH}\b\.?,? \d{{4}}|\d{{4}}-\d\d-\d\d"
+    r"|(?:early |late |mid-?)?(?:the )?\d{4}s\b|\d{1,2}:\d\d(?:\s?[ap]m)?|(?:the )?\d{1,2}(?:st|nd|rd|th) century"
+    rf"|(?:1\d|20)\d\d{_OF_OTHER})",
     re.IGNORECASE,
+)
+_WORD_NUMBER: Final = (
+    "(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
+    "|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundreds?|thousands?|dozens?|half)"
+)
+_UNIT: Final = (
+    r"%|percent|million|billion|thousand|square (?:km|kilomet(?:re|er)s|miles|met(?:re|er)s|feet)|km²?"
+    r"|kilomet(?:re|er)s?|m²?|cm|mm|kg|met(?:re|er)s?|miles?|feet|foot|ft|acres?|hectares?|inch(?:es)?|pounds?|tons?"
+    r"|tonnes?|years? old|years?|months?|weeks?|days?|hours?|minutes?|min|seconds?|people|inhabitants|yuan|rmb|dollars?"
+    r"|euros?"
+)
+_HAN_UNIT: Final = (
+    "平方公里|平方米|公里|千米|厘米|毫米|公斤|千克|分钟|小时|个月|万|亿|余|多|个|家|座|位|名|人|条|间|年|岁|米|元|块|次"
+    "|天|吨|亩|层|里|册|卷|幢|栋|张|株|棵|种|周"
 )
 _NUMBER = re.compile(
-    r"(?:[$€£¥]\s?)?(?<![\w.])\d+(?:[.,]\d+)*(?:\s?(?:%|percent|million|billion|thousand|km²?|m²?|kg|metres?|meters?|miles?"
-    r"|feet|years?|hours?|minutes?|people|yuan|元|万|亿|余|多|个|家|座|位|名|人|条|间|年|岁|米|公里|千米|平方公里|分钟|小时|次))*"
-    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b"
-    r"|[一二两三四五六七八九十百千万]+(?:余|多)?(?=[个家座位名人条间年岁米次所])[个家座位名人条间年岁米次所]",
+    rf"(?:[$€£¥]\s?)?(?<![A-Za-z0-9_.,])\d+(?:[.,]\d+)*(?:(?:\s|-)?(?:{_UNIT})(?![A-Za-z]))*(?:\s?(?:{_HAN_UNIT}))*"
+    rf"|\b{_WORD_NUMBER}(?:[ -](?:and )?{_WORD_NUMBER})*\b(?:[ -](?:{_UNIT})\b)?"
+    rf"|[一二两三四五六七八九十百千万]+(?:余|多|几)?(?:{_HAN_UNIT})",
     re.IGNORECASE,
 )
+_OF_LENGTH: Final = (
+    r"(?:km|kilomet\w+|m|met(?:re|er)s?|cm|mm|miles?|feet|foot|ft|inch\w*)(?![\w²])|公里|千米|米|厘米|里"
+)
+_OF_TIME: Final = r"(?:years?|months?|weeks?|days?|hours?|minutes?|min|seconds?)\b|年|个月|天|小时|分钟|周"
+_OF_MONEY: Final = r"[$€£¥]|(?:yuan|rmb|dollars?|pounds?|euros?|cents?)\b|元|块"
+_UNITS: Final = (
+    (r"\bhow (?:tall|high|deep|wide|far)\b|多[高宽深远]|多少(?:米|公里|千米|里)", _OF_LENGTH),
+    (r"多长(?!时间)|全长|总长", _OF_LENGTH),
+    (r"\bhow long\b", f"{_OF_LENGTH}|{_OF_TIME}"),
+    (r"\bhow old\b|多大年|几岁|多少岁", r"years?|\d$|岁|年"),
+    (r"\bhow much\b.*\b(?:is|are|was|were|costs?|pay|do|does|for)\b|\b(?:price|cost|fare|fee)\b", _OF_MONEY),
+    (r"多少钱|票价|价格|费用|房价", _OF_MONEY),
+    (r"\bhow (?:large|big)\b|\barea\b|面积", r"square|km²|m²|acres?|hectares?|平方|亩"),
+    (r"\bhow heavy\b|\bweigh\b|多重", r"kg|pounds?|tons?|tonnes?|公斤|千克|吨"),
+    (r"多久|多长时间", _OF_TIME),
+)
+"""What a number has to be of, by how the question asks for it."""
+_WORD = r"[A-ZÀ-Þ][\w'’&-]*"
 _NAME = re.compile(
-    r"(?<![\w.])[A-ZÀ-Þ][\w'’&-]*(?:(?:\s+(?:of|the|de|du|von|van|del|la|and|for)){0,2}\s+[A-ZÀ-Þ][\w'’&-]*)*"
+    rf"(?<![A-Za-zÀ-ÿ0-9_.])(?:{_WORD}\.?(?:(?:\s+(?:of|the|de|du|von|van|del|la|and|for|&))?(?:\s+the)?\s+(?:{_WORD}|\d+\b)"
+    r"(?:(?<=\b[A-Z])\.)?)*|[A-Z]*\d[A-Z\d]*[A-Z][A-Z\d]*\b|[A-Z]+\d+\b)"
 )
 _QUOTED = re.compile(r"[“\"「『《]([^”\"」』》]{1,60})[”\"」』》]")
 _REASON = re.compile(
@@ -74,8 +112,21 @@ _WAY = re.compile(r"\b(?:by|through|using|via|with|take|from)\b|通过|乘|经|�
 _OPENERS: Final = frozenset(
     "the a an in on at it he she they this that these those his her its their after before during when while as for by".split()  # noqa: SIM905, E501
 )
-_HAN_PLACE = re.compile(r"(?:位于|坐落于|坐落在|地处|设在)([一-龥A-Za-z0-9·]{2,16})")
-_HAN_AFTER = re.compile(r"(?:是|为|叫|称为|名为|位于|坐落于|坐落在|在|由|有|：)([一-龥A-Za-z0-9·]{2,16})")
+ASKING_WORDS: Final = frozenset(
+    "who what when where which why how whose whom is are was were do does did many much".split()  # noqa: SIM905
+)
+_HAN_PLACE = re.compile(r"(?:位于|坐落于|坐落在|地处|设在|就在|在)([一-龥A-Za-z0-9·]{2,16})")
+_HAN_AFTER = re.compile(
+    r"(?:是|为|叫|称为|名为|名叫|位于|坐落于|坐落在|在|由|用|有|：|:)([一-龥A-Za-z0-9·、和]{2,20}?)"
+    r"(?=的合称|酿成|酿制|制成|做成|改造|改建|组成|构成|设计|建|[,，。；;：:!！?？(（]|$)"
+)
+_COMMON = re.compile(
+    r"(?:\b(?:an?|the|as|called|named|of|into|for|to|from|is|was|are|were)\s+)((?:[a-z][\w'’-]*\s+){0,4}?[a-z][\w'’-]*)"
+    r"(?=\s*[,;.:()]|\s+(?:of|in|on|at|by|for|from|to|with|that|which|who|and|or|is|was|are|were)\b|\s*$)"
+)
+_HAN_PERSON_BY = re.compile(
+    r"(?:由|被)(?:[一-龥]{0,6}?(?:家|师|人|者))?([一-龥]{2,4}?)(?=设计|建|修|造|创|主|发|所|写|画|题|[,，。；;])"
+)
 
 
 def sought(question: str) -> Sought:
@@ -89,13 +140,13 @@ def sought(question: str) -> Sought:
 
 def spans(kind: Sought, sentence: str, question: str) -> list[tuple[int, int]]:
     """The places in a sentence that may be the answer, in order; never words of the question itself."""
-    plain = normalise(question)
-    found = [
-        (start, end)
-        for start, end in _of_kind(kind, sentence)
-        if (text := normalise(sentence[start:end])) and text not in plain
-    ]
-    return list(dict.fromkeys(found))
+    plain = f" {normalise(question)} "
+    found = []
+    for start, end in _of_kind(kind, sentence, question):
+        text = normalise(sentence[start:end])
+        if text and (f" {text} " not in plain if not has_han(text) else text not in plain):
+            found.append((start, end))
+    return sorted(dict.fromkeys(found))
 
 
 def fits(kind: Sought, sentence: str, question: str) -> bool:
@@ -112,23 +163,35 @@ def names_in(text: str) -> list[str]:
     found = [match[1] for match in _QUOTED.finditer(text)]
     for match in _NAME.finditer(text):
         words = match.group().split()
-        opening = not text[: match.start()].strip() and len(words) == 1
-        if not opening:
-            found.append(" ".join(words[1:] if words[0].casefold() in _OPENERS | _ASKING else words))
-    found += re.findall(r"\b\d[\w.,-]*\b", text)
+        while words and words[0].casefold() in _OPENERS | ASKING_WORDS:
+            words = words[1:]
+        opening = not text[: match.start()].strip() and len(match.group().split()) == 1
+        if words and not opening:
+            found.append(" ".join(words))
+    found += re.findall(r"(?<![A-Za-z0-9])\d[\w.,-]*\b", text)
     return [name for name in dict.fromkeys(found) if name]
 
 
-_ASKING: Final = frozenset("who what when where which why how whose whom is are was were do does did".split())  # noqa: SIM905
-
-
-def _of_kind(kind: Sought, sentence: str) -> Iterator[tuple[int, int]]:
+def _of_kind(kind: Sought, sentence: str, question: str) -> Iterator[tuple[int, int]]:
     if kind is Sought.TIME:
         yield from (match.span() for match in _TIME.finditer(sentence))
     elif kind is Sought.NUMBER:
-        yield from (match.span() for match in _NUMBER.finditer(sentence))
+        yield from _numbers(sentence, question)
     elif kind in (Sought.PERSON, Sought.PLACE, Sought.NAME):
         yield from _names(kind, sentence)
+
+
+def _numbers(sentence: str, question: str) -> Iterator[tuple[int, int]]:
+    """The numbers of the unit asked for; of no unit in particular, those that are no years."""
+    units = [unit for asking, unit in _UNITS if re.search(asking, question, re.IGNORECASE)]
+    years = {match.span() for match in _TIME.finditer(sentence)}
+    for match in _NUMBER.finditer(sentence):
+        text = match.group()
+        if units and not re.search(units[0], text, re.IGNORECASE):
+            continue
+        if not units and any(a <= match.start() and match.end() <= b for a, b in years):
+            continue
+        yield match.span()
 
 
 def _names(kind: Sought, sentence: str) -> Iterator[tuple[int, int]]:
@@ -136,13 +199,17 @@ def _names(kind: Sought, sentence: str) -> Iterator[tuple[int, int]]:
         yield from _han_names(kind, sentence)
     for match in _NAME.finditer(sentence):
         start, end = match.span()
-        first = match.group().split()[0]
-        if first.casefold() in _OPENERS or first.casefold() in FUNCTION_WORDS:
-            start += len(match.group()) - len(match.group()[len(first) :].lstrip())
+        words = match.group()
+        first = words.split()[0]
+        while words and (first.casefold() in _OPENERS or first.casefold() in FUNCTION_WORDS):
+            words = words[len(first) :].lstrip()
+            first = words.split()[0] if words else ""
+        start = end - len(words)
         if end - start > 1:
             yield start, end
     if kind is Sought.NAME:
         yield from (match.span(1) for match in _QUOTED.finditer(sentence))
+        yield from (match.span(1) for match in _COMMON.finditer(sentence))
 
 
 def _han_names(kind: Sought, sentence: str) -> Iterator[tuple[int, int]]:
@@ -152,16 +219,18 @@ def _han_names(kind: Sought, sentence: str) -> Iterator[tuple[int, int]]:
         return
     if kind is Sought.PLACE:
         yield from (match.span(1) for match in _HAN_PLACE.finditer(sentence))
+    else:
+        yield from (match.span(1) for match in _HAN_PERSON_BY.finditer(sentence))
     wanted = ("nr",) if kind is Sought.PERSON else ("ns", "nt")
     place = 0
-    for word, tag in _tagger().cut(sentence):
+    for word, tag in tagger().cut(sentence):
         if tag.startswith(wanted) and len(word) > 1:
             yield place, place + len(word)
         place += len(word)
 
 
 @cache
-def _tagger() -> Any:
+def tagger() -> Any:
     """Cuts Chinese into words with their parts of speech; it takes a second to load."""
     import jieba
     from jieba import posseg

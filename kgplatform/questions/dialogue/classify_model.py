@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from pyoxigraph import NamedNode
+
 from kgplatform import prompts
 from kgplatform.errors import ModelError
 from kgplatform.protocols import ChatModel
@@ -41,10 +43,16 @@ class ModelClass:
 
 def classify_by_model(parsed: Parsed, frame: Frame, now: Now, model: ChatModel) -> ModelClass:
     """The class that the model gives, or that of the built-in rules where its reply names none."""
+    scheme, places = frame.scheme, [_label(frame, place) for place in frame.scheme.places]
     messages, _ = prompts.render_messages(
         _PROMPT,
-        about=frame.names.schema.label(frame.scheme.about, parsed.language),
+        about=_label(frame, scheme.about),
         classes=_shown(frame, parsed.language),
+        code=_label(frame, scheme.code),
+        identifier=_label(frame, scheme.identifier),
+        owner=_label(frame, scheme.owner),
+        place=", ".join(places),
+        ways={item.way: item.notation for item in scheme.classes},
         whole=NONE,
         question=" ".join(parsed.text.split()),
         now=now.moment.isoformat(sep=" ", timespec="minutes"),
@@ -61,6 +69,11 @@ def classify_by_model(parsed: Parsed, frame: Frame, now: Now, model: ChatModel) 
     if way == "code" and parsed.partial is None:
         return ModelClass(classify(parsed, frame), completion.usage, "the model saw a part of a code; there is none")
     return ModelClass(Classified(notation, way, model.name), completion.usage)
+
+
+def _label(frame: Frame, term: NamedNode | None) -> str:
+    """What a term is called in the language of the prompt; empty where the scheme has none."""
+    return frame.names.schema.label(term, "en") if term else ""
 
 
 def _shown(frame: Frame, language: str) -> list[_Shown]:

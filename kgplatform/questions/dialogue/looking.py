@@ -66,9 +66,9 @@ def query_of(wanted: Wanted, frame: Frame) -> str:
     if wanted.moments:
         lines += _moment(wanted.moments)
         if wanted.low is not None:
-            lines.append(f"FILTER(?moment >= {_literal(wanted.low, frame)})")
+            lines.append(f"FILTER(?moment >= {written(wanted.low, frame)})")
         if wanted.high is not None:
-            lines.append(f"FILTER(?moment <= {_literal(wanted.high, frame)})")
+            lines.append(f"FILTER(?moment <= {written(wanted.high, frame)})")
     shown, order = ("?thing ?moment", "ORDER BY ?moment") if wanted.moments else ("?thing", "")
     body = "\n".join(f"  {line}" for line in lines)
     return f"SELECT DISTINCT {shown} WHERE {{\n{body}\n}} {order} LIMIT {_MOST}".replace("  LIMIT", " LIMIT")
@@ -94,7 +94,8 @@ def _moment(moments: Sequence[NamedNode]) -> list[str]:
     return [*lines, f"BIND(COALESCE({either}) AS ?moment)", "FILTER(BOUND(?moment))"]
 
 
-def _literal(moment: datetime, frame: Frame) -> Literal:
+def written(moment: datetime, frame: Frame) -> Literal:
+    """A moment as the data writes its moments."""
     return Literal(f"{moment.isoformat(timespec='seconds')}{frame.zone}", datatype=NamedNode(f"{XSD}dateTime"))
 
 

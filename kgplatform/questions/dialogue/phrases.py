@@ -45,6 +45,10 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "days": "Other days: {others}.",
         "nothing_said": "not given",
         "count": "{count} from {low} to {high}.",
+        "state_many": "{count}, the first of them: {shown}.",
+        "state_summed": "Late and early are not compared or averaged over many; ask which ones are, or how many.",
+        "later": ", {length} later",
+        "earlier": ", {length} earlier",
     },
     "zh": {
         "data": "“现在”按数据最后更新的时间 {now} 计。",
@@ -81,6 +85,10 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "days": "其他日期：{others}。",
         "nothing_said": "没有给出",
         "count": "{low} 至 {high} 共 {count} 个。",
+        "state_many": "共 {count} 个，最先的是：{shown}。",
+        "state_summed": "早晚不作多个之间的比较或平均；可以问有哪些，或有多少。",
+        "later": "，晚{length}",
+        "earlier": "，早{length}",
     },
 }
 

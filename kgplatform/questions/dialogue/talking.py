@@ -24,11 +24,14 @@ from kgplatform.questions.dialogue.replies import Reply
 from kgplatform.questions.dialogue.scheme import NONE
 from kgplatform.questions.dialogue.spans import reckoned
 from kgplatform.questions.dialogue.standing import standing_alone
+from kgplatform.questions.dialogue.states import States
 from kgplatform.questions.dialogue.tidying import is_leave, tidied
 from kgplatform.questions.dialogue.turns import Option, Turn
 from kgplatform.questions.dialogue.ways import Way
-from kgplatform.questions.dialogue.whether import not_understood, whether
+from kgplatform.questions.dialogue.whether import is_yes_no, not_understood, whether
+from kgplatform.questions.steps import Stage, tell
 from kgplatform.questions.support import supporting
+from kgplatform.questions.unlinked import unsaid
 from kgplatform.text import has_han, language_of
 from kgplatform.types import Answer, Clarification, Evidence, Query, Question, QuestionKind, Solutions, Usage, Verdict
 
@@ -256,12 +259,18 @@ class _Talking:
 
     def _by_class(self, parsed: Parsed, frame: Frame) -> Said:
         now = self._now()
+        tell(Stage.LINKED, self._reading(parsed))
         found = self._classified(parsed, frame, now)
-        way = Way(parsed, frame, now, self._parts.run)
+        way = States(parsed, frame, now, self._parts.run)
+        if (state := way.state()) is not None:
+            return self._replied(state, parsed, found)
+        if is_yes_no(parsed) and (lost := unsaid(not_understood(parsed))):
+            text = phrase("lost", parsed.language, words=", ".join(lost))
+            return self._replied(Reply(text, found=False), parsed, found)
         if found.way == NONE:
             return self._whole(parsed, frame, now, way)
-        lost = parsed.missing or (found.way == "place" and not_understood(parsed))
-        if lost and not self._understood(parsed, found):
+        missing = parsed.missing or (found.way == "place" and not_understood(parsed))
+        if missing and not self._understood(parsed, found):
             return self._plain(parsed.text, parsed.text, label=found.notation)
         edge = way.edge() if found.way in ("window", "ownerWindow") else None
         reply = edge or way.go(found.way)
@@ -345,6 +354,9 @@ class _Talking:
     def _replied(self, reply: Reply, parsed: Parsed, found: Classified) -> Said:
         """The answer and the turn of a way's reply."""
         clarification = Clarification(reply.asks, tuple(c.shown for c in reply.choices)) if reply.asks else None
+        if reply.query:
+            tell(Stage.QUERY, reply.query)
+            tell(Stage.ROWS, number=len(reply.solutions.rows))
         verdict = Verdict.UNCLEAR if clarification else Verdict.ANSWERED if reply.found else Verdict.UNANSWERABLE
         answer_ = Answer(
             text=reply.text,

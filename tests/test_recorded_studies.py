@@ -1,0 +1,136 @@
+"""Every study with what a model wrote, offline: the replies are recorded, and `recorded` says how to record them anew.
+
+The numbers are those of the recordings. They are few questions on four notes, so they say that the machinery works as
+it did when they were recorded, and nothing of how well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from recorded import COUNTS, HOW, RecordedModel, everything
+
+from kgplatform.evaluation.answers import Outcome as Verdict
+from kgplatform.evaluation.statistics import Estimate
+from kgplatform.evaluation.studies.report import Outcome, StudyReport
+
+
+@dataclass
+class Recorded:
+    """The model, and what the studies made of its replies."""
+
+    model: RecordedModel
+    results: dict[str, Any]
+
+    def of(self, study: str) -> tuple[StudyReport, tuple[Outcome, ...]]:
+        report, outcomes = self.results[study]
+        assert not report.problems, f"{report.problems[0]}; if prompts or passages changed, record anew: {HOW}"
+        return report, outcomes
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    model = RecordedModel()
+    return Recorded(model, dict(everything(model, tmp_path_factory.mktemp("recorded"))))
+
+
+def values(report: StudyReport, table: str, *columns: str) -> dict[str, tuple[float | None, ...]]:
+    """The means of some columns of a table, by system; published rows left out."""
+    found = next(item for item in report.tables if item.id == table)
+    places = [found.columns.index(column) for column in columns]
+    rows = ((row.system, [row.values[place] for place in places]) for row in found.rows if not row.published)
+    return {
+        system: tuple(round(v.value, 3) if isinstance(v, Estimate) else None for v in cells) for system, cells in rows
+    }
+
+
+def test_all_replies_are_recorded_and_needed(recorded: Recorded) -> None:
+    assert not recorded.model.missing, f"{len(recorded.model.missing)} replies are not recorded; {HOW}"
+    assert recorded.model.used.keys() == recorded.model.known.keys(), f"some are no longer needed; {HOW}"
+
+
+def test_instructions_are_those_that_were_answered(recorded: Recorded) -> None:
+    """Better words in a prompt do not make the numbers wrong, but nobody has answered these words yet."""
+    if recorded.model.changed:
+        some = "; ".join(list(recorded.model.changed.values())[:3])
+        pytest.skip(f"instructions changed since the replies were recorded, such as those for {some}; {HOW} --anew")
+
+
+def test_travel_is_asked_answered_and_judged_by_the_model(recorded: Recorded) -> None:
+    report, outcomes = recorded.of("travel")
+    assert (report.questions, report.method, report.judge) == (COUNTS["travel"], "recorded", "model recorded")
+    assert {(item.kind, item.language) for item in outcomes} == {
+        (kind, language)
+        for kind in ("simple", "multi-context", "reasoning", "conditional")
+        for language in ("en", "zh")
+    }
+    columns = ("faithfulness", "context precision", "context recall")
+    assert values(report, "metrics", *columns) == {
+        "traditional, BM25": (1.0, 0.708, 0.75),
+        "traditional, dense": (1.0, 0.66, 0.625),
+        "travel framework": (1.0, 0.189, 0.875),
+        "ask (graph query)": (0.833, 0.757, 0.75),
+    }
+    assert values(report, "accuracy", "gold values said", "right, as judged") == {
+        "traditional, BM25": (0.5, 0.75),
+        "traditional, dense": (0.375, 0.625),
+        "travel framework": (0.75, 0.875),
+        "ask (graph query)": (0.25, 0.375),
+    }
+    evading = [item for item in outcomes if item.answer in ("I don't know.", "我不知道。")]
+    assert evading
+    assert all(item.numbers["faithfulness"] is None and item.numbers["relevancy"] == 0 for item in evading)
+
+
+def test_academic_is_judged_in_both_orders_and_three_trials(recorded: Recorded) -> None:
+    report, _ = recorded.of("academic")
+    assert values(report, "rates", "comprehensiveness", "overall") == {
+        "dual-level against naive (dense)": (0.5, 0.0),
+        "dual-level against light-like": (0.25, 0.25),
+        "dual-level against communities": (1.0, 1.0),
+    }
+    bias = values(report, "bias", "shown first and won", "same winner in both orders")
+    assert bias["dual-level against naive (dense)"] == (0.5, 1.0)
+    assert bias["dual-level against dual-level without clues"] == (None, 1.0)
+    assert report.options["trials"] == 3
+
+
+def test_adaptive_takes_the_models_own_confidence(recorded: Recorded) -> None:
+    report, outcomes = recorded.of("adaptive")
+    table = values(report, "sizes", "right", "missing", "wrong", "score")
+    assert table["200 tokens, high"] == (0.5, 0.5, 0.0, 0.5)
+    assert table["200 tokens, medium"] == (0.75, 0.25, 0.0, 0.75)
+    assert table["500 tokens, high"] == (1.0, 0.0, 0.0, 1.0)
+    assert values(report, "levels", "right", "missing")["ask, high"] == (0.25, 0.75)
+    assert {item.numbers["confidence"] for item in outcomes if item.system == "500 tokens"} == {0.85}
+
+
+def test_traversal_lets_the_model_lead_the_guided_walks(recorded: Recorded) -> None:
+    report, _ = recorded.of("traversal")
+    table = values(report, "walks", "precision", "recall", "faithfulness", "passes")
+    assert table["guided"] == table["guided-published"] == table["basic"] == (0.25, 0.5, 1.0, 0.5)
+    assert table["sentences"] == (0.5, 1.0, 1.0, 0.5)
+    assert table["tied-sentences"] == (0.75, 1.0, 1.0, 0.5)
+    led = [line for line in recorded.model.used.values() if line["completion"].startswith('{"next"')]
+    assert len(led) > 10
+    assert any(line["completion"] == '{"next": 0}' for line in led)
+
+
+def test_extraction_of_four_texts_is_measured(recorded: Recorded) -> None:
+    report = recorded.results["extraction"]
+    assert report.texts == 4
+    assert (report.strict.precision.value, report.strict.recall.value) == (1.0, pytest.approx(14 / 15))
+    assert report.conformance == 1
+    assert report.subjects_not_in_text == 0
+
+
+def test_questions_are_translated_by_the_model(recorded: Recorded) -> None:
+    asked = recorded.results["questions"]
+    assert len(asked) == 10
+    assert {item.gold.language for item in asked} == {"en", "zh"}
+    assert [item.gold.id for item in asked if not item.score.exact] == []
+    (none,) = [item for item in asked if not item.gold.answers[0]]
+    assert none.outcome is Verdict.CORRECT
+    assert all(item.answer.model == "recorded" for item in asked)
