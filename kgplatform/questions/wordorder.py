@@ -18,6 +18,7 @@ _AGAINST_ORDER = 0.4
 _WHO_OR_WHAT = frozenset(("who", "what", "which", "谁", "什么"))
 _NO_WORDS = frozenset(("the", "a", "an", "了", "过"))
 _BE = frozenset(("is", "are", "was", "were", "been", "being", "be"))
+_ARTICLES = frozenset(("a", "an", "the"))
 _ANOTHER = frozenset(("other", "another", "others", "different", "别", "其", "另"))
 
 
@@ -93,7 +94,7 @@ def direction_cost(reading: Reading, mention: Mention, node: int, place: int, *,
     """What it costs to read the property from the node forwards, or back, at these places in the text."""
     if place == node:
         return 0.0
-    cue = _word_order(reading, mention, after=node > place)
+    cue = _word_order(reading, mention, node, after=node > place)
     if cue == 0:
         return 0.1 if back else 0.0
     wants_back = cue < 0
@@ -106,29 +107,43 @@ def order_cost(reading: Reading, mention: Mention, subject: Node, object_: Node)
     if object_.place == place or subject.place == place or not (object_.terms or subject.terms):
         return 0.0
     known, other = (object_, subject) if object_.terms else (subject, object_)
-    cue = _word_order(reading, mention, after=known.place > place)
+    cue = _word_order(reading, mention, known.place, after=known.place > place)
     if cue == 0 or other is known:
         return 0.0
     wants_object = cue < 0
     return 0.0 if (known is object_) == wants_object else 0.4
 
 
-def _word_order(reading: Reading, mention: Mention, *, after: bool) -> int:
-    """1 if the known thing is what has the property, -1 if it is its value, 0 if the words do not say."""
+def _word_order(reading: Reading, mention: Mention, known: int, *, after: bool) -> int:
+    """1 if the known thing is what has the property, -1 if it is its value, 0 if the words do not say.
+
+    ``known`` is the place of its mention.
+    """
     following = word_at(reading, mention.last)
     before = word_at(reading, mention.first - 1)
     phrase = reading.text[reading.tokens[mention.first].start : reading.tokens[mention.last - 1].end].casefold()
     if reading.language == "zh":
-        if after:
-            return -1
-        return 1
+        return -1 if after or _is_said_to_be(reading, mention, known) else 1
     if after:
         if following == "of" or (before in ("the", "what", "which") and following in ("of", "for", "in")):
             return 1
         if following == "by" and not phrase.endswith("by"):
             return 1
         return -1
-    return -1 if before in _BE and following == "by" and not phrase.endswith("by") else 1
+    done_by = before in _BE and following == "by" and not phrase.endswith("by")
+    one_of = (before in _ARTICLES or phrase.split()[0] in _ARTICLES) and following == "of" and not phrase.endswith("of")
+    return -1 if done_by or one_of else 1
+
+
+def _is_said_to_be(reading: Reading, mention: Mention, known: int) -> bool:
+    """Whether a Chinese thing is said to be the property of the next one: 甲 in 甲是乙的先修课程."""
+    place = reading.mentions.index(mention)
+    if not 0 <= known == place - 2:
+        return False
+    first, second = reading.mentions[known], reading.mentions[known + 1]
+    between = reading.text[reading.tokens[first.last - 1].end : reading.tokens[second.first].start]
+    joined = reading.text[reading.tokens[second.last - 1].end : reading.tokens[mention.first].start]
+    return between.strip() in ("是", "是不是", "算", "是否是") and joined.strip() == "的"
 
 
 def word_at(reading: Reading, place: int) -> str:
