@@ -160,7 +160,6 @@ def test_examples_that_are_named_and_not_there_stop_with_the_file(
     tmp_path: Path, note: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = workspace(tmp_path / "w", "http://127.0.0.1:9/v1", '[extraction]\nexamples = "gold.jsonl"\n')
-    status, out = run(capsys, "add", note, "-w", folder, "--no-build")
-    assert status == 1
-    assert f"there is no file {folder / 'gold.jsonl'}" in out
+    assert main(["add", str(note), "-w", str(folder), "--no-build"]) == 2
+    assert f"there is no file {folder / 'gold.jsonl'}" in capsys.readouterr().err
     assert main(["documents", "-w", str(folder)]) == 0

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgplatform import KnowledgeGraph
@@ -113,6 +113,7 @@ def test_values_are_shown_as_people_read_them() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12))
 def test_paired_tests_are_of_the_questions_that_both_systems_have(values: list[tuple[float, float]]) -> None:
     found = [

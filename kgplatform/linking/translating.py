@@ -61,7 +61,7 @@ def _words() -> Mapping[str, tuple[str, ...]]:
 def translations(characters: str) -> frozenset[str]:
     """What Chinese characters may be in English, word by word, without blanks; empty where a word is not known.
 
-    >>> sorted(translations("虎丘")), "ninecreek" in translations("九溪"), translations("雷峰")
+    >>> sorted(translations("虎丘")), "ninecreek" in translations("九溪"), translations("咸亨")
     (['tigerhill'], True, frozenset())
     """
     ways: list[frozenset[str]] = [frozenset([""])]

@@ -22,6 +22,7 @@ _LITTLE = re.compile(
     r"|located|situated|lies?|lying|exists?|exist|existing|found|known|called|named|there|here|any|some|one"
     r"|provides?|provided|offers?|offered|features?|has|have|having|contains?"
     r"|[是否]?(?:提供|具有|拥有|设有|配有|带有|包含|含有|支持)"
+    r"|late|early|delayed|catch|reach|make|miss|晚点|延误|准点|准时|赶上|赶得上|赶得及"
     r"|same|common|together|相同|同样|一样|共同|同一"
     r"|know|tell|say|show|give|help|find|check|see|look|think|believe|知道|告诉|请|请问|看|查|帮"
     r"|真|真的|的确|确实|其实|实际|是否|还|也|都|就|才|已|已经|现在|目前|仍|仍然|会|能|可|可以|位|位于|存|存在|叫|做|这|那|里|个|家|座|种|条|间|所",

@@ -109,8 +109,18 @@ class Shortcut:
             start_response("200 OK", list(found.fields.items()))
             return (found.body,)
         with self._app.request_context(environ):  # with all that the application adds to its own
-            response = self._app.process_response(found.take())
+            response = self._app.process_response(self._taken(found))
         return response(environ, start_response)
+
+    @staticmethod
+    def _taken(begun: Begun) -> Response:
+        """The response of what was begun; the problem where the rest of it fails before anything was sent."""
+        try:
+            return begun.take()
+        except KgPlatformError as error:
+            if begun.reply is not None:
+                begun.reply.close()
+            return query_problem(error)
 
     def answer(self, query: str, fields: Mapping[str, str], address: str) -> Answer | Begun | None:
         """What becomes of a GET of the endpoint from that address; None: the application knows what to do.

@@ -197,7 +197,7 @@ class Page {
       lines.push(h("p", {}, h("b", {}, t("timeout", { t: problem.seconds ?? "?" })), " "), h("p", { class: "buttons" }, h("button", { type: "button", onclick: () => this.load(`${bare}\nLIMIT 1000`) }, t("add_limit"))));
     } else if (problem.line) {
       const column = Math.max(1, problem.column ?? 1);
-      lines.push(h("p", {}, h("b", {}, `${t("at", { line: problem.line, column })}: `), h("span", { lang: tag(problem.detail) }, String(problem.detail).replace(/^(line \d+, column \d+: |第 \d+ 行，第 \d+ 列：)/, "")), h("span", { class: "meant" })));
+      lines.push(h("p", {}, h("b", {}, `${t("at", { line: problem.line, column })}: `), h("span", { lang: tag(problem.detail) }, String(problem.detail).replace(/^[^\d:：]*\d+[^\d:：]+\d+[^\d:：]*[:：]\s*/, "")), h("span", { class: "meant" })));
       if (problem.text) lines.push(h("pre", { tabindex: "0" }, h("code", {}, `${problem.text}\n${" ".repeat(column - 1)}`, h("span", { class: "caret" }, "^"))));
       lines.push(h("p", { class: "buttons" }, h("button", { type: "button", class: "small", onclick: () => this.editor.go(problem.line, column) }, t("show_place"))));
     } else lines.push(h("p", {}, h("b", {}, `${t("not_run")}: `), h("span", { lang: tag(problem.detail) }, problem.detail)));
