@@ -144,7 +144,9 @@ def _recorded_questions(table: FlightTable) -> dict[str, StudyQuestion]:
     day, now = "2025-03-15", datetime(2025, 3, 15, 12)  # noqa: DTZ001 (a moment of a table without zones)
     klm = [f for f in table.flights if f["airline"] == "KLM" and f.day.isoformat() == day]
     left = [
-        f for f in table.between(now - timedelta(hours=4), now, "actual_block_time") if f["direction"] == "departure"
+        f
+        for f in table.between(now - timedelta(hours=4), now, "actual_block_time")
+        if f["direction"] == "departure" and f["airline"] == "KLM"
     ]
     partner = table.by_uid[table.by_uid["20250315-KL1352-A"]["connecting_flight_uid"]]
     gold: dict[str, tuple[str, Flight | None, str]] = {

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import resource
 import sys
 import threading
@@ -83,7 +84,19 @@ def _reply(wanted: Parse, content: bytes) -> Iterator[bytes]:
         yield wire.frame(wire.ERROR, error.reason.encode("utf-8", "replace"))
     except MemoryError:
         yield wire.frame(wire.ERROR, worker.OUT_OF_MEMORY.encode())
-    yield wire.frame(wire.END, str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024).encode())
+    yield wire.frame(wire.END, str(_most_bytes()).encode())
+
+
+def _most_bytes() -> int:
+    """The most memory that this process ever had, in bytes.
+
+    The figure for a process counts in what its parent had when it was started, the one for its memory does not.
+    """
+    with suppress(OSError):
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        if found := re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE):
+            return int(found[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def main(arguments: list[str]) -> None:
