@@ -4,6 +4,7 @@
 PYTHON ?= python3
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
+COVERAGE ?=
 BENCH_ARGS ?=
 
 BIN := .venv/bin
@@ -16,6 +17,9 @@ STAMP := .venv/.stamp
 export PIP_RETRIES ?= 8
 export PIP_DEFAULT_TIMEOUT ?= 120
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+
+# The tests start some hundred processes: where bytecode is not kept, each of them compiles the whole package anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -32,9 +36,10 @@ web: ## the scripts, styles and fonts of the pages, where Node 20 or later is (w
 demo: $(STAMP) web ## builds the sample workspaces, asks them questions and serves them (DEMO_ARGS=…)
 	@$(BIN)/kgplatform demo $(DEMO_ARGS)
 
-test: check ## everything a change must pass: style, types, floors, tests, doctests, coverage (PYTEST_ARGS=…)
+# Counting covered lines more than doubles the time of the tests, so it is asked for: CI does.
+test: check ## everything a change must pass: style, types, floors, tests, doctests (COVERAGE=yes: nine lines in ten are run; PYTEST_ARGS=…)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --doctest-modules kgplatform tests \
-		--cov=kgplatform --cov-report= --cov-fail-under=90 $(PYTEST_ARGS)
+		$(if $(COVERAGE),--cov=kgplatform --cov-report= --cov-fail-under=90) $(PYTEST_ARGS)
 
 check: lint types floors ## style, types and floors, without the tests
 

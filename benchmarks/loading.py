@@ -42,12 +42,12 @@ def _seconds(command: list[str]) -> float:
 
 def _loaded(folder: Path, data: Path) -> Iterator[Result]:
     run(kgplatform("create", folder / "kg", "--ontology", "travel"))
-    # a graph of its own, as the peer loads it: the knowledge is kept with its evidence, in two
+    # a graph of its own, as the peer is told to: the knowledge is kept with its evidence, in two
     into_one = TRIPLES / _seconds(kgplatform("load", "-w", folder / "kg", "--graph", f"{BASE}data", data))
     into_knowledge = TRIPLES / _seconds(kgplatform("load", "-w", folder / "kg", data))
     peer = None
     if oxigraph := shutil.which("oxigraph"):
-        command = [oxigraph, "load", "--location", str(folder / "ox"), "--file", str(data)]
+        command = [oxigraph, "load", "--location", str(folder / "ox"), "--graph", f"{BASE}data", "--file", str(data)]
         peer = Peer("oxigraph load", TRIPLES / _seconds(command))
     else:
         print("  no oxigraph on the path", file=sys.stderr)

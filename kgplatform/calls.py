@@ -10,7 +10,7 @@ Specifications: SPARQL 1.1 Federated Query (https://www.w3.org/TR/sparql11-feder
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
@@ -36,14 +36,18 @@ Value: TypeAlias = "str | NamedNode | Literal"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A SERVICE block: whom it asks, what is between its braces, and where it stands in the text."""
+    """A SERVICE block: whom it asks, what is between its braces, and where it stands in the text.
 
-    name: NamedNode
+    Without a ``name`` it asks whomever the ``variable`` stands for.
+    """
+
+    name: NamedNode | None
     body: str
     start: int
     end: int
     is_silent: bool
     prologue: Mapping[str, str] = field(default_factory=dict)
+    variable: str = ""
 
     @property
     def prefixes(self) -> dict[str, str]:
@@ -66,7 +70,7 @@ def find(text: str, known: Mapping[str, str], *, base: str = "") -> list[Call]:
     Relative IRIs are resolved against ``base``, unless the text names another.
 
     Raises:
-        QueryRejectedError: one asks a variable, or a name whose prefix is not declared; or there are too many.
+        QueryRejectedError: one asks a name whose prefix is not declared; or there are too many.
     """
     if "SERVICE" not in scan(text).keywords:
         return []
@@ -107,7 +111,8 @@ def _read(text: str, listed: Sequence[Token], place: int, prefixes: Mapping[str,
     if next_ + 1 >= len(listed) or listed[next_ + 1].text != "{":
         return None, place + 1
     name = _term(listed[next_], prefixes)
-    if not isinstance(name, NamedNode):
+    variable = listed[next_].text[1:] if listed[next_].kind == "variable" else ""
+    if name is None and not variable:
         raise QueryRejectedError(
             (f"SERVICE {listed[next_].text[:100]}: say whom to ask by an IRI, or a name with a declared prefix",),
             query=text,
@@ -117,7 +122,7 @@ def _read(text: str, listed: Sequence[Token], place: int, prefixes: Mapping[str,
         depth += (listed[last].kind == "open") - (listed[last].kind == "close")
         if depth == 0:
             body = text[listed[opened].end : listed[last].start]
-            return Call(name, body, start.start, listed[last].end, is_silent, prefixes), last + 1
+            return Call(name, body, start.start, listed[last].end, is_silent, prefixes, variable), last + 1
     return None, place + 1
 
 
@@ -151,7 +156,8 @@ def described(call: Call, query: str) -> Described:
 
 def _more(call: Call, query: str) -> QueryRejectedError:
     wanted = "?thing property value ; property value"
-    return QueryRejectedError((f"SERVICE <{call.name.value}> takes one description: {{ {wanted} }}",), query=query)
+    name = call.name.value if call.name is not None else ""
+    return QueryRejectedError((f"SERVICE <{name}> takes one description: {{ {wanted} }}",), query=query)
 
 
 def _value(listed: Sequence[Token], place: int, call: Call) -> tuple[Value | None, int]:
@@ -209,6 +215,31 @@ def _character(code: str) -> str:
         return chr(int(code, 16))
     except (ValueError, OverflowError):
         return "\ufffd"
+
+
+def answered(call: Call, addresses: Sequence[str], ask: Callable[[str], Solutions]) -> Solutions:
+    """What the call stands for: the rows of whom it names; of a variable, the rows of each address, which it then is.
+
+    SPARQL 1.1 Federated Query §4: a variable may stand for any endpoint. Those that may be asked at all are asked, and
+    the pattern around the call decides which rows stay.
+
+    Raises:
+        QueryRejectedError: a variable, and there is no address.
+    """
+    if call.name is not None:
+        return ask(call.name.value)
+    if not addresses:
+        raise QueryRejectedError((f"SERVICE ?{call.variable} asks nobody: SERVICE is switched off",), query=call.body)
+    found = {address: ask(address) for address in addresses}
+    names = dict.fromkeys((call.variable, *(name for solutions in found.values() for name in solutions.variables)))
+    rows: list[tuple[Term | None, ...]] = []
+    for address, solutions in found.items():
+        for row in solutions.rows:
+            bound: dict[str, Term | None] = dict(zip(solutions.variables, row, strict=True))
+            if bound.get(call.variable) in (None, NamedNode(address)):
+                bound[call.variable] = NamedNode(address)
+                rows.append(tuple(bound.get(name) for name in names))
+    return Solutions(tuple(names), tuple(rows))
 
 
 def replaced(text: str, answers: Iterable[tuple[Call, Solutions]]) -> str:

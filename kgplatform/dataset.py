@@ -13,6 +13,7 @@ writes are kept beside, outside the default graph.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -334,10 +335,16 @@ class EvidenceDataset:
             StoreError: the disk refuses; nothing was added.
         """
         ends = (b" .\n", f" {self.inferred} .\n".encode())
-        with self.store.write_lock():
-            known = self._seen == self.store.version
+        with self.beside():
             lines = (end.join((*batch, b"")) for batch in batches for end in ends)
             self.store.add(lines, many=count > _MANY)
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """For writes straight to the store that concern no evidence: `touched` stays known."""
+        with self.store.write_lock():
+            known = self._seen == self.store.version
+            yield
             self._seen = self.store.version if known else -1
 
     def append(self, graph: NamedNode, batches: Iterable[tuple[bytes, Callable[[], bytes]]]) -> None:

@@ -6,8 +6,9 @@ Each value carries the passages that say it; what was stated by hand, inferred o
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
@@ -19,7 +20,7 @@ from kgplatform.errors import NotFoundError
 from kgplatform.ontology import Ontology, Word, label_of
 from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.types import Evidence, Term
-from kgplatform.vocab import ALT_LABEL, COMMENT, DCTERMS, FOAF, LABEL, SCHEMA, SKOS, TYPE, words_of_iri
+from kgplatform.vocab import ALT_LABEL, COMMENT, CORE, DCTERMS, FOAF, LABEL, SCHEMA, SKOS, TYPE, words_of_iri
 
 FindEvidence: TypeAlias = Callable[[Triple, NamedNode], Evidence | None]
 
@@ -33,7 +34,8 @@ _REPLACED_BY = NamedNode(f"{DCTERMS}isReplacedBy")
 APART = frozenset((*NAMING, *_DESCRIBING, ALT_LABEL, TYPE, _REPLACED_BY))
 """The properties that are shown apart from the facts: names, descriptions, classes."""
 
-_MOST_COUNTED = 100_000
+_LINKING = (NamedNode(f"{CORE}linkFrom"), NamedNode(f"{CORE}linkTo"))
+_MADE_NUMBER = re.compile(r"-[0-9a-f]{8}$")
 _INFERRED = "inferred"
 _MOST_INSIDE = 4
 _MOST_SORTED = 2_000
@@ -160,7 +162,22 @@ class Labels:
         words = term.words if term and term.words else self.words(iri)
         text = label_of(words, self._language, "")
         language = next((word.language for word in words if word.text == text), "")
-        return Word(text, language) if text else Word(words_of_iri(iri.value) or iri.value, "")
+        return Word(text, language) if text else Word(self._by_ends(iri) or self._by_iri(iri) or iri.value, "")
+
+    def _by_iri(self, iri: NamedNode) -> str:
+        """The words of the IRI itself, without the digits that the platform sets behind a name to tell things apart."""
+        made = iri.value.startswith(f"{self._dataset.base}entity/")
+        return words_of_iri(_MADE_NUMBER.sub("", iri.value) if made else iri.value)
+
+    def _by_ends(self, iri: NamedNode) -> str:
+        """The words for a tie between two things: those of both, since it has no name of its own."""
+        ends = [next(iter(self._dataset.store.objects(iri, way)), None) for way in _LINKING]
+        words = [
+            label_of(self.words(end), self._language, "") or self._by_iri(end)
+            for end in ends
+            if isinstance(end, NamedNode)
+        ]
+        return " – ".join(words) if len(words) == len(ends) and all(words) else ""
 
     def reference(self, term: Term) -> Reference:
         """The term with its words: a label for an IRI, the text of a literal."""
@@ -264,24 +281,42 @@ def _facts(
     facts = []
     for predicate in sorted(stated.keys() - APART, key=lambda item: _order(item, ontology)):
         terms = stated[predicate]
-        named = sorted((labels.reference(term) for term in terms), key=_by_language_and_label)
-        if len(named) > max_values:
-            named.sort(key=lambda item: not dataset.is_stated(Triple(iri, predicate, item.term)))
-        first = _first(predicate, turned, max_values, len(named), inward=False)
+        first = _first(predicate, turned, max_values, len(terms), inward=False)
+        shown = _shown(iri, predicate, terms, dataset, labels, first, max_values)
         term = ontology.properties.get(predicate)
         facts.append(
             Fact(
                 predicate=labels.reference(predicate),
-                values=tuple(
-                    _value(Triple(iri, predicate, item.term), item, dataset, find_evidence)
-                    for item in named[first : first + max_values]
-                ),
+                values=tuple(_value(Triple(iri, predicate, item.term), item, dataset, find_evidence) for item in shown),
                 total=len(terms),
                 unit=(term.unit or "") if term else "",
                 first=first,
             )
         )
     return tuple(facts)
+
+
+def _shown(
+    iri: NamedNode,
+    predicate: NamedNode,
+    terms: list[Term],
+    dataset: EvidenceDataset,
+    labels: Labels,
+    first: int,
+    size: int,
+) -> list[Reference]:
+    """So many values from the first on, by their names; of too many for that as they come. What is stated leads."""
+    if len(terms) > size:
+        inferred = {quad.object for quad in dataset.store.quads(iri, predicate, None, dataset.inferred)}
+        told = [term not in inferred or dataset.is_stated(Triple(iri, predicate, term)) for term in terms]
+        rank = dict(zip(terms, told, strict=True))
+        if len(terms) > _MOST_SORTED:
+            ordered = sorted(terms, key=lambda term: not rank[term])[first : first + size]
+            return [labels.reference(term) for term in ordered]
+    named = sorted((labels.reference(term) for term in terms), key=_by_language_and_label)
+    if len(terms) > size:
+        named.sort(key=lambda item: not rank[item.term])
+    return named[first : first + size]
 
 
 def _first(predicate: NamedNode, turned: Turned | None, size: int, total: int, *, inward: bool) -> int:
@@ -315,37 +350,67 @@ def _incoming(
     max_subjects: int,
     turned: Turned | None,
 ) -> tuple[Incoming, ...]:
-    whole = turned.predicate if turned is not None and turned.inward else None
-    by_predicate: dict[NamedNode, list[NamedNode]] = defaultdict(list)
-    totals: dict[NamedNode, int] = defaultdict(int)
-    for quad in islice(dataset.store.quads(None, None, iri, DEFAULT_GRAPH), _MOST_COUNTED):
-        if is_unnamed(quad.subject) or is_told(iri, quad, dataset, ontology):
-            continue
-        totals[quad.predicate] += 1
-        if isinstance(quad.subject, NamedNode) and (
-            quad.predicate == whole or totals[quad.predicate] <= 4 * max_subjects
-        ):
-            by_predicate[quad.predicate].append(quad.subject)
+    told = Told(iri, dataset, ontology)
+    totals = told.counted(_REFERRING)
     found = []
     for predicate in sorted(totals, key=lambda item: _order(item, ontology)):
-        things = by_predicate[predicate]
-        first = _first(predicate, turned, max_subjects, len(things), inward=True)
-        if len(things) <= _MOST_SORTED:
-            subjects = sorted((labels.reference(item) for item in things), key=_by_language_and_label)
-            subjects = subjects[first : first + max_subjects]
+        total = totals[predicate]
+        first = _first(predicate, turned, max_subjects, total, inward=True)
+        quads = (quad for quad in told.referring(predicate) if not is_unnamed(quad.subject))
+        things = (quad.subject for quad in quads if isinstance(quad.subject, NamedNode))
+        if total <= _MOST_SORTED:
+            named = sorted((labels.reference(item) for item in things), key=_by_language_and_label)
+            subjects = named[first : first + max_subjects]
         else:
-            subjects = [labels.reference(item) for item in things[first : first + max_subjects]]
-        found.append(Incoming(labels.reference(predicate), tuple(subjects), totals[predicate], first))
+            subjects = [labels.reference(item) for item in islice(things, first, first + max_subjects)]
+        found.append(Incoming(labels.reference(predicate), tuple(subjects), total, first))
     return tuple(found)
 
 
-def is_told(iri: NamedNode, quad: Quad, dataset: EvidenceDataset, ontology: Ontology) -> bool:
-    """Whether the thing's own facts say the same the other way round, and not only because it follows from this."""
-    term = ontology.properties.get(quad.predicate)
-    if term is None or not isinstance(quad.subject, NamedNode):
+_REFERRING = f'FILTER(!(isIRI(?s) && STRSTARTS(STR(?s), "{_UNNAMED}")))'
+
+
+class Told:
+    """Who refers to one thing, less those of whom the thing's own facts say the same the other way round.
+
+    What the facts say is looked up once for each property, so that a hub of a hundred thousand costs a count.
+    """
+
+    def __init__(self, iri: NamedNode, dataset: EvidenceDataset, ontology: Ontology) -> None:
+        self._iri = iri
+        self._dataset = dataset
+        self._ontology = ontology
+        self._ways: dict[NamedNode, tuple[tuple[NamedNode, frozenset[Term]], ...]] = {}
+
+    def counted(self, condition: str) -> dict[NamedNode, int]:
+        """How many refer to the thing by each property; ``condition`` is a SPARQL filter on them, ``?s``."""
+        text = f"SELECT ?thing ?p (COUNT(*) AS ?n) WHERE {{ ?s ?p ?thing {condition} }} GROUP BY ?thing ?p"
+        rows = self._dataset.store.query(text, bindings={"thing": self._iri}).rows
+        found = {p: int(n.value) for _, p, n in rows if isinstance(p, NamedNode) and isinstance(n, Literal)}
+        for predicate in [one for one in found if self.ways(one)]:
+            found[predicate] -= sum(self.tells(quad) for quad in self._of(predicate))
+        return {predicate: number for predicate, number in found.items() if number > 0}
+
+    def referring(self, predicate: NamedNode) -> Iterator[Quad]:
+        """The statements that refer to the thing by the property."""
+        return (quad for quad in self._of(predicate) if not self.tells(quad))
+
+    def _of(self, predicate: NamedNode) -> Iterator[Quad]:
+        return self._dataset.store.quads(None, predicate, self._iri, DEFAULT_GRAPH)
+
+    def ways(self, predicate: NamedNode) -> tuple[tuple[NamedNode, frozenset[Term]], ...]:
+        """The thing's own properties that say what the property says of it, each with its values, if it has any."""
+        if predicate not in self._ways:
+            term = self._ontology.properties.get(predicate)
+            names = (term.inverse, term.iri if term.symmetric else None) if term else ()
+            own = ((way, frozenset(self._dataset.store.objects(self._iri, way))) for way in names if way is not None)
+            self._ways[predicate] = tuple((way, values) for way, values in own if values)
+        return self._ways[predicate]
+
+    def tells(self, quad: Quad) -> bool:
+        """Whether the facts say the same the other way round, and not only because it follows from this."""
+        for way, values in self.ways(quad.predicate):
+            if isinstance(quad.subject, NamedNode) and quad.subject in values:
+                turned = Triple(self._iri, way, quad.subject)
+                return self._dataset.is_stated(turned) or not self._dataset.is_stated(quad.triple)
         return False
-    for way in (term.inverse, term.iri if term.symmetric else None):
-        turned = Triple(iri, way, quad.subject) if way is not None else None
-        if turned is not None and dataset.store.has(turned):
-            return dataset.is_stated(turned) or not dataset.is_stated(quad.triple)
-    return False

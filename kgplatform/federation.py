@@ -60,6 +60,11 @@ class Federation:
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, str], tuple[float, Solutions]] = OrderedDict()
 
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """Whom SERVICE may ask."""
+        return self._rules.endpoints
+
     def ask(self, address: str, pattern: str, prefixes: Mapping[str, str]) -> Solutions:
         """The solutions of the group pattern at the endpoint, which is asked for one more row than there may be.
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyoxigraph import Triple
 
 from kgplatform import config, packs
 from kgplatform.building import lending, renewing, searching
-from kgplatform.building.asking import AskOptions, BesideParts, beside, chosen_model, examples, question_settings
 from kgplatform.building.communities import CommunitiesFound, CommunityView, communities, find_communities
-from kgplatform.building.conversing import converse
 from kgplatform.building.deciding import Decided, Merge, merges
 from kgplatform.building.founding import found
 from kgplatform.building.inferring import Inferred
@@ -35,10 +34,13 @@ from kgplatform.linking.content import Contents
 from kgplatform.linking.entities import with_values
 from kgplatform.lookup import find_iri, find_statement
 from kgplatform.models.cache import forget
-from kgplatform.questions import answer
 from kgplatform.retrieval.sources import Rows
 from kgplatform.store import Store, checked_iri
 from kgplatform.types import Answer, Evidence, Solutions
+
+if TYPE_CHECKING:  # what answers questions takes a while to import, and who adds documents asks none
+    from kgplatform.building.asking import AskOptions, BesideParts
+    from kgplatform.questions import answer
 
 DEFAULT_BASE = "https://example.org/kg/"
 
@@ -219,6 +221,9 @@ class KnowledgeGraph(Workspace):
             ConfigError: the options ask for a model where none is set, or a style, name or moment is none.
             ReadError: the turns of the conversation cannot be read or written.
         """
+        from kgplatform.building.asking import AskOptions, beside
+        from kgplatform.building.conversing import converse
+
         chosen, given = options or AskOptions(), now or self.settings.questions.now
         parts, others = self._question_parts(chosen), beside(self._beside_parts(), chosen, given)
         folder = self.folder
@@ -315,11 +320,16 @@ class KnowledgeGraph(Workspace):
         return report
 
     def _beside_parts(self) -> BesideParts:
+        from kgplatform.building.asking import BesideParts
+
         return BesideParts(
             self.settings, self.folder, self.loaded.triples, self.registry, self.search, lambda: self.embedder
         )
 
     def _question_parts(self, options: AskOptions) -> answer.QuestionParts:
+        from kgplatform.building.asking import chosen_model, examples, question_settings
+        from kgplatform.questions import answer
+
         return answer.QuestionParts(
             dataset=self.dataset,
             ontology=self.ontology,

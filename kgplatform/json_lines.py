@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,3 +39,19 @@ def read_json_lines(path: Path, parse: Callable[[str, int], Item], *, what: str)
     if not found:
         raise ReadError(f"holds no {what} that can be used: {problems[0] if problems else 'it is empty'}", path=path)
     return found, problems
+
+
+def id_of(item: Mapping[str, object], number: int | None = None) -> str:
+    """The ``id`` of a line; of one without, its number where it is given, for an id may be missing then.
+
+    Raises:
+        ValueError: there is none, or it is neither text nor a whole number.
+    """
+    found = item.get("id")
+    if found is None or found == "":
+        if number is None or found == "":
+            raise ValueError("has no id")
+        return str(number)
+    if isinstance(found, bool) or not isinstance(found, str | int):
+        raise ValueError("its id is neither text nor a number")
+    return str(found)

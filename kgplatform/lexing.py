@@ -44,7 +44,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-_QUERY_FORMS = frozenset({"SELECT", "ASK", "CONSTRUCT", "DESCRIBE"})
+QUERY_FORMS = frozenset({"SELECT", "ASK", "CONSTRUCT", "DESCRIBE"})
 _UPDATE_FORMS = frozenset({"INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"})
 _PROLOGUE = frozenset({"PREFIX", "BASE", "VERSION"})
 _CLAUSES = frozenset({"OPTIONAL", "UNION", "MINUS", "BIND", "FILTER", "EXISTS", "VALUES", "GRAPH", "LATERAL"})
@@ -60,6 +60,14 @@ _COMPARED = re.compile(r"(?!<[A-Za-z][A-Za-z0-9+.\-]*://)<.*['(\[#]", re.DOTALL)
 
 _JOINED = re.compile(r"[-.]")
 _BRACE = re.compile(r"(?:\s|\#[^\n\r]*+)*+\{")
+_DECLARATION = r"\s*+PREFIX\s++((?:[A-Za-z][A-Za-z0-9_\-]*+)?+):\s*+<[^<>\"{}|^`\\\x00-\x20]*+>"
+_DECLARED = re.compile(f"(?:{_DECLARATION.replace('((', '(?:(')})++", re.IGNORECASE | re.ASCII)
+"""Prefixes at the head of a text, where each is three tokens; programs send the same every time."""
+
+
+@lru_cache(maxsize=256)
+def _declared(head: str) -> tuple[str, ...]:
+    return tuple(re.findall(_DECLARATION, head, re.IGNORECASE | re.ASCII))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,53 +117,55 @@ class _Seen:
     last: str = ""
     before_rows: bool = False
 
+    def declare(self, text: str) -> int:
+        """Notes the prefixes that the text begins with; where what follows them starts."""
+        if (head := _DECLARED.match(text)) is None:
+            return 0
+        names = _declared(head.group())
+        self.tokens, self.words, self.prefixes, self.last = 3 * len(names), ["PREFIX"] * len(names), set(names), ">"
+        return head.end()
+
     def take(self, match: re.Match[str]) -> None:
         """Notes one token."""
         self.tokens += 1
         kind, token = match.lastgroup, match.group()
+        rows_follow = False
         if kind == "variable":
             self.variables[token[1:]] = None
+            rows_follow = self.before_rows
+        elif kind in ("word", "local"):
+            rows_follow = self._word(match, token) == "VALUES"
         elif kind == "other":
-            self._sign(match)
-            self.before_rows = False
+            self._sign(token, match.start())
+        elif kind == "open":
+            self._open(token)
+            rows_follow = self.before_rows and token == "("
+        elif kind == "iri":
+            self._iri(token)
+        elif kind == "close":
+            del self.brackets[-1:]
+            rows_follow = self.before_rows and token == ")"
+        elif kind == "name":
+            self.prefixes.add("")
         elif kind == "comment":
             return
-        else:
-            self._longer(kind, match)
+        self.before_rows = rows_follow
         self.last = token
 
-    def _longer(self, kind: str | None, match: re.Match[str]) -> None:
-        token = match.group()
-        rows_follow = False
-        match kind:
-            case "word" | "local":
-                self._word(match)
-                rows_follow = token.upper() == "VALUES"
-            case "name":
-                self.prefixes.add("")
-            case "open":
-                self._open(token)
-                rows_follow = self.before_rows and token == "("
-            case "close":
-                del self.brackets[-1:]
-                rows_follow = self.before_rows and token == ")"
-            case "iri":
-                self._iri(token)
-        self.before_rows = rows_follow
-
-    def _word(self, match: re.Match[str]) -> None:
-        token = match.group()
-        if match["local"] is None:
-            word = token.upper()
+    def _word(self, match: re.Match[str], token: str) -> str:
+        """Notes a word or a name; the word in capitals."""
+        prefix, colon, _ = token.partition(":")
+        word = prefix.upper()
+        if not colon:
             for part in (word,) if word.isalpha() else _JOINED.split(word):
                 self.words.append(part)
                 self.clauses += part in _CLAUSES
-            return
-        prefix = token.partition(":")[0]
+            return word
         self.prefixes.add(prefix)
         # the parser also reads ``SERVICE:x {`` as the keyword and a name
-        if prefix.upper() == "LOAD" or (prefix.upper() == "SERVICE" and _BRACE.match(match.string, match.end())):
-            self.words.append(prefix.upper())
+        if word == "LOAD" or (word == "SERVICE" and _BRACE.match(match.string, match.end())):
+            self.words.append(word)
+        return ""
 
     def _open(self, token: str) -> None:
         self.brackets.append("rows" if token == "{" and self.before_rows else token)
@@ -168,13 +178,12 @@ class _Seen:
         if operand and self.brackets[-1:] == ["("] and _COMPARED.match(token):
             self.compared = self.compared or token
 
-    def _sign(self, match: re.Match[str]) -> None:
-        token = match.group()
+    def _sign(self, token: str, place: int) -> None:
         self.operators += token in _OPERATORS
         self.triples += token in _TRIPLES
-        if token == "*" and self.last.upper() in ("SELECT", "DISTINCT", "REDUCED") and not self.brackets:
+        if token == "*" and not self.brackets and self.last.upper() in ("SELECT", "DISTINCT", "REDUCED"):
             self.selects_all = True
-            self.star = match.start()
+            self.star = place
 
 
 def scan(text: str) -> Scan:
@@ -192,7 +201,8 @@ def _scanned(text: str) -> Scan:
         issue = f"the query has {len(text):,} characters; {MAX_CHARACTERS:,} are allowed"
         return Scan("", frozenset(), frozenset(), (issue,))
     seen = _Seen()
-    for match in _TOKEN.finditer(text):
+    start = seen.declare(text)
+    for match in _TOKEN.finditer(text, start):
         if match.lastgroup == "stray" or seen.tokens > MAX_TOKENS:
             break
         seen.take(match)
@@ -263,7 +273,7 @@ def tokens(text: str) -> Iterator[Token]:
 
 def _form(words: list[str]) -> str:
     for word in words:
-        if word in _QUERY_FORMS:
+        if word in QUERY_FORMS:
             return word
         if word in _UPDATE_FORMS:
             return "UPDATE"

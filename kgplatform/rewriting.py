@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 
 from pyoxigraph import NamedNode
 
 from kgplatform.errors import QueryRejectedError
-from kgplatform.lexing import Landmark, Scan, landmarks, scan
+from kgplatform.lexing import Landmark, Scan, Token, landmarks, scan, tokens
 
 _DATASET_WORDS = frozenset({"USING", "WITH"})
 _OTHER_GRAPHS = frozenset(
@@ -161,6 +162,31 @@ def patterned(text: str) -> tuple[str, str] | None:
     return made.get("DELETE", ""), made.get("INSERT", "")
 
 
+def unloaded(text: str) -> str:
+    """The update with an operation that does nothing in place of each ``LOAD SILENT``, which may fail without a word.
+
+    SPARQL 1.1 Update §3.1.4: an operation that is SILENT always succeeds. What it names is never fetched.
+    """
+    if "LOAD" not in scan(text).keywords:
+        return text
+    put, last = [], 0
+    for operation in _operations(text):
+        first = next((word for word in operation.words if word.text == "LOAD"), None)
+        if first is not None and _is_silent_load(text[first.start : operation.end]):
+            put += [text[last : first.start], "INSERT DATA {}"]
+            last = operation.end
+    return "".join([*put, text[last:]])
+
+
+_NAMES = ("iri", "name")
+
+
+def _is_silent_load(operation: str) -> bool:
+    """Whether that is a LOAD SILENT as the grammar has it (SPARQL 1.1 Query §19.8, rule 31)."""
+    found = ["IRI" if token.kind in _NAMES else token.text.upper() for token in tokens(operation)]
+    return found in (["LOAD", "SILENT", "IRI"], ["LOAD", "SILENT", "IRI", "INTO", "GRAPH", "IRI"])
+
+
 _PREFIX = re.compile(r"PREFIX\s+([^\s:<>]*:)\s*(<[^<>\s]*>)\s*", re.IGNORECASE)
 
 
@@ -216,6 +242,59 @@ def mended(text: str) -> str:
             opened.pop()
             put.append((mark.end, ")"))
     return _with(text, put) if len(put) % 2 == 0 else text
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyPath:
+    """A triple pattern whose path may have no length: its one variable, its one term, and where it stands."""
+
+    variable: str
+    term: Token
+    start: int
+    end: int
+
+
+_PATH = re.compile(r"[\w>)][*?](?!\w)")
+_AROUND = ("{", "}", ".")
+
+
+def empty_paths(text: str) -> list[EmptyPath]:
+    """The patterns ``?x path* term`` and ``term path* ?x`` (or ``path?``) that stand by themselves, in their order.
+
+    Of a term that the graph does not hold, such a path has one solution, the term itself (SPARQL 1.1 §18.4), which
+    the store leaves out. Under GRAPH, where there would be one for each graph, none are given.
+    """
+    if not _PATH.search(text) or {"GRAPH", "FROM"} & scan(text).keywords:
+        return []
+    listed, found = list(tokens(text)), []
+    begins = [place for place, token in enumerate(listed) if token.text in _AROUND]
+    for begin, end in pairwise(begins):
+        inside = listed[begin + 1 : end]
+        if len(inside) < 4 or inside[-2].text not in ("*", "?") or not _is_step(inside[1:-2]):
+            continue
+        ends = (inside[0], inside[-1])
+        variables = [token for token in ends if token.kind == "variable"]
+        terms = [token for token in ends if token.kind in _NAMES]
+        if len(variables) == len(terms) == 1:
+            found.append(EmptyPath(variables[0].text, terms[0], inside[0].start, inside[-1].end))
+    return found
+
+
+def _is_step(path: Sequence[Token]) -> bool:
+    """Whether that is one property or one group of them, so that what follows is said of all of it."""
+    if path[0].text == "(":
+        depths = list(accumulate((token.kind == "open") - (token.kind == "close") for token in path))
+        return 0 in depths and depths.index(0) == len(path) - 1
+    return len(path) == 1 and (path[0].kind in _NAMES or path[0].text == "a")
+
+
+def without_length(text: str, paths: Iterable[EmptyPath]) -> str:
+    """The text with the one solution of a path of no length in the place of each of these."""
+    parts, last = [], 0
+    for path in paths:
+        parts += [text[last : path.start], f"VALUES {path.variable} {{ {path.term.text} }}"]
+        last = path.end
+    return "".join([*parts, text[last:]])
 
 
 def spelt_out(text: str, seen: Scan) -> str:

@@ -42,7 +42,7 @@ class ExtractionSettings:
     """
 
     gleaning: int = 1
-    schema_tokens: int = 2500
+    schema_tokens: int = 1700
     passage_tokens: int = 1200
     examples: str = "examples.jsonl"
     demonstrations: int = 3

@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyoxigraph as ox
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
@@ -36,7 +36,7 @@ from kgplatform.errors import (
 )
 from kgplatform.functions import FUNCTIONS
 from kgplatform.lexing import read_only_issues, scan, triple_nesting
-from kgplatform.rewriting import hoisted, mended
+from kgplatform.rewriting import hoisted, mended, unloaded
 from kgplatform.streams import streamed
 from kgplatform.types import Solutions, Term
 from kgplatform.vocab import PREFIXES, RDF, XSD_STRING
@@ -261,8 +261,8 @@ class Store:
                 raise _unchanged(error) from error
             self.version += 1
 
-    def add_triples(self, text: bytes, graph: NamedNode | DefaultGraph) -> None:
-        """Adds the triples of N-Triples text to a graph by the bulk loader, all or none; raises as `add`."""
+    def add_triples(self, text: bytes | BinaryIO, graph: NamedNode | DefaultGraph) -> None:
+        """Adds the triples of N-Triples text or of a file to a graph by the bulk loader, or none; raises as `add`."""
         with self._lock:
             self._announce()
             try:
@@ -278,6 +278,7 @@ class Store:
             QueryRejectedError: a query, LOAD, SERVICE, or text too long or deep to parse safely.
             QuerySyntaxError: not SPARQL, with line and column.
         """
+        text = unloaded(text)
         seen = scan(text)
         issues = seen.issues
         if seen.reaches_network:

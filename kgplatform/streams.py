@@ -1,10 +1,39 @@
-"""A file that is written while it is read, for text that would not fit into memory as a whole."""
+"""Text that would not fit into memory as a whole: a file that is written while it is read, lines sorted by parts."""
 
 from __future__ import annotations
 
+import heapq
 import io
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import islice
 from typing import BinaryIO
+
+_SORTED_AT_ONCE = 200_000
+
+
+def in_order(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines, each with its end, in their order and each once; sorted by parts on disk where they are many.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    left = iter(lines)
+    part = sorted(islice(left, _SORTED_AT_ONCE))
+    with ExitStack() as stack:
+        parts: list[Iterable[bytes]] = []
+        while len(part) == _SORTED_AT_ONCE:
+            file = stack.enter_context(tempfile.TemporaryFile())
+            file.writelines(part)
+            file.seek(0)
+            parts.append(file)
+            part = sorted(islice(left, _SORTED_AT_ONCE))
+        last = None
+        for line in heapq.merge(*parts, part):
+            if line != last:
+                yield line
+            last = line
 
 
 def streamed(parts: Iterable[bytes]) -> BinaryIO:

@@ -26,6 +26,7 @@ _SENTENCE_END = re.compile(
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|Fig|No|approx|al|Inc|Ltd|Co|Jr|Sr|Mt|a\.m|p\.m)|\b[A-Z])\.$"
 )
+_PLAIN = re.compile(r"[0-9A-Za-z\u4e00-\u9fff]+(?: [0-9A-Za-z\u4e00-\u9fff]+)*")
 _TRIM = " \t.,:;!?，。：；！？、\"“”‘'’()（）[]【】《》<>"
 _SWEDISH_WORDS = """
 och att det som på är av för med den till en ett kursen inte om eller ska kan var från har hur vad vilka vilken hos
@@ -53,6 +54,9 @@ def normalise(name: str) -> str:
     >>> normalise("ＳＦ１６２５") == normalise("sf1625")
     True
     """
+    if _PLAIN.fullmatch(name):  # most names: what follows would only change their case, and the article
+        plain = name.lower()
+        return plain if not plain.startswith(("a ", "an ", "the ")) else _ARTICLE.sub("", plain)
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     text = re.sub(r"[\u2010-\u2015\-_/]+", " ", text.replace("\u2019", "'").replace("\u2018", "'"))
     text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))

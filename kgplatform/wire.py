@@ -24,10 +24,11 @@ HEADER, ROWS, DATA, ERROR, END = b"H", b"R", b"D", b"X", b"E"
 
 
 class Task(StrEnum):
-    """What a worker is to do: run a query, write out a graph, read a file of RDF, or try an update."""
+    """What a worker is to do: run a query, write out a graph or a part in order, read a file of RDF, try an update."""
 
     QUERY = "query"
     GRAPH = "graph"
+    PART = "part"
     PARSE = "parse"
     TRY = "try"
 
@@ -39,9 +40,9 @@ class Request:
     ``default_graphs`` and ``named_graphs`` are IRIs and stand in place of the dataset that the query names
     (SPARQL 1.1 Protocol §2.1.4); both empty: the query decides. Relative IRIs are resolved against ``base_iri``.
 
-    For the other tasks ``text`` is the graph to write out (empty: the default graph), or the update to try on the
-    store in the folder ``path`` (empty: an empty one); ``path`` is the file to read. IRIs below ``skolem`` are
-    written as blank nodes.
+    For the other tasks ``text`` is the graph to write out (empty: the default graph), that of a class (empty: the
+    ``default_graphs``, without these all), or the update to try on the store in the folder ``path`` (empty: an
+    empty one); ``path`` is the file to read. IRIs below ``skolem`` are written as blank nodes.
 
     Whoever scanned the text and found it safe may say what else it learnt: ``ordered`` is the query with the columns
     of its star spelt out (empty: it is to be found out), ``prefixes`` those that it uses (None: nobody has looked).
@@ -58,6 +59,8 @@ class Request:
     skolem: str = ""
     ordered: str = ""
     prefixes: tuple[str, ...] | None = None
+    as_triples: bool = False
+    is_canonical: bool = False
 
 
 _DEFAULTS = tuple((item.name, item.default) for item in fields(Request))

@@ -32,8 +32,9 @@ from pyoxigraph import NamedNode, QueryResultsFormat, RdfFormat, Triple
 from kgplatform import wire
 from kgplatform.blanks import numbered, unskolemised
 from kgplatform.errors import KgPlatformError, QueryError, QueryRejectedError, StoreError
-from kgplatform.lexing import read_only_issues, scan
-from kgplatform.rewriting import mended
+from kgplatform.lexing import QUERY_FORMS, landmarks, read_only_issues, scan
+from kgplatform.parts import Counted, write_out
+from kgplatform.rewriting import EmptyPath, empty_paths, mended, without_length
 from kgplatform.store import CALLABLE, DEFAULT_GRAPH, Store, parse, syntax_error
 from kgplatform.types import Solutions
 
@@ -55,9 +56,30 @@ def evaluate(store: Store, request: wire.Request) -> Any:
         issues = read_only_issues(request.text)
         if issues:
             raise QueryRejectedError(issues, query=request.text)
+    if paths := empty_paths(request.text):
+        with suppress(QueryError):  # told of with the places of the text as it was sent
+            return _in_columns(store, replace(request, text=_with_own_ends(store, request, paths)))
     if request.ordered:
         with suppress(QueryError):  # told of with the places of the text as it was sent
             return _result(store, replace(request, text=request.ordered))
+    return _in_columns(store, request)
+
+
+def _with_own_ends(store: Store, request: wire.Request, paths: Iterable[EmptyPath]) -> str:
+    """The query with each path that leads from or to a term which the data does not have replaced by that term."""
+    text = request.text
+    form = next(mark for mark in landmarks(text) if mark.text in QUERY_FORMS)
+    absent = []
+    for path in paths:
+        term = path.term.text
+        asked = f"{text[: form.start]} ASK {{ {{ {term} ?p ?o }} UNION {{ ?s ?p {term} }} }}"
+        if not bool(_result(store, replace(request, text=asked))):
+            absent.append(path)
+    return without_length(text, absent)
+
+
+def _in_columns(store: Store, request: wire.Request) -> Any:
+    """The result, its columns in the order in which the query names them."""
     result = _result(store, request)
     if isinstance(result, ox.QuerySolutions) and (text := _in_order_of_use(result, request.text)):
         result = _result(store, replace(request, text=text))
@@ -66,8 +88,7 @@ def evaluate(store: Store, request: wire.Request) -> Any:
 
 def _in_order_of_use(result: ox.QuerySolutions, query: str) -> str:
     """A query whose columns are in the order in which it names them, where ``SELECT *`` has them in another."""
-    seen = scan(query)
-    if not seen.selects_all:
+    if "*" not in query or not (seen := scan(query)).selects_all:
         return ""
     names = [variable.value for variable in result.variables]
     places = {name: place for place, name in enumerate(seen.variables)}
@@ -235,9 +256,19 @@ def _answer(opened: _Opened, snapshot: str, request: wire.Request, output: Binar
         case wire.Task.GRAPH:
             with _gathered(output) as pieces:
                 write_graph(opened.store(snapshot), request, pieces)
+        case wire.Task.PART:
+            _part(opened.store(snapshot), request, output)
         case wire.Task.QUERY:
             _query(opened.store(snapshot), request, output)
     output.write(wire.frame(wire.END))
+
+
+def _part(store: Store, request: wire.Request, output: BinaryIO) -> None:
+    def tell(counted: Counted) -> None:
+        output.write(wire.frame(wire.HEADER, json.dumps([counted.triples, counted.subjects]).encode()))
+
+    with _gathered(output) as pieces:
+        write_out(store, request, pieces, tell)
 
 
 def _query(store: Store, request: wire.Request, output: BinaryIO) -> None:

@@ -29,6 +29,7 @@ from typing import Any, TypeAlias
 from kgplatform import wire, worker
 from kgplatform.errors import KgPlatformError, QueryRejectedError
 from kgplatform.lexing import read_only_issues, scan
+from kgplatform.parts import Counted, write_out
 from kgplatform.quickness import is_quick
 from kgplatform.replies import Reply as Reply
 from kgplatform.replies import Whole as Whole
@@ -88,6 +89,9 @@ class QueryWorkers:
         self._quick = WorkerProcess(memory_bytes, self._prefixes)
         self._quick_free: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
         self._quick_free.put(self._quick)
+        self._writing = WorkerProcess(memory_bytes, self._prefixes)
+        self._writer_free: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
+        self._writer_free.put(self._writing)
         if store.path is not None:
             if folder is None:
                 raise ValueError("a store on disk needs a folder for its snapshots")
@@ -211,6 +215,23 @@ class QueryWorkers:
         reply.peek()
         return reply
 
+    def part(
+        self, request: wire.Request, *, timeout_seconds: float, client: str = "", at: Snapshot | None = None
+    ) -> tuple[Counted, Reply | Whole]:
+        """How much a part of the store is, and the part as text in pieces, in order; one at a time is written out.
+
+        Raises:
+            WorkersBusyError: another one is.
+            StoreError: the format has no place for it.
+            QueryError: as for `stream`.
+        """
+        if self._folder is None:
+            output, told = io.BytesIO(), list[Counted]()
+            write_out(self._store, request, output, told.append)
+            return told[0], Whole(output.getvalue(), self._store.version)
+        reply = self._reply(request, timeout_seconds, client, at)
+        return Counted(*json.loads(reply.expect(wire.HEADER))), reply
+
     def parse(
         self,
         path: Path,
@@ -277,7 +298,7 @@ class QueryWorkers:
         name: str = "",
     ) -> Reply:
         deadline = time.monotonic() + timeout_seconds
-        taken = self._taken(request.text, timeout_seconds)
+        taken = self._writer() if request.task is wire.Task.PART else self._taken(request.text, timeout_seconds)
         reply = Reply(self, taken, request, deadline=deadline, timeout_seconds=timeout_seconds)
         try:
             self._assign(taken, at)
@@ -287,6 +308,13 @@ class QueryWorkers:
             reply.close()
             raise
         return reply
+
+    def _writer(self) -> WorkerProcess:
+        """The worker for what takes long and need not be many at once."""
+        try:
+            return self._writer_free.get_nowait()
+        except queue.Empty as error:
+            raise WorkersBusyError(("another part is being written out; try again shortly",), query="") from error
 
     def _taken(self, text: str, timeout_seconds: float) -> WorkerProcess:
         """A free worker, waited for by a few callers only, so that whoever has other things to do can go on."""
@@ -381,7 +409,8 @@ class QueryWorkers:
         with self._lock:
             if not healthy and not self._closed and taken.snapshot is not None and taken.snapshot.path.is_dir():
                 taken.start(taken.snapshot)
-        (self._quick_free if taken is self._quick else self._free).put(taken)
+        own = {self._quick: self._quick_free, self._writing: self._writer_free}
+        own.get(taken, self._free).put(taken)
 
     def out_of_memory(self, query: str) -> QueryRejectedError:
         """The error for a query that met the memory cap."""
@@ -398,9 +427,10 @@ class QueryWorkers:
         with suppress(queue.Empty):
             while True:
                 self._free.get_nowait().kill()
-        with suppress(queue.Empty):
-            self._quick_free.get_nowait().kill()
-        for item in (*self._workers, self._quick):
+        for free in (self._quick_free, self._writer_free):
+            with suppress(queue.Empty):
+                free.get_nowait().kill()
+        for item in (*self._workers, self._quick, self._writing):
             item.interrupt()  # those in use are cleared away by the threads that use them
         if self._folder is not None:
             for left in (*self._folder.glob(f"{_PREFIX}*"), *self._folder.glob(f"{_TRIAL}*")):

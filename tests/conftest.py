@@ -11,9 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 TEST_DATA = "KGPLATFORM_TEST_DATA"
+
+# A busy machine is no error: how long an example takes says nothing about the law that it is to show.
+settings.register_profile("kgplatform", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("kgplatform")
 
 
 def pytest_configure() -> None:

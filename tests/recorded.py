@@ -28,10 +28,12 @@ from unittest.mock import patch
 
 from kgplatform import KnowledgeGraph
 from kgplatform.building.asking import AskOptions
+from kgplatform.building.communities import CommunityView
 from kgplatform.errors import ModelUnavailableError
 from kgplatform.evaluation.extraction import ExtractionReport, read_all, read_texts
 from kgplatform.evaluation.extraction import report as read_report
 from kgplatform.evaluation.gold import read_gold
+from kgplatform.evaluation.making.by_model import UserQuestion, for_users
 from kgplatform.evaluation.questions import AskedQuestion, ask_all
 from kgplatform.evaluation.studies import academic, adaptive, travel, traversal
 from kgplatform.evaluation.studies.report import Outcome, StudyReport
@@ -159,12 +161,33 @@ def ask_the_questions(folder: Path, model: ChatModel) -> list[AskedQuestion]:
         return list(ask_all(chosen, ask=lambda text: kg.ask(text, options=options), query=kg.query, label_of=kg.label))
 
 
+def report_on_communities(folder: Path, model: ChatModel) -> Mapping[str, list[CommunityView]]:
+    """The communities of the workspace, which is there already, with what the model says of them, by language."""
+    file = folder / "kg" / "kgplatform.toml"
+    file.write_text(file.read_text("utf-8") + '\n[communities]\nreports = "model"\n', "utf-8")
+    with (
+        patch.object(KnowledgeGraph, "embedder", HashEmbedder(256)),
+        patch.object(KnowledgeGraph, "model", CachedModel(model, folder / "models.sqlite")),
+        KnowledgeGraph.open(folder / "kg") as kg,
+    ):
+        kg.find_communities()
+        return {language: kg.communities(language=language) for language in ("en", "zh")}
+
+
+def imagine_users(kg: KnowledgeGraph, model: ChatModel) -> list[UserQuestion]:
+    """What five imagined users would ask of the notes, five questions for each of five tasks."""
+    titles = sorted(record.document.title for record in kg.documents())
+    return for_users(f"Notes of travellers to water towns: {'; '.join(titles)}", model)
+
+
 def everything(model: RecordedModel, folder: Path) -> Iterator[tuple[str, object]]:
     """All that is run with the recordings, by name."""
     with workspace(folder, model) as kg:
         for study in COUNTS:
             yield study, run(study, kg)
         yield "extraction", read_the_texts(kg)
+        yield "users", imagine_users(kg, model)
+    yield "communities", report_on_communities(folder, model)
     yield "questions", ask_the_questions(folder, model)
 
 

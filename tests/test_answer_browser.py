@@ -85,7 +85,7 @@ def test_files_are_added_watched_and_their_statements_judged(
 
 
 def _corrected(page: Any) -> None:
-    statement = page.locator(".read > li", has_text="12").first
+    statement = page.locator(".read > li", has_text=re.compile(r"\b12\b(?!:)")).first  # a judgement's hour is no room
     statement.get_by_role("link", name="Correct it").click()
     page.locator("#correcting input[name=object]").fill("13")
     page.get_by_role("button", name="Save the correction").click()

@@ -28,8 +28,9 @@ from kgplatform.ontology import Ontology, OntologyClass
 from kgplatform.store import DEFAULT_GRAPH, Store, parse
 from kgplatform.vocab import LABEL, PREFIXES, TYPE
 from kgplatform.web.app import create_app
+from kgplatform.web.atlas import atlas
 from kgplatform.web.exploration import Exploration, Names, Step, read
-from kgplatform.web.located import Ways, atlas, hierarchy_of, read_frame, spot_of
+from kgplatform.web.located import Ways, hierarchy_of, read_frame, spot_of
 from kgplatform.web.neighbours import Relation, Surroundings
 from kgplatform.web.overview import Overview
 from kgplatform.web.pathfinding import shortest
@@ -327,15 +328,16 @@ def test_what_lies_in_two_places_beside_each_other_is_put_into_neither() -> None
     store.apply(added=[Quad(thing(a), geo("locatedIn"), thing(b), DEFAULT_GRAPH) for a, b in lies])
     assert hierarchy_of(store, thing("danube"), by) == (thing("europe"),)
     known = atlas(store, by)
-    assert known.counts([thing("danube")]) == {thing("austria"): 1, thing("hungary"): 1, thing("europe"): 1}
-    assert known.nearest(thing("danube")) == {thing("austria"), thing("hungary")}
+    austria, hungary, europe, danube = (thing(name).value for name in ("austria", "hungary", "europe", "danube"))
+    assert known.counts([danube]) == {austria: 1, hungary: 1, europe: 1}
+    assert known.nearest(danube) == {austria, hungary}
 
 
 def test_places_that_lie_in_each_other_end_somewhere() -> None:
     store, by = Store.open(), Ways((geo("locatedIn"),), ())
     store.apply(added=[Quad(thing(a), geo("locatedIn"), thing(b), DEFAULT_GRAPH) for a, b in ("ab", "ba", "cb")])
     assert set(hierarchy_of(store, thing("c"), by)) <= {thing("a"), thing("b")}
-    assert atlas(store, by).place_of(thing("c")) is None
+    assert atlas(store, by).place_of(thing("c").value) is None
 
 
 def test_outlines_are_read_from_the_workspace_or_refused(kg: KnowledgeGraph) -> None:

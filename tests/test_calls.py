@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform import calls
+from kgplatform.building.calling import Calling
 from kgplatform.errors import QueryError, QueryRejectedError
 from kgplatform.federation import Federation, FederationRules
 from kgplatform.functions import likeness
@@ -99,7 +100,7 @@ def test_a_call_that_finds_nothing_leaves_no_row_and_in_optional_the_rest(kg: Kn
         ('kgp:search { ?p kgp:text "a" . ?q kgp:text "b" }', "takes one description"),
         ("kgp:similar { ?p kgp:to 5 }", "wants kgp:to and an IRI"),
         ("kgp:sarch { ?p kgp:text 'a' }", "there is no kgp:sarch; there are kgp:search"),
-        ("?where { ?a ?b ?c }", "say whom to ask by an IRI"),
+        ("?where { ?a ?b ?c }", "SERVICE ?where asks nobody: SERVICE is switched off"),
         ("<http://127.0.0.1:1/sparql> { ?a ?b ?c }", "SERVICE is switched off"),
         ("x:y { ?a ?b ?c }", "say whom to ask by an IRI"),
     ],
@@ -221,6 +222,33 @@ def test_an_endpoint_that_is_named_is_asked_once_for_the_same(caplog: pytest.Log
     assert found[1] == found[0]
     assert asked == ["PREFIX ex: <urn:ex:>\nSELECT * WHERE { ?s ex:name ?n } LIMIT 10001"]
     assert [record.message.partition(" in ")[0] for record in caplog.records] == [f"asked {address}: 2 rows"]
+
+
+def test_a_variable_stands_for_each_endpoint_that_may_be_asked(kg: KnowledgeGraph) -> None:
+    held = {
+        "http://one.example/": [(NamedNode("urn:a"),)],
+        "http://two.example/": [(NamedNode("urn:b"),), (NamedNode("urn:c"),)],
+    }
+
+    def ask(address: str, _body: str, _prefixes: object) -> Solutions:
+        if address not in held:
+            raise QueryRejectedError(("nobody there",), query="")
+        return Solutions(("x",), tuple(held[address]))
+
+    def found(text: str, *more: str) -> list[tuple[str, ...]]:
+        calling = Calling({}, lambda *_: [], kg.calling._resemblance, ask, (*held, *more))
+        return sorted(tuple(term.value for term in row if term) for row in kg.store.query(calling.resolved(text)).rows)  # type: ignore[union-attr]
+
+    one, two = held
+    assert found("SELECT ?w ?x { SERVICE ?w { ?x ?y ?z } }") == [(one, "urn:a"), (two, "urn:b"), (two, "urn:c")]
+    assert found(f"SELECT ?x {{ VALUES ?w {{ <{two}> <urn:else> }} SERVICE ?w {{ ?x ?y ?z }} }}") == [
+        ("urn:b",),
+        ("urn:c",),
+    ]
+    lost = "http://lost.example/"
+    with pytest.raises(QueryRejectedError, match="nobody there"):
+        found("SELECT * { SERVICE ?w { ?x ?y ?z } }", lost)
+    assert (lost,) in found("SELECT ?w ?x { SERVICE SILENT ?w { ?x ?y ?z } }", lost)
 
 
 def test_only_the_very_address_is_asked_and_never_a_private_one() -> None:

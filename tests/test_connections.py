@@ -13,6 +13,8 @@ from urllib.parse import quote
 
 import pytest
 from small_graph import SmallGraph, small_graph
+from waitress.adjustments import Adjustments
+from waitress.parser import HTTPRequestParser
 
 from kgplatform.web import connections
 from kgplatform.web.app import create_app
@@ -104,6 +106,37 @@ def test_a_client_that_leaves_between_two_requests_is_forgotten(port: int) -> No
             assert raw.recv(4000).startswith(b"HTTP/1.1 200")
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as link:
         assert get(link, ASK)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "line", [f"GET {ASK} HTTP/1.1", "GET /sparql?a=#b HTTP/1.1", "POST /sparql?a=b HTTP/1.1", "GET /sparql?a HTTP/1.0"]
+)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        b"Host: a\r\nX: b\r\nX: c\r\n",
+        b"Connection: close\r\n",
+        b"Content-Length: 3\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+        b"Expect: 100-continue\r\n",
+        b"Authorization: Bearer x\r\n",
+        b"A: b\r\n c\r\nA_B: c\r\n",
+        b"not a field\r\n",
+        b"A: b\nC: d\r\n",
+        b"",
+    ],
+)
+def test_a_header_read_once_means_the_same_as_one_read_each_time(line: str, fields: bytes) -> None:
+    adj, data = Adjustments(listen="127.0.0.1:0"), line.encode() + b"\r\n" + fields + b"\r\n"
+    names = ("command", "version", "path", "query", "fragment", "request_uri", "headers", "completed", "content_length")
+    names += ("chunked", "connection_close", "expect_continue", "proxy_netloc", "proxy_scheme", "url_scheme", "empty")
+    for _ in range(2):
+        plain, other = HTTPRequestParser(adj), connections._Request(adj)
+        assert plain.received(data) == other.received(data)
+        assert type(plain.error) is type(other.error)
+        assert type(plain.body_rcv) is type(other.body_rcv)
+        if plain.error is None:
+            assert [getattr(plain, name) for name in names] == [getattr(other, name) for name in names]
 
 
 def test_many_requests_that_come_in_drops_are_408_and_others_are_served(

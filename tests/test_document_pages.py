@@ -18,6 +18,7 @@ from small_graph import small_graph
 from kgplatform.config import ServerSettings
 from kgplatform.documents.running import RunState
 from kgplatform.graph import KnowledgeGraph
+from kgplatform.types import Document
 from kgplatform.vocab import DCTERMS, RDF, graph_iri
 from kgplatform.web.app import JOBS, create_app
 from kgplatform.web.jobs import Phase
@@ -313,3 +314,34 @@ def test_what_documents_and_files_are_called_stays_text(client: FlaskClient, kg:
         assert "<script>alert" not in page, address
         assert "<img src=x" not in page, address
     assert "&lt;img src=x" in client.get("/documents").get_data(as_text=True)
+
+
+def test_documents_are_found_by_their_names_over_all_pages(tmp_path: Path) -> None:
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel") as kg:
+        for number in range(130):
+            name = f"note {number:03}.txt"
+            iri = NamedNode(f"{kg.base}document/{number:016x}")
+            kg.registry.enter(Document(iri, "Nothing.", f"Note {number}", "text/plain", name, f"{number:064x}", "en"))
+        client = create_app(kg).test_client()
+        page = client.get("/documents?q=NOTE+12").text
+        assert re.findall(r">Note (\d+)</a>", page) == ["12", *map(str, range(120, 130))]
+        assert len(re.findall(r">Note \d+</a>", client.get("/documents?page=2").text)) == 30
+        found = client.get("/documents?q=note&page=2").text
+        assert len(re.findall(r">Note \d+</a>", found)) == 30
+        assert "q=note&amp;page=1" in found
+
+
+def test_the_sample_is_read_by_a_button_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "examples" / "travel").mkdir(parents=True)
+    (tmp_path / "examples" / "travel" / "notes.txt").write_text(TEXT, encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel") as kg:
+        client = create_app(kg, access=Access.on("127.0.0.1")).test_client()
+        monkeypatch.setattr("kgplatform.web.shelf.resources.examples", lambda: None)
+        assert "/documents/sample" not in client.get("/").text
+        assert client.post("/documents/sample").status_code == 404
+        monkeypatch.setattr("kgplatform.web.shelf.resources.examples", lambda: tmp_path / "examples")
+        assert 'action="/documents/sample"' in client.get("/").text
+        assert client.post("/documents/sample").status_code == 303
+        settled(client)
+        assert [item.title for item in kg.registry.summaries()]
+        assert "/documents/sample" not in client.get("/").text

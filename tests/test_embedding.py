@@ -21,6 +21,7 @@ from kgplatform.models.embedding import (
     OpenAIEmbedder,
     SentenceTransformersEmbedder,
     carried_is_genuine,
+    carried_path,
     unit_length,
 )
 from kgplatform.protocols import Embedder
@@ -180,7 +181,8 @@ def test_default_model_may_be_used_by_threads(default: SentenceTransformersEmbed
 
 @pytest.mark.embedding
 def test_model_that_is_not_here_is_told_at_once(tmp_path: Path) -> None:
-    SentenceTransformersEmbedder().embed(["the import takes seconds, the refusal must not"])
+    import sentence_transformers  # noqa: F401 - takes seconds, the refusal must not
+
     started = time.perf_counter()
     for name in ("no-such-model", "nobody/no-such-model", "/no/such/folder"):
         with pytest.raises(ModelUnavailableError, match="is not on this machine") as caught:
@@ -193,9 +195,37 @@ def test_model_that_is_not_here_is_told_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.embedding
-def test_model_is_loaded_from_a_folder_too(default: SentenceTransformersEmbedder) -> None:
-    from kgplatform.models.embedding import carried_path
+def test_the_carried_model_gives_the_same_vectors_without_torch(default: SentenceTransformersEmbedder) -> None:
+    texts = [
+        "West Lake",
+        "",
+        "乌镇 is a water town",
+        "The canal runs past the old theatre; tickets cost 40 yuan. " * 40,
+    ]
+    local = SentenceTransformersEmbedder(str(carried_path()), threads=1)
+    assert np.allclose(default.embed(texts), local.embed(texts), atol=1e-5 if is_single_precision(local) else 2e-2)
+    for ours, theirs in zip(default.token_vectors(texts[:3]), local.token_vectors(texts[:3]), strict=True):
+        assert ours.shape == theirs.shape
+        assert np.allclose(ours, theirs, atol=1e-4 if is_single_precision(local) else 5e-2)
 
+
+def is_single_precision(model: SentenceTransformersEmbedder) -> bool:
+    return "float32" in str(next(model._loaded().parameters()).dtype)
+
+
+@pytest.mark.embedding
+def test_few_texts_load_no_torch() -> None:
+    code = (
+        "import sys; from kgplatform.models.embedding import SentenceTransformersEmbedder;"
+        "SentenceTransformersEmbedder().embed(['x'] * 256);"
+        "print(sorted({'torch', 'transformers', 'sentence_transformers'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+@pytest.mark.embedding
+def test_model_is_loaded_from_a_folder_too(default: SentenceTransformersEmbedder) -> None:
     local = SentenceTransformersEmbedder(str(carried_path()), threads=1)
     assert local.dimensions == 384
     assert float(local.embed(["West Lake"])[0] @ default.embed(["West Lake"])[0]) > 0.999

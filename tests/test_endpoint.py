@@ -32,7 +32,8 @@ FORM = "application/x-www-form-urlencoded"
 
 @pytest.fixture(scope="module")
 def kg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallGraph]:
-    made = small_graph(tmp_path_factory.mktemp("graph"), timeout_seconds=1.5)
+    made = small_graph(tmp_path_factory.mktemp("graph"), timeout_seconds=30)
+    made.workers.solutions("ASK {}", timeout_seconds=60)  # by then a worker is there
     yield made
     made.close()
 
@@ -337,7 +338,7 @@ def test_the_more_exact_range_decides() -> None:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    with small_server(tmp_path_factory.mktemp("served")) as made:
+    with small_server(tmp_path_factory.mktemp("served"), settings="timeout_seconds=30") as made:
         yield made
 
 
@@ -346,10 +347,10 @@ def server(served: tuple[str, int]) -> str:
     return served[0]
 
 
-def fetch(address: str, query: str, **headers: str) -> tuple[int, bytes]:
-    request = urllib.request.Request(f"{address}/sparql?query={quote(query)}", headers=headers)
+def fetch(address: str, query: str, timeout: float = 30, **headers: str) -> tuple[int, bytes]:
+    request = urllib.request.Request(f"{address}/sparql?timeout={timeout}&query={quote(query)}", headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=20) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             return response.status, response.read()
     except urllib.error.HTTPError as error:
         with error:
@@ -359,7 +360,7 @@ def fetch(address: str, query: str, **headers: str) -> tuple[int, bytes]:
 def test_a_slow_query_does_not_hold_up_others(server: str) -> None:
     assert fetch(server, "ASK {}")[0] == 200
     results: list[int] = []
-    slow = threading.Thread(target=lambda: results.append(fetch(server, RUNAWAY)[0]))
+    slow = threading.Thread(target=lambda: results.append(fetch(server, RUNAWAY, timeout=3)[0]))
     slow.start()
     time.sleep(0.2)
     started = time.monotonic()
@@ -372,7 +373,7 @@ def test_a_slow_query_does_not_hold_up_others(server: str) -> None:
 
 def test_more_runaway_queries_than_workers_are_all_ended_and_the_server_lives(server: str) -> None:
     results: list[int] = []
-    threads = [threading.Thread(target=lambda: results.append(fetch(server, RUNAWAY)[0])) for _ in range(6)]
+    threads = [threading.Thread(target=lambda: results.append(fetch(server, RUNAWAY, timeout=3)[0])) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -392,11 +393,11 @@ def test_a_large_result_is_streamed_whole(server: str) -> None:
 @pytest.mark.parametrize("version", [10, 11])
 def test_a_result_that_is_cut_does_not_look_whole(server: str, version: int) -> None:
     host = server.removeprefix("http://")
-    connection = http.client.HTTPConnection(host, timeout=30)
+    connection = http.client.HTTPConnection(host, timeout=60)
     connection._http_vsn = version  # type: ignore[attr-defined]
     connection._http_vsn_str = f"HTTP/1.{version - 10}"  # type: ignore[attr-defined]
     endless = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
-    connection.request("GET", f"/sparql?timeout=1&query={quote(endless)}", headers={"Accept": "text/csv"})
+    connection.request("GET", f"/sparql?timeout=3&query={quote(endless)}", headers={"Accept": "text/csv"})
     response = connection.getresponse()
     if version == 10:  # nothing but the status can tell there
         assert response.status == 504
@@ -411,9 +412,9 @@ def test_a_result_that_is_cut_does_not_look_whole(server: str, version: int) -> 
 def test_a_cut_result_has_no_last_chunk_on_the_wire(server: str, encoding: str) -> None:
     host, port = server.removeprefix("http://").split(":")
     endless = quote("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }")
-    with socket.create_connection((host, int(port)), timeout=30) as raw:
+    with socket.create_connection((host, int(port)), timeout=60) as raw:
         raw.sendall(
-            f"GET /sparql?timeout=1&query={endless} HTTP/1.1\r\nHost: {host}\r\nAccept: text/csv\r\n"
+            f"GET /sparql?timeout=3&query={endless} HTTP/1.1\r\nHost: {host}\r\nAccept: text/csv\r\n"
             f"Accept-Encoding: {encoding}\r\n\r\n".encode()
         )
         tail, size = b"", 0
@@ -425,7 +426,7 @@ def test_a_cut_result_has_no_last_chunk_on_the_wire(server: str, encoding: str) 
     assert head.startswith(b"HTTP/1.1 200")
     assert b"Transfer-Encoding: chunked" in head
     assert (b"Content-Encoding: gzip" in head) == (encoding == "gzip")
-    assert size > 100_000
+    assert size > 20_000
     assert not tail.endswith(b"0\r\n\r\n")
 
 
@@ -463,7 +464,7 @@ def test_a_client_that_leaves_frees_its_worker(server: str) -> None:
 def test_garbage_on_the_wire_gets_an_answer_without_a_traceback(server: str) -> None:
     host, port = server.removeprefix("http://").split(":")
     for data in (b"\x00\x01\r\n\r\n", b"GET /sparql?query=%zz HTTP/1.1\r\nHost: localhost\r\n\r\n"):
-        with socket.create_connection((host, int(port)), timeout=10) as raw:
+        with socket.create_connection((host, int(port)), timeout=60) as raw:
             raw.sendall(data)
             answer = raw.recv(4000)
             assert answer.startswith(b"HTTP/1.")

@@ -9,14 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
+from kgplatform.cli import evaluations
 from kgplatform.cli.main import main
 from kgplatform.errors import ReadError
 from kgplatform.evaluation.answers import Outcome, best_score, score_rows, three_way
 from kgplatform.evaluation.calibration import calibration
 from kgplatform.evaluation.classification import confusion
+from kgplatform.evaluation.extraction import GoldText, ReadText, read_all
 from kgplatform.evaluation.gold import read_gold
 from kgplatform.evaluation.queries import normal_form, same_query
-from kgplatform.evaluation.questions import ask_all, report
+from kgplatform.evaluation.questions import ScoredQuestion, ask_all, report
 from kgplatform.evaluation.ranking import (
     all_at,
     context_precision,
@@ -27,6 +29,7 @@ from kgplatform.evaluation.ranking import (
 )
 from kgplatform.evaluation.retrieval import GoldPassages, compare_retrievers, score_hits
 from kgplatform.evaluation.statistics import compare, estimate, mcnemar
+from kgplatform.evaluation.studies.runs import runs
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.retrieval import RETRIEVERS
 from kgplatform.types import Answer, Evidence, Question, Solutions, Verdict
@@ -237,7 +240,8 @@ def test_a_run_counts_right_missing_and_wrong(tmp_path):
         "wrong?": answered("wrong?", ("4",)),
     }
     asked = list(ask_all(gold.questions, ask=answers.__getitem__, query=None, label_of=lambda term, _: str(term)))
-    found = report(asked)
+    found = report([item.scored for item in asked])
+    assert [ScoredQuestion.read(item.line()) for item in asked] == [item.scored for item in asked]
     assert [item.outcome.value for item in asked] == ["correct", "missing", "wrong"]
     assert found.exact.value == pytest.approx(1 / 3)
     assert {item.kind: item.exact.value for item in found.by_type} == {"count": 0, "list": 0.5}
@@ -284,6 +288,64 @@ def test_a_gold_query_that_fails_is_reported_and_counts_as_wrong(workspace, tmp_
     file = write(tmp_path / "gold.jsonl", {"id": "1", "question": "Which hotels?", "gold_sparql": "SELECT {"})
     assert main(["evaluate", "questions", str(file), "-w", str(workspace), "--format", "json"]) == 0
     assert "gold query" in json.loads(capsys.readouterr().out)["problems"][0]
+
+
+PUBLISHED = {"questions": "IIS-Q, TEXT2SPARQL 2025 (published)", "extraction": "Vicuna-13B, DBpedia-WebNLG (published)"}
+GOLD = {
+    "questions": [
+        {"id": "1", "question": "Which hotels are there?", "answers": ["Canal House", "Lotus Inn"], "type": "list"},
+        {"id": "2", "question": "有几家酒店？", "answers": [2], "type": "count"},
+    ],
+    "extraction": [
+        {"id": "1", "text": "The Canal House is a hotel in Wuzhen.", "triples": [["Canal House", "in", "Wuzhen"]]},
+        {"id": "2", "text": "枕水度假酒店位于乌镇。", "triples": [["枕水度假酒店", "in", "乌镇"]]},
+    ],
+}
+
+
+@pytest.mark.parametrize("study", GOLD)
+def test_a_gold_file_is_written_like_a_study_and_goes_on_from_what_was_kept(
+    study, workspace, tmp_path, capsys, monkeypatch
+):
+    file, out = write(tmp_path / "gold.jsonl", *GOLD[study][:1]), tmp_path / "out"
+    assert main(["evaluate", study, str(file), "-w", str(workspace), "--fresh", "--no-keep", "--format", "json"]) == 0
+    assert "as kept" not in capsys.readouterr().err
+    done = []
+    monkeypatch.setattr(evaluations, "ask_all", lambda q, **k: done.extend(q) or ask_all(q, **k))
+    monkeypatch.setattr(evaluations, "read_all", lambda g, *a: (done.append(item) or one(item, *a) for item in g))
+    assert main(["evaluate", study, str(write(file, *GOLD[study])), "-w", str(workspace), "--output", str(out)]) == 0
+    assert [item.id for item in done] == ["2"]
+    shown = capsys.readouterr()
+    assert "1 answers as kept" in shown.err or "1 texts as kept" in shown.err
+    assert PUBLISHED[study] in shown.out
+    assert "of other" in shown.out.partition("What differs from the study")[2]
+    report_ = json.loads((out / "report.json").read_text("utf-8"))
+    assert any(row["published"] for table in report_["tables"] for row in table["rows"])
+    assert report_["differs"]
+    assert "this run" in (out / "report.md").read_text("utf-8")
+    assert "<svg" in (out / "report.html").read_text("utf-8")
+    tables = {path.name: path.read_text("utf-8") for path in out.glob("report-*.csv")}
+    assert len(tables) > 1
+    assert "published" in "".join(tables.values())
+    assert len((out / "results.jsonl").read_text("utf-8").splitlines()) == 2
+    run = runs(workspace)[0]
+    assert run.study == study
+    assert {"report.md", "report.html", *tables} <= {path.name for path in run.folder.iterdir()}
+    assert main(["evaluate", "--compare", run.name, str(out), "-w", str(workspace), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["measures"]["f1"]["difference"] == 0
+
+
+@pytest.mark.parametrize("read", [ScoredQuestion.read, lambda line: ReadText.read(GoldText("1", "A.", ()), line)])
+def test_a_kept_line_of_another_form_is_refused(read):
+    for line in ({}, {"triples": [["a", "b"]], "counts": {}}, {"exact": "x"}, {"triples": 5}):
+        with pytest.raises(ValueError, match=r"no result|invalid|unpack"):
+            read(line)
+
+
+def one(item, *parts):
+    """What is read in one text."""
+    (found,) = read_all([item], *parts)
+    return found
 
 
 def test_a_missing_gold_file_is_one_clear_line(workspace, tmp_path, capsys):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -106,6 +108,31 @@ def test_what_is_linked_by_changes_is_what_is_linked_from_scratch(
         linking = by_change.relink(changed, known).onto(linking)
         documents.update(changed)
         assert linking == from_scratch(documents, known)
+
+
+def taken_up(names: IncrementalLinking, documents: Iterable[str]) -> IncrementalLinking:
+    """The same as another process takes it up from what was packed."""
+    made = IncrementalLinking(ontology(), BASE, Likeness())
+    packed = {key: json.loads(json.dumps(names.packed(key))) for key in names.touched}
+    said = {document: names.packed_document(document) for document in documents}
+    listed = [(document, *json.loads(json.dumps(found))) for document, found in said.items() if found is not None]
+    made.restore({key: name for key, name in packed.items() if name is not None}, listed)
+    return made
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps)
+def test_what_another_process_takes_up_goes_on_as_if_it_had_been_there(
+    given_steps: list[tuple[dict[str, list[Extraction]], dict[NameKey, NamedNode]]],
+) -> None:
+    by_change = IncrementalLinking(ontology(), BASE, Likeness())
+    linking, documents = Linking(), dict[str, list[Extraction]]()
+    for changed, known in given_steps:
+        linking = by_change.relink(changed, known).onto(linking)
+        documents.update(changed)
+        assert linking == from_scratch(documents, known)
+        by_change, touched = taken_up(by_change, documents), by_change.touched
+        by_change._moved |= touched  # nothing is saved here, so all that ever changed is packed again
 
 
 NOTES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,9 +57,9 @@ documents = st.dictionaries(
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(documents, min_size=1, max_size=6))
+@given(st.lists(documents, min_size=1, max_size=6), st.booleans())
 def test_places_by_changes_are_the_places_of_everything(
-    finder: PlaceFinder, steps: list[dict[str, tuple[list[Mention], list[Claim], bool]]]
+    finder: PlaceFinder, steps: list[dict[str, tuple[list[Mention], list[Claim], bool]]], is_new: bool
 ) -> None:
     kept, held = KeptResolution(), dict[str, list[Extraction]]()
     for step in steps:
@@ -73,5 +74,9 @@ def test_places_by_changes_are_the_places_of_everything(
         every = [extraction for found in held.values() for extraction in found]
         mentioned = read_mentions(every, may_be_place=finder.may_be_place, within=within)
         whole = resolve(mentioned, finder)
-        now = kept.resolution
+        again = KeptResolution()
+        packed = {name: json.loads(json.dumps(kept.packed(name))) for name in kept.documents}
+        again.restore(packed)
+        kept = again if is_new else kept
+        now = again.resolution
         assert (dict(now.names), dict(now.scoped), dict(now.unclear)) == (whole.names, whole.scoped, whole.unclear)

@@ -11,7 +11,7 @@ from pyoxigraph import NamedNode, RdfFormat, parse
 from kgplatform.errors import ModelReplyError, ModelUnavailableError
 from kgplatform.extraction.model import PROMPT, Asking, ModelExtractor
 from kgplatform.extraction.prompting import schema_of
-from kgplatform.extraction.quoting import locate
+from kgplatform.extraction.quoting import is_symbol, locate
 from kgplatform.ontology import Ontology, read_ontology
 from kgplatform.prompts import names
 from kgplatform.protocols import Extractor
@@ -188,7 +188,7 @@ def test_the_prompt_shows_the_ontology_and_the_passage(ontology: Ontology) -> No
     model = scripted(reply())
     extract(model, ontology)
     system, user = model.conversations[0]
-    assert "- Temple: kind of Place" in system.content
+    assert "- Place: Somewhere.; e.g. Wuzhen\n  - Temple\n" in system.content
     assert "- ticketPrice: Place | decimal in CNY | What entry costs." in system.content
     assert "one of: families" in system.content
     assert TEXT[START:] in user.content
@@ -201,8 +201,42 @@ def test_a_large_ontology_is_cut_to_what_the_passage_speaks_of() -> None:
     shown = [line.name for line in schema.classes]
     assert {"Temple", "C399"} <= set(shown)
     assert shown == sorted(shown)  # a fixed order, so that a server can reuse the beginning of the prompt
-    assert len(shown) < 120
+    assert len(shown) < 140
     assert schema.property_iri("locatedIn") is not None
+
+
+def test_classes_stand_below_what_they_are_a_kind_of_and_other_kinds_are_said() -> None:
+    turtle = """
+        :Water a owl:Class ; rdfs:label "water"@en ; rdfs:subClassOf :Place .
+        :Canal a owl:Class ; rdfs:label "canal"@en ; rdfs:subClassOf :Water , :Sight .
+        :Sight a owl:Class ; rdfs:label "sight"@en ; rdfs:subClassOf :Place .
+        :Hen a owl:Class ; rdfs:label "hen"@en ; rdfs:subClassOf :Egg .
+        :Egg a owl:Class ; rdfs:label "egg"@en ; rdfs:subClassOf :Hen .
+    """
+    ontology = read_ontology([quad.triple for quad in parse(TERMS + turtle, format=RdfFormat.TURTLE)])
+    shown = {line.name: line for line in schema_of(ontology, "a canal").classes}
+    assert [shown[name].depth for name in ("Place", "Water", "Canal", "Sight")] == [0, 1, 2, 1]
+    assert shown["Canal"].text == "kind of Water"  # and stands below Sight
+    assert sorted(shown[name].depth for name in ("Hen", "Egg")) == [0, 1]
+    names = list(shown)
+    assert names.index("Canal") == names.index("Sight") + 1
+
+
+def test_what_stands_above_a_class_is_shown_with_it_however_little_room_there_is() -> None:
+    above = "".join(f":A{n} rdfs:subClassOf :A{n + 1} .\n" for n in range(5))
+    named = ((f"A{n}", f"a{n}") for n in range(6)), ((f"B{n}", f"b{n}") for n in range(300))
+    chain, many = ("".join(f':{name} a owl:Class ; rdfs:label "{label}" .\n' for name, label in x) for x in named)
+    ontology = read_ontology([quad.triple for quad in parse(TERMS + above + chain + many, format=RdfFormat.TURTLE)])
+    shown = {line.name: line.depth for line in schema_of(ontology, "an a0", budget=100).classes}
+    assert [shown.get(f"A{n}") for n in range(6)] == [5, 4, 3, 2, 1, 0]
+
+
+def test_only_terms_that_the_text_names_are_explained_in_more_than_a_sentence() -> None:
+    turtle = ':Inn a owl:Class ; rdfs:label "inn"@en ; rdfs:comment "A house. It has beds."@en .'
+    ontology = read_ontology([quad.triple for quad in parse(TERMS + turtle, format=RdfFormat.TURTLE)])
+    texts = [schema_of(ontology, text) for text in ("An inn.", "A cow.")]
+    said = [next(line.text for line in schema.classes if line.name == "Inn") for schema in texts]
+    assert said == ["A house. It has beds.", "A house."]
 
 
 def test_the_schema_speaks_the_language_of_the_document(ontology: Ontology) -> None:
@@ -216,6 +250,41 @@ def test_a_class_and_a_property_may_share_a_name() -> None:
     assert schema.class_iri("Temple") == NamedNode("http://example.org/o#Temple")
     assert schema.property_iri("temple") == NamedNode("http://example.org/o#temple")
     assert not any(line.name.startswith("http") for line in (*schema.classes, *schema.properties))
+
+
+@pytest.mark.parametrize(
+    ("letter", "text"),
+    [
+        ("N", "Let N be the number of towns."),
+        ("A", "The product of two thin matrices, B and A, is added."),
+        ("B", "The product of two thin matrices, B and A, is added."),
+        ("n", "costs grow with n^2"),
+        ("W_q", "the projection W_q = 3"),
+        ("N", "设 N 为词数，矩阵 A 与 B 相乘"),
+        ("A", "设 N 为词数，矩阵 A 与 B 相乘"),
+    ],
+)
+def test_a_letter_that_stands_for_a_quantity_is_no_name(letter: str, text: str, ontology: Ontology) -> None:
+    assert is_symbol(letter, text)
+    answer = json.dumps({"mentions": [{"text": letter, "class": "Place"}], "statements": []})
+    document = Document(NamedNode("http://x/d"), text, "", "text/plain", "a.txt", "0" * 64, "en")
+    chunk = Chunk(NamedNode("http://x/d/chunk/0"), document.iri, 0, 0, len(text), text)
+    found = ModelExtractor(ScriptedModel(answer), ontology, asking=Asking(gleaning=0)).extract(chunk, document)
+    assert not found.mentions
+    assert [item.reason for item in found.refused] == ["a symbol of this text is no name of anything"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("A", "Board at pier A or pier B."),
+        ("D", "D 指廊的登机口"),
+        ("R", "They write it in R and in C."),
+        ("Wuzhen", "Wuzhen = town"),
+    ],
+)
+def test_other_letters_may_be_names(name: str, text: str) -> None:
+    assert not is_symbol(name, text)
 
 
 @pytest.mark.parametrize(

@@ -134,3 +134,37 @@ def test_questions_are_translated_by_the_model(recorded: Recorded) -> None:
     (none,) = [item for item in asked if not item.gold.answers[0]]
     assert none.outcome is Verdict.CORRECT
     assert all(item.answer.model == "recorded" for item in asked)
+
+
+def test_five_users_ask_five_questions_for_each_of_five_tasks(recorded: Recorded) -> None:
+    asked = recorded.results["users"]
+    assert len(asked) == len({item.text for item in asked}) == 125
+    assert len({item.user for item in asked}) == 5
+    assert len({(item.user, item.task) for item in asked}) == 25
+    assert {(item.language, item.made_by) for item in asked} == {("en", "recorded")}
+
+
+def test_communities_are_reported_on_by_the_model_and_what_the_material_lacks_is_left_out(recorded: Recorded) -> None:
+    told = recorded.results["communities"]
+    english, chinese = ({view.iri: view.summary for view in told[language]} for language in ("en", "zh"))
+    assert english.keys() == chinese.keys()
+    assert len(english) == 8
+    assert not any(view.stale for views in told.values() for view in views)
+    assert all(
+        sum(text.count(colon) for text in texts.values()) > 6 for texts, colon in ((english, ": "), (chinese, "："))
+    )
+    (tongli,) = (text for text in english.values() if text.startswith("Tongli is a water town in Wujiang District"))
+    assert "Facilities: Tongli is reached by metro Line 4." in tongli
+    assert "most beautiful" in wrote(recorded, "Tongli is a water town")
+    assert "most beautiful" not in tongli
+    (xitang,) = (text for text in chinese.values() if text.startswith("西塘古镇是一座水乡"))
+    assert "西园是镇上的园林。" in xitang
+    assert "2013" in wrote(recorded, "西塘古镇是一座水乡")
+    assert "2013" not in xitang
+    assert any(text.startswith("同里古镇是位于Wujiang District的水乡，镇内有园林退思园") for text in chinese.values())
+
+
+def wrote(recorded: Recorded, words: str) -> str:
+    """The report with these words as the model wrote it."""
+    reports = (line["completion"] for line in recorded.model.used.values() if '"introduction"' in line["completion"])
+    return next(report for report in reports if words in report)

@@ -93,6 +93,31 @@ def test_a_question_of_odd_characters_is_no_error(name: str, question: str) -> N
     assert len(retriever(name, Sources(built())).retrieve(question, 3)) <= 3
 
 
+FOREIGN = (
+    "Wo liegt das Hotel für Familien?",
+    "ホテルはどこですか？",
+    "где находится отель?",
+    "أين يقع الفندق؟",
+    "ห้องพักครอบครัว",
+)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Sources:
+    return Sources(built())
+
+
+@pytest.mark.parametrize("name", list(RETRIEVERS))
+def test_a_question_in_another_language_is_no_error(name: str, shared: Sources) -> None:
+    for question in FOREIGN:
+        found = retriever(name, shared).retrieve(question, 3)
+        assert [hit.rank for hit in found] == list(range(1, len(found) + 1))
+
+
+def test_words_of_a_third_language_still_find_what_is_written_alike() -> None:
+    assert first(built(), "hybrid", "Wo ist das Museum in Dongzha?") == "dongzha"
+
+
 def test_a_word_in_the_title_finds_the_passage() -> None:
     assert first(built(), "lexical", "sleep") == "hotel"
     assert first(built(), "lexical", "住宿") == "zh-hotel"

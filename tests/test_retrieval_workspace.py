@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from pyoxigraph import NamedNode
 
 from kgplatform.cli.main import main
-from kgplatform.errors import ConfigError
+from kgplatform.errors import ConfigError, ModelUnavailableError
 from kgplatform.evaluation.airport.passages import Jargon, Style, first_hits, row_set
 from kgplatform.evaluation.pairing import holm, pairs
 from kgplatform.evaluation.retrieval import GoldPassages, compare_retrievers, score_hits
 from kgplatform.graph import KnowledgeGraph
+from kgplatform.retrieval.hybrid import HybridRetriever
+from kgplatform.retrieval.index import ChunkIndex
+from kgplatform.retrieval.routing import RouterRetriever
 from kgplatform.testing import HashEmbedder
-from kgplatform.types import Evidence
+from kgplatform.types import Chunk, Evidence
 
 AIRPORT = Path(__file__).parents[1] / "examples" / "airport"
 
@@ -91,6 +96,66 @@ def test_another_model_says_what_to_do_and_doing_it_helps(
     assert main(["build", "--only", "index", "-w", str(workspace)]) == 0
     assert main(["search", "rooms for families", "-w", str(workspace), "--retriever", "dense"]) == 0
     assert "words only" not in capsys.readouterr().err
+
+
+def test_a_server_that_is_down_leaves_the_words_and_it_is_said(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use(workspace, "http://127.0.0.1:9/v1", "hash-64")
+    away = "model 'hash-64' at http://127.0.0.1:9/v1 does not answer"
+    assert main(["search", "rooms for families", "-w", str(workspace)]) == 0
+    shown = capsys.readouterr()
+    assert "Hotels" in shown.out
+    assert f"found by words only: {away}" in shown.err
+    assert "[embedding]" in shown.err
+    assert main(["search", "rooms for families", "-w", str(workspace), "--retriever", "dense"]) != 0
+    told = capsys.readouterr().err
+    assert away in told
+    assert told.count("\n") == 1
+    with KnowledgeGraph.open(workspace) as kg:
+        for name in ("pagerank", "planning", "multi-stage"):
+            with pytest.raises(ModelUnavailableError, match="does not answer"):
+                kg.search("rooms for families", retriever=name)
+        assert kg.search("rooms for families", 1, retriever="hybrid-1-9")[0].title == "Hotels"
+        hits, route = RouterRetriever(kg.sources).explain("rooms for families", 2)
+        assert hits[0].text.startswith("# Hotels")
+        assert route.retriever == "lexical"
+        assert "cannot be asked" in route.reason
+        assert kg.ask("When does the West Zone open?").text
+
+
+def test_meaning_has_its_say_as_soon_as_the_server_is_there(tmp_path: Path) -> None:
+    iri, text = NamedNode("urn:a"), "The Canal House suits families."
+    sleeper = Sleeper()
+    index = ChunkIndex(tmp_path / "chunks", sleeper)
+    with pytest.raises(ModelUnavailableError, match="nobody listens"):
+        index.add([(Chunk(iri, iri, 0, 0, len(text), text), "Hotels")])
+    sleeper.awake = True
+    index.add([(Chunk(iri, iri, 0, 0, len(text), text), "Hotels")])
+    sleeper.awake = False
+    for again in (index, ChunkIndex(tmp_path / "chunks", sleeper)):
+        for awake in (False, True):
+            sleeper.awake = awake
+            assert [hit.iri for hit in HybridRetriever(again).retrieve("Canal House", 1)] == [iri]
+            assert again.away == ("" if awake else "nobody listens")
+        assert [found.iri for found in again.by_meaning("where families sleep", 1)] == [iri.value]
+        sleeper.awake = False
+
+
+class Sleeper:
+    """An embedding model whose server is down until it is awake."""
+
+    name = "hash-64"
+    awake = False
+
+    @property
+    def dimensions(self) -> int:
+        return self.embed(["."]).shape[1]
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if not self.awake:
+            raise ModelUnavailableError("nobody listens", model=self.name)
+        return HashEmbedder(64).embed(texts)
 
 
 @pytest.mark.parametrize("side", ["lexical", "vectors"])

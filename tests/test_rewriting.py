@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
+from kgplatform import worker
 from kgplatform.errors import QueryRejectedError
-from kgplatform.lexing import landmarks
-from kgplatform.rewriting import hoisted, mended, using, within
+from kgplatform.lexing import landmarks, scan
+from kgplatform.rewriting import hoisted, mended, unloaded, using, within
 from kgplatform.store import Store
+from kgplatform.wire import Request
 
 A, B, C = (NamedNode(f"http://example.org/{name}") for name in "abc")
 G, H = NamedNode("http://example.org/graph/g"), NamedNode("http://example.org/图/h")
@@ -182,3 +184,60 @@ def test_a_prefix_declared_again_alike_is_no_hindrance() -> None:
 )
 def test_concatenated_values_become_plain_strings(query: str, wanted: str) -> None:
     assert mended(query) == wanted
+
+
+@pytest.mark.parametrize(
+    ("update", "wanted"),
+    [
+        ("LOAD SILENT <http://127.0.0.1/x>", "INSERT DATA {}"),
+        (
+            "CLEAR ALL ; LOAD SILENT ex:x INTO GRAPH <urn:g> # said\n; CLEAR ALL",
+            "CLEAR ALL ; INSERT DATA {}; CLEAR ALL",
+        ),
+        ("LOAD <http://127.0.0.1/x>", "LOAD <http://127.0.0.1/x>"),
+        ("LOAD SILENT", "LOAD SILENT"),
+        ("LOAD SILENT <urn:x> INTO <urn:g>", "LOAD SILENT <urn:x> INTO <urn:g>"),
+        (
+            "INSERT DATA { <urn:a> <urn:b> 'LOAD SILENT <urn:x>' }",
+            "INSERT DATA { <urn:a> <urn:b> 'LOAD SILENT <urn:x>' }",
+        ),
+    ],
+)
+def test_what_may_fail_without_a_word_does_nothing_and_is_never_fetched(update: str, wanted: str) -> None:
+    assert unloaded(update) == wanted
+    made = Store.open(prefixes={"ex": "http://127.0.0.1:9/"})
+    if "LOAD" in scan(wanted).keywords:
+        with pytest.raises(QueryRejectedError, match="switched off"):
+            made.update(update)
+    else:
+        made.update(update)
+
+
+PATHS = "PREFIX ex: <http://example.org/> SELECT * WHERE { %s }"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wanted"),
+    [
+        ("?s ex:p* ex:nowhere", [("s", "nowhere")]),
+        ("ex:nowhere ex:p? ?s", [("s", "nowhere")]),
+        ("ex:nowhere (ex:p|^ex:q/ex:p)* ?s", [("s", "nowhere")]),
+        ("?s a* <http://example.org/nowhere> . ", [("s", "nowhere")]),
+        ("?s ex:p* ex:b", [("s", "a"), ("s", "b")]),
+        ("ex:a ex:p? ?s", [("s", "a"), ("s", "b")]),
+        ("?s ex:p+ ex:nowhere", []),
+        ("?s ex:p/ex:p* ex:nowhere", []),
+        ("?s ex:p* ex:nowhere . ?s ex:p ?o", []),
+        ("GRAPH <urn:g> { ?s ex:p* ex:nowhere }", []),
+        ("OPTIONAL { ?s ex:p* ex:nowhere }", [("s", "nowhere")]),
+    ],
+)
+def test_a_path_of_no_length_from_a_term_that_is_not_there_leads_to_that_term(
+    pattern: str, wanted: list[tuple[str, str]]
+) -> None:
+    made = Store.open(prefixes={})
+    made.update("PREFIX ex: <http://example.org/> INSERT DATA { ex:a ex:p ex:b }")
+    found = worker.evaluate(made, Request(PATHS % pattern))
+    names = [variable.value for variable in found.variables]
+    rows = [(name, row[name].value.rpartition("/")[2]) for row in found for name in names]
+    assert sorted(rows) == sorted(wanted)

@@ -69,6 +69,21 @@ def test_without_gleaning_a_reply_that_holds_is_not_asked_about_again(ontology: 
     assert whole(ScriptedModel(reply(PLACE)), ontology, gleaning=0).usage.calls == 1
 
 
+def test_what_is_read_in_nearly_every_sentence_is_not_asked_about_again(ontology: Ontology) -> None:
+    families: dict[str, Any] = statement(property="suitableFor", object="families", quote="It suits families")
+    third = {"text": "Wuzhen", "class": "Place", "name": "Wuzhen", "aliases": []}
+    model = ScriptedModel(reply(PLACE, PRICE, families, mentions=[*MENTIONS, third]))
+    assert whole(model, ontology).usage.calls == 1
+
+
+def test_what_is_refused_is_asked_about_again_however_much_was_read(ontology: Ontology) -> None:
+    families: dict[str, Any] = statement(property="suitableFor", object="families", quote="It suits families")
+    third = {"text": "Wuzhen", "class": "Place", "name": "Wuzhen", "aliases": []}
+    wrong = statement(property="ownedBy", quote="Lingyin Temple lies in Hangzhou")
+    model = ScriptedModel(reply(PLACE, PRICE, families, wrong, mentions=[*MENTIONS, third]), reply(mentions=[]))
+    assert whole(model, ontology).usage.calls == 2
+
+
 def test_what_breaks_the_ontology_is_sent_back_once_with_the_reason_and_may_be_mended(ontology: Ontology) -> None:
     person = {"text": "Lingyin Temple", "class": "Person", "name": "Lingyin Temple", "aliases": []}
     model = ScriptedModel(reply(PLACE, mentions=[person, MENTIONS[1]]), reply(PLACE))

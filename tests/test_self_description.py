@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
@@ -14,6 +15,8 @@ from flask.testing import FlaskClient
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
 from small_graph import BASE, SmallGraph, small_graph
 
+from kgplatform.building import bulk
+from kgplatform.graph import KnowledgeGraph
 from kgplatform.vocab import DCAT, DCTERMS, TYPE, VOID
 from kgplatform.web.app import create_app
 from kgplatform.web.negotiation import GRAPHS
@@ -215,3 +218,54 @@ def test_those_who_ask_while_it_is_counted_are_not_held_up(kg: SmallGraph, monke
     assert time.monotonic() - started < 30
     monkeypatch.setattr(describes, "_patience_seconds", 60)
     assert describes.counts()[0].totals[0] == len(list(kg.store.quads(graph=DefaultGraph())))
+
+
+HOTEL = "<https://w3id.org/kgplatform/travel#Hotel>"
+NEW = {"Content-Type": "text/turtle"}
+
+
+def writes(kg: KnowledgeGraph, client: FlaskClient, folder: Path) -> Iterator[str]:
+    """Writes in every way there is; the name of each, once it is done."""
+    note, table, facts = folder / "note.txt", folder / "hotels.csv", folder / "facts.nt"
+    note.write_text("The Lantern Inn is a hotel in Wuzhen with 12 rooms.", encoding="utf-8")
+    table.write_text("name,rooms\nCanal House,9\nMoon Inn,4\n", encoding="utf-8")
+    facts.write_text(
+        "".join(f"<urn:h{n}> a {HOTEL} .\n".replace(" a ", f" {TYPE} ") for n in range(20)), encoding="utf-8"
+    )
+    list(kg.add(note))
+    yield "a document"
+    list(kg.add(table))
+    yield "a table"
+    kg.load(facts)
+    yield "a file"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bulk, "LARGE_BYTES", 0)
+        facts.write_text(facts.read_text(encoding="utf-8").replace("urn:h", "urn:i"), encoding="utf-8")
+        kg.load(facts)
+        yield "a file by lines"
+        kg.load(facts, graph="urn:beside")
+        yield "a file beside"
+    for method, path, body, fields in (
+        ("POST", "/sparql", f"INSERT DATA {{ <urn:x> a {HOTEL} }}", {"Content-Type": "application/sparql-update"}),
+        ("PUT", "/graphs?graph=urn:g", f"<urn:y> a {HOTEL} .", NEW),
+        ("POST", "/graphs?default", f"<urn:z> a {HOTEL} .", NEW),
+        ("PATCH", "/graphs?default", "DELETE WHERE { <urn:h1> ?p ?o }", {"Content-Type": "application/sparql-update"}),
+        ("DELETE", "/graphs?graph=urn:g", "", {}),
+        ("POST", "/sparql", "CLEAR DEFAULT", {"Content-Type": "application/sparql-update"}),
+    ):
+        assert client.open(path, method=method, data=body.encode(), headers={**HERE, **fields}).status_code < 300
+        yield f"{method} {path}"
+    kg.remove("note.txt")
+    yield "a document gone"
+
+
+def test_the_counts_are_exact_after_every_kind_of_write(tmp_path: Path) -> None:
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel") as kg:
+        client = create_app(kg, access=Access.on("127.0.0.1")).test_client()
+        describes = SelfDescription(kg, patience_seconds=60)
+        for what in writes(kg, client, tmp_path):
+            counts, version = describes.counts()
+            held = {quad.triple for quad in kg.store.quads(graph=DefaultGraph())}
+            assert version == kg.store.version, what
+            assert (counts.totals[0], counts.totals[1], counts.totals[2]) == counted_by_hand(held)[0], what
+            assert dict(counts.classes) == counted_by_hand(held)[1], what

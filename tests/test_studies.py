@@ -14,12 +14,13 @@ from kgplatform.cli.main import main
 from kgplatform.errors import ConfigError, ModelUnavailableError, NotFoundError
 from kgplatform.evaluation.statistics import Estimate
 from kgplatform.evaluation.studies import academic, adaptive, airport, travel, traversal
+from kgplatform.evaluation.studies import setting as study_setting
 from kgplatform.evaluation.studies.asking import Item
 from kgplatform.evaluation.studies.report import (
     Outcome,
 )
 from kgplatform.evaluation.studies.runs import runs
-from kgplatform.evaluation.studies.setting import OutcomeCache, Setting, state_of
+from kgplatform.evaluation.studies.setting import OutcomeCache, Setting, key_of, state_of
 from kgplatform.protocols import Message
 from kgplatform.testing import HashEmbedder, ScriptedModel
 
@@ -248,6 +249,13 @@ def test_the_key_is_another_for_another_question_system_or_state(kg: KnowledgeGr
         setting(kg, model=ScriptedModel()).key("travel", ("1", "Which?"), "a", state),
     }
     assert len(keys) == 5
+
+
+def test_what_an_edited_platform_did_before_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = key_of("travel", "Which?")
+    assert key_of("travel", "Which?") == before
+    monkeypatch.setattr(study_setting, "code_state", lambda: "another")
+    assert key_of("travel", "Which?") != before
 
 
 def test_settings_that_ask_nothing_are_refused(kg: KnowledgeGraph) -> None:

@@ -35,7 +35,8 @@ RUNAWAY = "INSERT { ?a ?b ?i } WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . FILTER(C
 
 @pytest.fixture
 def kg(tmp_path: Path) -> Iterator[SmallGraph]:
-    made = small_graph(tmp_path, timeout_seconds=1.5)
+    made = small_graph(tmp_path, timeout_seconds=3)
+    made.workers.solutions("ASK {}", timeout_seconds=60)  # by then a worker is there
     yield made
     made.close()
 

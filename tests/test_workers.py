@@ -289,7 +289,8 @@ def test_a_stream_raises_its_first_error_before_the_first_byte(workers: QueryWor
 
 
 def test_a_stream_that_is_cut_raises_instead_of_ending(workers: QueryWorkers) -> None:
-    pieces = workers.stream("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }", media_type="text/csv", timeout_seconds=0.7)
+    assert count(workers) == 2000  # by then the worker is there
+    pieces = workers.stream("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }", media_type="text/csv", timeout_seconds=2)
     with pytest.raises(QueryTimeoutError):
         for _ in pieces:
             pass

@@ -85,7 +85,8 @@ def _take(browser: Any, picture: Picture, address: str) -> None:
         reduced_motion="reduce",
     )
     page = context.new_page()
-    page.goto(f"{address}{picture.path}", wait_until="networkidle", timeout=60_000)
+    for _ in range(2 if picture.path.startswith("/ask") else 1):  # the first question of a process takes longer
+        page.goto(f"{address}{picture.path}", wait_until="networkidle", timeout=60_000)
     if picture.path.startswith("/search"):
         page.locator("main a[href*='/id/']").first.click()
         page.wait_for_load_state("networkidle")

@@ -10,6 +10,7 @@ A passage is the named graph of what was read in it, so ``GRAPH ?passage { … }
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final, Protocol, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
@@ -40,8 +41,17 @@ class Finds(Protocol):
 class Calling:
     """Puts the rows of each SERVICE block into a query in its place."""
 
-    def __init__(self, prefixes: Mapping[str, str], search: Finds, resemblance: Resemblance, ask: Ask) -> None:
+    def __init__(
+        self,
+        prefixes: Mapping[str, str],
+        search: Finds,
+        resemblance: Resemblance,
+        ask: Ask,
+        endpoints: Sequence[str] = (),
+    ) -> None:
+        """``endpoints`` are those that ``ask`` may ask, for calls that leave open which."""
         self._prefixes = prefixes
+        self._endpoints = endpoints
         self._search = search
         self._resemblance = resemblance
         self._ask = ask
@@ -57,14 +67,9 @@ class Calling:
         return calls.replaced(text, [(call, self._solutions(call, text)) for call in found]) if found else text
 
     def _solutions(self, call: Call, text: str) -> Solutions:
-        name = call.name.value
+        name = call.name.value if call.name is not None else ""
         if not name.startswith(KGP):
-            try:
-                return self._ask(name, call.body, call.prefixes)
-            except KgPlatformError:
-                if call.is_silent:
-                    return calls.ONE_EMPTY
-                raise
+            return calls.answered(call, self._endpoints, partial(self._elsewhere, call))
         known = {"search": self._passages, "find": self._called, "similar": self._similar}
         kind = name.removeprefix(KGP)
         if kind not in known:
@@ -72,6 +77,14 @@ class Calling:
             raise QueryRejectedError((f"there is no kgp:{kind}; there are {listed}",), query=text)
         wanted = _Wanted(calls.described(call, text), kind, text)
         return _table(wanted, known[kind](wanted))
+
+    def _elsewhere(self, call: Call, address: str) -> Solutions:
+        try:
+            return self._ask(address, call.body, call.prefixes)
+        except KgPlatformError:
+            if call.is_silent:
+                return calls.ONE_EMPTY
+            raise
 
     def _passages(self, wanted: _Wanted) -> Iterable[_Row]:
         for item in self._search(wanted.text("text"), wanted.limit):

@@ -101,7 +101,11 @@ def _triples(draft: Draft, texts: Iterable[tuple[str, Report, bool]], writer: Re
 
 
 def names_in(sentence: str) -> list[str]:
-    """The names in a sentence: capitalised words but the first, and what the Chinese tagger takes for a name."""
+    """The names in a sentence: capitalised words but the first, and what the Chinese tagger takes for a name.
+
+    It takes 镇内 and 园内, which say "in town" and "in the garden", for places.
+    """
     if has_han(sentence):
-        return [token.text for token in tag(sentence) if token.tag.startswith(_NAME_FLAGS) and len(token.text) > 1]
+        found = (token.text for token in tag(sentence) if token.tag.startswith(_NAME_FLAGS) and len(token.text) > 1)
+        return [text for text in found if not text.endswith("内")]
     return _NAME.findall(sentence)

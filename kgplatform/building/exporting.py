@@ -6,39 +6,58 @@ too have names that depend on the data alone (RDFC-1.0, https://www.w3.org/TR/rd
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Iterable
+import io
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, TypeAlias
 
 import pyoxigraph as ox
 import zstandard
-from pyoxigraph import NamedNode, Quad, RdfFormat, Triple
+from pyoxigraph import NamedNode, RdfFormat
 
+from kgplatform import wire
 from kgplatform.building.network import NETWORKS, between_things, network
 from kgplatform.building.rdf import FORMATS, format_of, write_whole
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.documents.registry import Registry, State
 from kgplatform.errors import ConfigError, StoreError
-from kgplatform.store import DEFAULT_GRAPH
-from kgplatform.vocab import TYPE, VOID
+from kgplatform.parts import Counted, write_out
+from kgplatform.streams import streamed
+from kgplatform.vocab import VOID
 
 _COMMENTED = frozenset({"turtle", "ntriples", "nquads", "trig"})
 _ZSTD_LEVEL: Final = 10
-_CANONICAL = {"nquads": RdfFormat.N_QUADS, "ntriples": RdfFormat.N_TRIPLES}
+_BLOCK: Final = 1 << 17
+_CANONICAL: Final = frozenset({"nquads", "ntriples"})
+_NOTHING: Final = "urn:kgplatform:nothing"
+"""A graph that is never there."""
 
 
-def _gzipped(data: bytes) -> bytes:
-    return gzip.compress(data, mtime=0)
+class Packer(Protocol):
+    """What packs text piece by piece."""
+
+    def compress(self, data: bytes, /) -> bytes:
+        """What can be given out by now."""
+        ...
+
+    def flush(self) -> bytes:
+        """The rest."""
+        ...
 
 
-def _zstandard(data: bytes) -> bytes:
-    return zstandard.ZstdCompressor(level=_ZSTD_LEVEL, write_checksum=True).compress(data)
+def _gzipped() -> Packer:
+    return zlib.compressobj(wbits=16 + zlib.MAX_WBITS)  # without name and time
 
 
-PACKERS: Final = {"gz": _gzipped, "zst": _zstandard}
+def _zstandard() -> Packer:
+    return zstandard.ZstdCompressor(level=_ZSTD_LEVEL, write_checksum=True).compressobj()
+
+
+PACKERS: Final[dict[str, Callable[[], Packer]]] = {"gz": _gzipped, "zst": _zstandard}
 """How a file is packed, by the end of its name; the same data gives the same bytes."""
 
 
@@ -83,6 +102,10 @@ def shape_of(path: Path | None, name: str | None, *, canonical: bool = False, he
     return Shape(chosen, canonical=canonical, packed=packed, header=header)
 
 
+Reads: TypeAlias = "Callable[[wire.Request], tuple[Counted, Iterable[bytes]]]"
+"""Who has a part of the store written out: how much it is, and its text in pieces."""
+
+
 def export(
     dataset: EvidenceDataset,
     selection: Selection,
@@ -97,40 +120,85 @@ def export(
     Raises:
         StoreError: there is nothing in the selection, or the format has no place for it.
     """
-    kind = FORMATS.get(shape.format)
-    holds_graphs = kind is not None and kind.supports_datasets
-    quads = _selected(dataset, selection, registry, holds_graphs=holds_graphs)
-    if not quads and selection != Selection():
+
+    def read(request: wire.Request) -> tuple[Counted, Iterable[bytes]]:
+        output, told = io.BytesIO(), list[Counted]()
+        write_out(dataset.store, request, output, told.append)
+        return told[0], (output.getvalue(),)
+
+    return b"".join(exported(read, dataset.base, selection, shape, registry=registry, terms=terms, state=state))
+
+
+def exported(
+    read: Reads,
+    base: str,
+    selection: Selection,
+    shape: Shape,
+    *,
+    registry: Registry | None = None,
+    terms: Iterable[NamedNode] = (),
+    state: str = "",
+    most_ties: int | None = None,
+) -> Iterator[bytes]:
+    """The same in pieces, as ``read`` gives the part of the store; what has to be in memory is a network.
+
+    Raises:
+        StoreError: there is nothing in the selection, or the format has no place for it; before the first piece.
+        ConfigError: a network would have more than ``most_ties`` statements.
+    """
+    request = _request(selection, shape, registry)
+    counted, pieces = read(request)
+    if not counted.triples and selection != Selection():
         raise StoreError("there is nothing in this selection")
-    if kind is None:
-        data = network(between_things((quad.triple for quad in quads), terms), shape.format)
-    elif shape.canonical:
-        data = _canonical(quads, shape.format)
-    else:
-        data = _written(dataset, quads, kind, as_triples=not holds_graphs or selection.graph is not None)
-    if shape.header and shape.format in _COMMENTED:
-        data = _header(dataset, selection, quads, state) + data
-    return PACKERS[shape.packed](data) if shape.packed else data
+    if shape.format in NETWORKS:
+        _check_size(counted.triples, most_ties)
+        found = ox.parse(streamed(pieces), format=RdfFormat.N_TRIPLES)
+        pieces = (network(between_things((quad.triple for quad in found), terms), shape.format),)
+    elif shape.header and shape.format in _COMMENTED:
+        pieces = chain((_header(base, selection, counted, state),), pieces)
+    return iter(_packed(pieces, shape.packed) if shape.packed else pieces)
+
+
+def _check_size(ties: int, most: int | None) -> None:
+    if most is not None and ties > most:
+        raise ConfigError(
+            f"{ties:,} statements are too many for a network over HTTP, where {most:,} are allowed;"
+            " choose a class or a graph, or use `kgplatform dump`",
+            setting="format",
+        )
+
+
+def _packed(pieces: Iterable[bytes], packed: str) -> Iterator[bytes]:
+    """The pieces packed; the same text gives the same bytes, whatever its pieces."""
+    packer = PACKERS[packed]()
+    text = streamed(pieces)
+    while block := text.read(_BLOCK):
+        if data := packer.compress(block):
+            yield data
+    yield packer.flush()
+
+
+def _request(selection: Selection, shape: Shape, registry: Registry | None) -> wire.Request:
+    """What is to be written out, in the words of a worker."""
+    kind = FORMATS.get(shape.format, RdfFormat.N_TRIPLES)
+    graphs: tuple[str, ...] = () if kind.supports_datasets else ("",)
+    if selection.graph is not None:
+        graphs = (selection.graph.value,)
+    elif selection.since is not None:
+        graphs = tuple(graph.value for graph in _graphs_since(registry, selection.since)) or (_NOTHING,)
+    return wire.Request(
+        selection.class_.value if selection.class_ is not None else "",
+        media_type=kind.media_type,
+        task=wire.Task.PART,
+        default_graphs=graphs,
+        as_triples=not kind.supports_datasets or selection.graph is not None,
+        is_canonical=shape.canonical,
+    )
 
 
 def save(path: Path, data: bytes) -> None:
     """Writes the whole file or nothing; raises StoreError where it cannot be."""
     write_whole(path, data)
-
-
-def _selected(
-    dataset: EvidenceDataset, selection: Selection, registry: Registry | None, *, holds_graphs: bool
-) -> list[Quad]:
-    store = dataset.store
-    if selection.graph is not None:
-        return list(store.quads(graph=selection.graph))
-    if selection.since is not None:
-        graphs = _graphs_since(registry, selection.since)
-        return [quad for graph in graphs for quad in store.quads(graph=graph)]
-    if selection.class_ is not None:
-        members = (item.subject for item in store.quads(None, TYPE, selection.class_, DEFAULT_GRAPH))
-        return [quad for thing in dict.fromkeys(members) for quad in store.quads(thing, None, None, DEFAULT_GRAPH)]
-    return list(store.quads() if holds_graphs else store.quads(graph=DEFAULT_GRAPH))
 
 
 def _graphs_since(registry: Registry | None, since: date) -> list[NamedNode]:
@@ -143,31 +211,13 @@ def _graphs_since(registry: Registry | None, since: date) -> list[NamedNode]:
     return found
 
 
-def _written(dataset: EvidenceDataset, quads: list[Quad], kind: RdfFormat, *, as_triples: bool) -> bytes:
-    rows: list[Triple] | list[Quad] = (
-        sorted({quad.triple for quad in quads}, key=str) if as_triples else sorted(quads, key=str)
-    )
-    try:
-        return dataset.store.serialise(rows, kind)
-    except (ValueError, OSError) as error:
-        raise StoreError(f"this cannot be written as {kind.name}: {error}") from error
-
-
-def _canonical(quads: list[Quad], format_: str) -> bytes:
-    found = ox.Dataset(quads)
-    found.canonicalize(ox.CanonicalizationAlgorithm.RDFC_1_0)
-    rows = found if format_ == "nquads" else {quad.triple for quad in found}
-    lines = (ox.serialize(rows, format=_CANONICAL[format_]) or b"").splitlines(keepends=True)
-    return b"".join(sorted(lines))
-
-
-def _header(dataset: EvidenceDataset, selection: Selection, quads: list[Quad], state: str) -> bytes:
+def _header(base: str, selection: Selection, counted: Counted, state: str) -> bytes:
     """What the file is, in the words of VoID, as comments: they do not become part of what is loaded."""
     what = selection.graph or selection.class_ or selection.since or "all"
     lines = [
-        f"<{dataset.base}dataset> a <{VOID}Dataset> .",
-        f"<{dataset.base}dataset> <{VOID}triples> {len({quad.triple for quad in quads})} .",
-        f"<{dataset.base}dataset> <{VOID}distinctSubjects> {len({quad.subject for quad in quads})} .",
+        f"<{base}dataset> a <{VOID}Dataset> .",
+        f"<{base}dataset> <{VOID}triples> {counted.triples} .",
+        f"<{base}dataset> <{VOID}distinctSubjects> {counted.subjects} .",
         f"selection: {what}" + (f"; state: {state}" if state else ""),
     ]
     return "".join(f"# {line}\n" for line in lines).encode()

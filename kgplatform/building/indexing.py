@@ -79,7 +79,7 @@ class Indexing:
 
     def passages(self) -> Iterator[tuple[Chunk, str]]:
         """All passages of documents, each with the title of its document."""
-        yield from self._of(self._registry.iris(State.PROCESSED))
+        yield from self._registry.passages()
 
     def _of(self, documents: Iterable[NamedNode]) -> Iterator[tuple[Chunk, str]]:
         for iri in documents:

@@ -167,13 +167,14 @@ class Ingest(Projecting):
         source = path.as_posix()
         try:
             is_table = self._tables.is_table(path)
-            is_large = is_table and self._tables.is_large(path)
             known = self._known(source, self._tables.digest(path) if is_table else self._intake.digest(path))
             if known:
                 self._ahead.drop(path)
                 yield from self._unchanged(source, known)
                 return
-            if is_large:
+            if is_table and self._tables.is_apart(path):
+                self._intake.check_table(path)
+            if is_table and self._tables.is_large(path):
                 yield self._add_large(path, projection)
                 return
             is_apart = self._tables.is_apart(path)

@@ -53,6 +53,10 @@ class Intake:
         settings = self.settings
         return self.parsers.documents(path, base=self.base, max_bytes=settings.max_bytes, json_path=settings.json_path)
 
+    def check_table(self, path: Path) -> None:
+        """Passes if a table can be read here; raises ReadError as `Parsers.check_table` does."""
+        self.parsers.check_table(path)
+
     def page(self, address: str) -> list[Document]:
         """The documents at an address on the web.
 

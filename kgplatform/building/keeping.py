@@ -1,7 +1,8 @@
-"""The linking of a workspace by what changed since the last time: what a process keeps of it between builds.
+"""The linking of a workspace by what changed since the last time: what is kept of it between builds.
 
-The first build of a process links everything, since most processes build once. From the second on, only documents that
-changed are read again, and only names that this can reach are linked anew; the decisions are the same.
+Only documents that changed are read again, and only names that this can reach are linked anew; the decisions are those
+of linking everything. What is kept lies in a file too, so that a process that adds one document does not link all of
+the others first (`kgplatform.building.kept_linking`).
 """
 
 from __future__ import annotations
@@ -10,39 +11,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 from pyoxigraph import Literal, NamedNode, Triple
 
-from kgplatform.building.kept_places import KeptPlaces, Moved
-from kgplatform.building.known import KnownEntities
-from kgplatform.building.places import PlaceStage
-from kgplatform.dataset import EvidenceDataset, Following, Written
+from kgplatform.building.kept_linking import Grounds, Kept, LinkingFile
+from kgplatform.building.kept_places import Moved
+from kgplatform.dataset import Written
 from kgplatform.documents.decisions import Apart
 from kgplatform.documents.layers import Layers
-from kgplatform.documents.registry import Linking, NameKey, NameLink, Registry, State
-from kgplatform.linking.candidates import Likeness
-from kgplatform.linking.incremental import IncrementalLinking, Relinked
+from kgplatform.documents.registry import Linking, NameKey, NameLink, Registry
+from kgplatform.linking.incremental import Relinked
 from kgplatform.linking.projection import Projection
-from kgplatform.ontology import Ontology
 from kgplatform.types import Extraction
-from kgplatform.vocab import TYPE
-
-
-@dataclass(frozen=True, slots=True)
-class Grounds:
-    """What linking everything rests on besides documents: where this changes, all is linked from scratch."""
-
-    base: str
-    registry: Registry
-    dataset: EvidenceDataset
-    ontology: Ontology
-    likeness: Likeness
-    stage: PlaceStage | None
-
-    def sign(self, apart: frozenset[Apart]) -> tuple[object, ...]:
-        """By what it is told whether something changed."""
-        sources = self.stage.reference.digests() if self.stage else None
-        return self.base, id(self.ontology), self.likeness, apart, sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,29 +40,15 @@ class Outcome:
     commit: Callable[[], object] = lambda: None
 
 
-@dataclass
-class _Kept:
-    names: IncrementalLinking
-    sign: tuple[object, ...]
-    known: KnownEntities
-    following: Following
-    places: KeptPlaces = field(default_factory=KeptPlaces)
-    raw: Linking = field(default_factory=Linking)
-    whole: Linking = field(default_factory=Linking)
-    refused: dict[str, frozenset[Triple]] = field(default_factory=dict)
-    refusing: Counter[Triple] = field(default_factory=Counter)
-    mark: int = -1
-
-
 class LinkingMemory:
-    """What a process remembers of the last linking."""
+    """What a process remembers of the last linking, and leaves in a file for the next one."""
 
-    def __init__(self) -> None:
-        self._builds = 0
-        self._kept: _Kept | None = None
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = LinkingFile(file) if file is not None else None
+        self._kept: Kept | None = None
 
     def forget(self) -> None:
-        """Links everything the next time, as after a write that failed."""
+        """Takes up the file, or links everything, the next time, as after a write that failed."""
         if self._kept is not None:
             self._kept.known.dataset.unfollow(self._kept.following)
         self._kept = None
@@ -92,41 +59,54 @@ class LinkingMemory:
         Raises:
             ModelUnavailableError: the embedding model cannot be used.
         """
-        self._builds += 1
         apart = grounds.registry.kept_apart()
-        sign = grounds.sign(apart)
-        is_kept = grounds.likeness.content >= 1 and (self._kept is None or self._kept.sign == sign)
-        if self._builds == 1 or not is_kept:
+        if self._kept is not None and self._kept.sign != grounds.sign(apart):
+            self.forget()
+        if grounds.likeness.content < 1:
             self.forget()
             return None
-        kept = self._kept or _new(grounds, sign, apart)
-        self._kept = kept
+        kept = self._kept = self._kept or self._taken_up(grounds, apart, before)
         is_done = False
         try:
             mark = grounds.registry.latest_change()
-            found = _Change(kept, grounds, _documents(grounds.registry, kept.mark)).outcome(before)
-            kept.mark, is_done = mark, True
+            found = _Change(kept, grounds, _documents(grounds.registry, kept)).outcome(before)
+            kept.mark, kept.is_followed, kept.is_in_line, is_done = mark, True, True, True
         finally:
             if not is_done:
                 self.forget()
         return found
 
+    def _taken_up(self, grounds: Grounds, apart: frozenset[Apart], before: Linking) -> Kept:
+        """What the last process left, if it can be used."""
+        kept = self._file.take_up(grounds, apart) if self._file is not None else None
+        if kept is None:
+            return Kept.new(grounds, apart)
+        kept.is_in_line = kept.whole == before
+        return kept
 
-def _new(grounds: Grounds, sign: tuple[object, ...], apart: frozenset[Apart]) -> _Kept:
-    names = IncrementalLinking(grounds.ontology, grounds.base, grounds.likeness, apart)
-    known = KnownEntities(grounds.dataset, grounds.registry, grounds.ontology)
-    following = grounds.dataset.follow(known.keys | {TYPE})
-    return _Kept(names, sign, known, following, raw=Linking(apart=apart), whole=Linking(apart=apart))
+    def save(self, grounds: Grounds) -> None:
+        """Leaves what is remembered in the file, once it was written."""
+        if self._file is not None and self._kept is not None and not self._file.save(self._kept, grounds):
+            self._file = None
 
 
-def _documents(registry: Registry, mark: int) -> dict[str, list[Extraction]]:
+def _documents(registry: Registry, kept: Kept) -> dict[str, list[Extraction]]:
     """What was read in the documents that changed since; nothing for those that went or do not count."""
-    if mark < 0:
-        iris: Iterable[NamedNode] = registry.iris(State.PROCESSED)
+    if kept.mark < 0:  # of another process, or none: what changed is told by what there is
+        now = registry.digests()
+        changed = {document for document, _ in now.items() ^ kept.digests.items()}
     else:
-        iris = registry.changed_since(mark)
-    counts = {iri: registry.state(iri) is State.PROCESSED for iri in iris}
-    return {iri.value: list(registry.extractions(iri)) if there else [] for iri, there in counts.items()}
+        changed = {iri.value for iri in registry.changed_since(kept.mark)}
+        now = registry.digests(map(NamedNode, changed))
+    for document in changed:
+        kept.digests.pop(document, None)
+        if document in now:
+            kept.digests[document] = now[document]
+    kept.unsaved.documents |= changed
+    return {
+        document: list(registry.extractions(NamedNode(document))) if document in now else []
+        for document in sorted(changed)
+    }
 
 
 @dataclass(slots=True)
@@ -140,20 +120,20 @@ class _Refusals:
 class _Change:
     """One change of documents, carried through names and places."""
 
-    def __init__(self, kept: _Kept, grounds: Grounds, documents: Mapping[str, list[Extraction]]) -> None:
+    def __init__(self, kept: Kept, grounds: Grounds, documents: Mapping[str, list[Extraction]]) -> None:
         self._kept = kept
         self._grounds = grounds
         self._documents = documents
 
     def outcome(self, before: Linking) -> Outcome:
         kept = self._kept
-        is_first = kept.mark < 0
-        written = None if is_first else kept.following.take()
+        written = kept.following.take() if kept.is_followed else None
         rekeyed = kept.known.follow(written)
         moved = self._moved(written, rekeyed)
         known = {key: kept.places.known(key) or kept.known.now.get(key) for key in {*rekeyed, *moved.names}}
         relinked = kept.names.relink_changed(self._documents, known)
         raw, kept.raw = kept.raw, relinked.onto(kept.raw)
+        self._note(relinked, raw, rekeyed, moved)
         old, kept.whole = kept.whole, replace(kept.whole, names=kept.raw.names, entities=kept.raw.entities)
         iris = {*relinked.left(raw), *relinked.entities}
         refusals = _Refusals()
@@ -162,12 +142,21 @@ class _Change:
             refusals = self._refused(self._concerned(relinked, raw, moved))
             if refusals.gained or refusals.lost:
                 kept.whole = replace(kept.whole, refused=old.refused - refusals.lost | refusals.gained)
-        if is_first:
+        if not kept.is_in_line:
             return self._all(before)
         keys = relinked.keys | moved.names
         past = replace(_part(old, keys, iris, moved.scoped), refused=frozenset(refusals.lost))
         now = replace(_part(kept.whole, keys, iris, moved.scoped), refused=frozenset(refusals.gained))
         return Outcome(kept.whole, past, now, len(kept.places), partial(self._commit, moved, written))
+
+    def _note(self, relinked: Relinked, raw: Linking, rekeyed: Iterable[NameKey], moved: Moved) -> None:
+        """Notes what the file does not say yet."""
+        unsaved, now = self._kept.unsaved, self._kept.raw
+        unsaved.names |= {key for key in relinked.keys if raw.names.get(key) != now.names.get(key)}
+        iris = {*relinked.left(raw), *relinked.entities}
+        unsaved.entities |= {iri for iri in iris if raw.entities.get(iri) != now.entities.get(iri)}
+        unsaved.ids |= moved.ids.keys()
+        unsaved.known |= set(rekeyed)
 
     def _all(self, before: Linking) -> Outcome:
         """The first time: everything may differ."""
@@ -222,6 +211,8 @@ class _Change:
         projection, meant, touched = Projection(self._grounds.base, kept.whole), kept.places.now, Counter[Triple]()
         for document in documents:
             refused = stage.contradicted(kept.places.resolution.claims(document), meant, projection)
+            if refused != kept.refused.get(document, frozenset()):
+                kept.unsaved.documents.add(document)
             touched.update(refused)
             touched.subtract(kept.refused.pop(document, ()))
             if refused:

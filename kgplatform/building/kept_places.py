@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyoxigraph import NamedNode
 
@@ -146,6 +147,19 @@ class KeptPlaces:
         for place in places:
             id_ = scoped.get(place)
             moved.scoped[place] = self.iris[id_] if id_ is not None else None
+
+    def restore(self, documents: Mapping[str, list[Any]], iris: Mapping[str, NamedNode], stage: PlaceStage) -> None:
+        """Takes up, in a new object, what `KeptResolution.packed` told of all documents, and the IRIs of the places.
+
+        Raises:
+            ValueError: they do not belong together.
+        """
+        self.resolution.restore(documents)
+        list(self._shifted(self.resolution.resolution.ids(), stage))
+        if iris.keys() != self._needed.keys():
+            raise ValueError("the places that are kept are not those that are meant")
+        for id_, iri in iris.items():
+            self._note(id_, None, iri, stage)
 
     def is_shared(self, came: Iterable[str], went: Iterable[NamedNode]) -> bool:
         """Whether one of the places that came, or an IRI that a place had, is together with another place's."""

@@ -10,7 +10,8 @@ from kgplatform.building.changes import retired
 from kgplatform.building.deciding import Decided, decision, together
 from kgplatform.building.identities import follow
 from kgplatform.building.ingest import Ingest
-from kgplatform.building.keeping import Grounds, LinkingMemory, Outcome
+from kgplatform.building.keeping import LinkingMemory, Outcome
+from kgplatform.building.kept_linking import Grounds
 from kgplatform.building.known import known_entities
 from kgplatform.building.places import MeantPlaces, PlaceStage, open_places
 from kgplatform.building.reviewing import settle
@@ -36,7 +37,10 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class LinkingParts:
-    """What linking reads and writes, and by what it compares names; ``memory`` is what the process keeps of it."""
+    """What linking reads and writes, and by what it compares names; ``memory`` is what is kept of it.
+
+    ``files`` are those of the ontology.
+    """
 
     base: str
     registry: Registry
@@ -47,6 +51,7 @@ class LinkingParts:
     places: Path
     world: bool = True
     memory: LinkingMemory | None = None
+    files: tuple[Path, ...] = ()
 
     def linked(self) -> Linking:
         """The map from names to entities for everything that was read so far."""
@@ -100,12 +105,15 @@ def link(parts: LinkingParts) -> Linked:
     The result depends on what was read, not on the order in which it was read.
     """
     with open_places(parts.places, parts.dataset, parts.ontology, world=parts.world) as stage:
-        found = _outcome(parts, stage)
+        grounds = Grounds(parts.base, parts.registry, parts.dataset, parts.ontology, parts.likeness, stage, parts.files)
+        found = _outcome(parts, grounds)
         is_written = False
         try:
             found.commit()
             touched = _write(parts, found)
             is_written = True
+            if parts.memory is not None:
+                parts.memory.save(grounds)
         finally:
             if parts.memory is not None and not is_written:
                 parts.memory.forget()  # it would take what was not written for done
@@ -139,11 +147,10 @@ def _write(parts: LinkingParts, found: Outcome) -> int:
     return touched
 
 
-def _outcome(parts: LinkingParts, stage: PlaceStage | None) -> Outcome:
-    """What names stand for now: by what changed, where the process remembers how it was before."""
-    before = parts.registry.linking()
+def _outcome(parts: LinkingParts, grounds: Grounds) -> Outcome:
+    """What names stand for now: by what changed, where it is remembered how it was before."""
+    before, stage = parts.registry.linking(), grounds.stage
     if parts.memory is not None:
-        grounds = Grounds(parts.base, parts.registry, parts.dataset, parts.ontology, parts.likeness, stage)
         found = parts.memory.outcome(grounds, before)
         if found is not None:
             return found

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
 
+from kgplatform.building.bulk import load_lines
 from kgplatform.dataset import Change, EvidenceDataset
 from kgplatform.errors import ConfigError, StoreError
 from kgplatform.store import DEFAULT_GRAPH, as_stored, numbered, parse, skolemised
@@ -74,6 +75,8 @@ def load_rdf(
         ConfigError: its format is not known.
     """
     kind = format_of(path, format_)
+    if kind == RdfFormat.N_TRIPLES and (lines := load_lines(dataset, path, graph)):
+        return LoadReport(str(path), lines.read, lines.new, lines.rewritten)
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -34,8 +34,10 @@ _TEXTS = (".csv", ".tsv")
 _JSON = (".json", ".jsonl", ".ndjson", ".geojson")
 LARGE_ROWS = 100_000
 """From more rows on, a table is large: its rows are read in batches, and not kept as a text."""
+_LARGE_TEXT = 100_000_000
+"""From more characters on, too: few bytes of a packed file may stand for many."""
 _SMALL_BYTES = 1_000_000
-"""A file that is no larger holds no large table."""
+"""A file that is no larger, and not packed, holds no large table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,19 @@ class TableParts:
             size = file.stat().st_size
         except OSError as error:
             raise ReadError(f"cannot be read: {error.strerror or error}", path=file) from error
-        if size <= _SMALL_BYTES:
+        if size <= _SMALL_BYTES and path.suffix.lower() in (*_TEXTS, *_JSON):
             return False
         if path.suffix.lower() in _TEXTS:
             with file.open("rb") as lines:
                 return sum(1 for _ in islice(lines, LARGE_ROWS + 2)) > LARGE_ROWS + 1
-        return sum(1 for _ in islice(all_rows(_opened(path)), LARGE_ROWS + 1)) > LARGE_ROWS
+        from kgplatform.documents.tabular.cells import length_of
+
+        length = 0
+        for number, row in enumerate(all_rows(_opened(path)), start=1):
+            length += length_of(row)
+            if number > LARGE_ROWS or length > _LARGE_TEXT:
+                return True
+        return False
 
     def digest(self, path: Path) -> str:
         """The SHA-256 of the table: that of its file, and of which of the file's tables it is.

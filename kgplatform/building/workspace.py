@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from kgplatform import config, packs
 from kgplatform.building import gathering, indexing, lending, renewing, searching
@@ -19,6 +19,7 @@ from kgplatform.building.inferring import Inference
 from kgplatform.building.ingest import Ingest
 from kgplatform.building.intake import Intake, location_of
 from kgplatform.building.keeping import LinkingMemory
+from kgplatform.building.kept_linking import FILE as KEPT_LINKING
 from kgplatform.building.known import known_names
 from kgplatform.building.learning import learnt_in
 from kgplatform.building.linking import LinkingParts
@@ -48,10 +49,6 @@ from kgplatform.linking.projection import Projection
 from kgplatform.models.cache import CachedModel
 from kgplatform.models.chat import OpenAIModel
 from kgplatform.protocols import Embedder, Extractor
-from kgplatform.questions import answer
-from kgplatform.questions.dialogue.scheme import read_schemes
-from kgplatform.questions.schema import SchemaView
-from kgplatform.questions.steps import go_on
 from kgplatform.retrieval.index import ChunkIndex
 from kgplatform.retrieval.knowledge import Knowledge
 from kgplatform.retrieval.sources import Sources
@@ -60,6 +57,10 @@ from kgplatform.types import Document, Evidence, Solutions
 from kgplatform.versions import Versions
 from kgplatform.vocab import KGP, PREFIXES
 from kgplatform.workers import QueryWorkers
+
+if TYPE_CHECKING:  # what answers questions takes a while to import, and who adds documents asks none
+    from kgplatform.questions import answer
+    from kgplatform.questions.schema import SchemaView
 
 MODELS = "models.sqlite"
 UPDATE = "update.pending"
@@ -110,7 +111,7 @@ class Workspace:
             file=self.folder / _INFERENCE,
         )
         self.versions.watch()
-        self._linked = LinkingMemory()
+        self._linked = LinkingMemory(self.folder / KEPT_LINKING)
         self._shapes = HeldShapes(loaded)
         self._values = cache(partial(named_values, self.ontology))
         self._lexicon = cache(partial(compile_lexicon, self.ontology))
@@ -217,7 +218,7 @@ class Workspace:
             return searching.search(self.sources, self.evidence_finder, text, k, "hybrid")
 
         resemblance = Resemblance(self.dataset, lambda: self.embedder)
-        return Calling(self.store.prefixes, found, resemblance, federation.ask)
+        return Calling(self.store.prefixes, found, resemblance, federation.ask, federation.endpoints)
 
     def resolved(self, text: str) -> str:
         """The query or update with the rows of its SERVICE blocks in their places; raises as `Calling.resolved`."""
@@ -250,11 +251,16 @@ class Workspace:
     def _knowledge(self) -> answer.Knowledge:
         version = self.store.version
         if self._known is None or self._known[0] != version:
+            from kgplatform.questions import answer
+            from kgplatform.questions.dialogue.scheme import read_schemes
+
             self._known = (version, answer.knowledge(self.dataset, self.ontology, read_schemes(self.loaded.files)))
         return self._known[1]
 
     def _run(self, text: str) -> Solutions:
         """Runs a query that a translator wrote: one of a model's in a worker with a deadline, one of our own here."""
+        from kgplatform.questions.steps import go_on
+
         limits, name = self.settings.questions, go_on()
         if self.model is None:
             return self.store.query(text, max_rows=limits.max_rows)
@@ -346,6 +352,7 @@ class Workspace:
             places=self.folder / PLACES,
             world=self.settings.places.world,
             memory=self._linked,
+            files=self.loaded.files,
         )
 
     def _likeness(self) -> Likeness:

@@ -5,20 +5,33 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TextIO
 
-from kgplatform.cli import asking, extractions, output
+from kgplatform.cli import asking, extractions, output, studies
 from kgplatform.errors import ConfigError, ReadError
 from kgplatform.evaluation.calibration import Bin
-from kgplatform.evaluation.extraction import read_all, read_texts
+from kgplatform.evaluation.extraction import GoldText, ReadText, read_all, read_texts
 from kgplatform.evaluation.extraction import report as extraction_report
 from kgplatform.evaluation.gold import read_gold
-from kgplatform.evaluation.questions import AskedQuestion, QuestionReport, ask_all, report
+from kgplatform.evaluation.questions import QuestionReport, ScoredQuestion, ask_all, report
 from kgplatform.evaluation.statistics import Estimate
-from kgplatform.evaluation.studies.runs import Headline, RunFacts, kept
+from kgplatform.evaluation.studies.gold_files import of_questions, of_texts
+from kgplatform.evaluation.studies.report import StudyReport, as_json
+from kgplatform.evaluation.studies.runs import (
+    FOLDER,
+    REPORT,
+    RESULTS,
+    Headline,
+    RunFacts,
+    as_lines,
+    as_text,
+    kept,
+)
+from kgplatform.evaluation.studies.setting import KeptLines, key_of, state_of
 from kgplatform.graph import KnowledgeGraph
 
 _FROM_FILES = ("questions", "extraction")
@@ -30,7 +43,7 @@ def chosen(given: argparse.Namespace) -> int:
     Raises:
         ConfigError: a study or a file is missing, or too much.
     """
-    from kgplatform.cli import airport, comparing, studies
+    from kgplatform.cli import airport, comparing
 
     if given.compare:
         if given.study:
@@ -45,10 +58,14 @@ def chosen(given: argparse.Namespace) -> int:
         raise ConfigError(f"the study {given.study} makes its own questions; leave {given.file} out", setting="file")
     if given.file is None:
         return studies.run(given)
-    if given.examples or given.fresh or given.count is not None or given.language or given.model:
-        told = "--examples, --count, --language, --model and --fresh are for a study that makes its own questions"
+    if given.examples or given.count is not None or given.language or given.model:
+        told = "--examples, --count, --language and --model are for a study that makes its own questions"
         raise ConfigError(f"{told}; leave {given.file} or them out", setting="file")
-    return airport.run(given) if given.study == "airport" else run(given)
+    if given.study == "airport":
+        if given.fresh:
+            raise ConfigError("a run of a file of the airport study keeps nothing to forget", setting="fresh")
+        return airport.run(given)
+    return run(given)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -62,28 +79,92 @@ def _extraction(given: argparse.Namespace) -> int:
         output.note(f"{given.file}: {problem}; left out")
     started = time.perf_counter()
     with KnowledgeGraph.open(given.workspace) as kg:
-        bar = output.Bar()
-        texts = []
-        with opened(given.output) as file:
-            for number, item in enumerate(read_all(gold, kg.extractor_for(), kg.ontology), 1):
+        kept_lines, state = _kept_lines(given, kg), state_of(kg)
+        keys = [key_of("extraction", asdict(item), _method(given, kg), state) for item in gold]
+        before = [_read_before(item, kept_lines.find(key)) for item, key in zip(gold, keys, strict=True)]
+        reading = read_all(
+            (item for item, found in zip(gold, before, strict=True) if found is None), kg.extractor_for(), kg.ontology
+        )
+        bar, texts = output.Bar(), []
+        with opened(_lines_file(given.output)) as file:
+            for number, (key, found) in enumerate(zip(keys, before, strict=True), 1):
+                item = found or next(reading)
+                if found is None:
+                    kept_lines.keep(key, item.line())
                 texts.append(item)
-                if file:
-                    file.write(json.dumps(extractions.result(item), ensure_ascii=False) + "\n")
+                _put(file, item.line())
                 bar(number, len(gold), item.gold.id)
         bar.end()
-        found = extraction_report(texts)
-        if not given.no_keep:
-            f1 = found.strict.f1
-            keep(
-                kg,
-                given,
-                report=extractions.as_json(found, problems),
-                results=map(extractions.result, texts),
-                headline=Headline("strict F1", f1.value, f1.low, f1.high, f1.count),
-                seconds=time.perf_counter() - started,
-            )
-    extractions.show(found, problems, given.format)
+        _told_again(sum(found is not None for found in before), "texts")
+        numbers = extraction_report(texts)
+        study = of_texts(
+            numbers,
+            method=_method(given, kg),
+            seconds=time.perf_counter() - started,
+            problems=problems,
+            options=_options(given),
+        )
+        record = {**extractions.as_json(numbers, problems), **beside(study)}
+        _finish(given, kg, study, record, [item.line() for item in texts])
+    if given.format == "json":
+        output.as_json(record)
+    else:
+        extractions.show(numbers)
+        studies.show_published(study, problems)
     return 0
+
+
+def _read_before(gold: GoldText, line: Mapping[str, object] | None) -> ReadText | None:
+    try:
+        return ReadText.read(gold, line) if line is not None else None
+    except ValueError:
+        return None
+
+
+def _method(given: argparse.Namespace, kg: KnowledgeGraph) -> str:
+    """Who translates or reads."""
+    return kg.model.name if kg.model and given.using != "builtin" else "built-in"
+
+
+def _options(given: argparse.Namespace) -> dict[str, object]:
+    chosen = {"file": str(given.file), "using": given.using, "style": given.style, "view": given.view}
+    return {**chosen, "drafts": given.drafts}
+
+
+def _kept_lines(given: argparse.Namespace, kg: KnowledgeGraph) -> KeptLines:
+    """What was measured in the workspace before, from which a run goes on."""
+    return KeptLines(kg.folder / FOLDER / studies.CACHE / f"{given.study}.jsonl", fresh=given.fresh)
+
+
+def _told_again(again: int, what: str) -> None:
+    if again:
+        output.note(f"{again} {what} as kept from an earlier run; --fresh begins anew")
+
+
+def _lines_file(path: Path | None) -> Path | None:
+    """The file that each result is written to as it comes; None where a folder or nothing is wanted."""
+    return path if path is not None and path.suffix and not path.is_dir() else None
+
+
+def _put(file: TextIO | None, line: Mapping[str, object]) -> None:
+    if file:
+        file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def _finish(
+    given: argparse.Namespace,
+    kg: KnowledgeGraph,
+    study: StudyReport,
+    record: Mapping[str, object],
+    lines: Sequence[Mapping[str, object]],
+) -> None:
+    """Writes the run to the folder asked for, and keeps it in the workspace."""
+    files = studies.files_of(study)
+    if given.output and _lines_file(given.output) is None:
+        studies.write(given.output, {**files, REPORT: as_text(record), RESULTS: as_lines(lines)})
+    if not given.no_keep:
+        run_ = kept(kg.folder, report=record, results=lines, facts=studies.facts_of(study), files=files)
+        output.note(f"kept as {run_.folder}")
 
 
 def keep(
@@ -95,10 +176,8 @@ def keep(
     headline: Headline,
     seconds: float,
 ) -> None:
-    """Keeps a run of gold questions or texts in the workspace."""
-    method = kg.model.name if kg.model and given.using != "builtin" else "built-in"
-    options = {"file": str(given.file), "using": given.using, "style": given.style, "view": given.view}
-    facts = RunFacts(given.study, method, "", headline.n, seconds, {**options, "drafts": given.drafts}, headline)
+    """Keeps a run of the questions of a file in the workspace."""
+    facts = RunFacts(given.study, _method(given, kg), "", headline.n, seconds, _options(given), headline)
     run_ = kept(kg.folder, report=report, results=results, facts=facts)
     output.note(f"kept as {run_.folder}")
 
@@ -109,35 +188,54 @@ def _questions(given: argparse.Namespace) -> int:
         output.note(f"{given.file}: {problem}; left out")
     started = time.perf_counter()
     with KnowledgeGraph.open(given.workspace) as kg:
-        bar = output.Bar()
-        asked: list[AskedQuestion] = []
-        with opened(given.output) as file:
-            options = asking.options(given, measured=True)
-            answers = ask_all(
-                gold.questions, ask=lambda text: kg.ask(text, options=options), query=kg.query, label_of=kg.label
-            )
-            for number, item in enumerate(answers, 1):
-                asked.append(item)
-                if file:
-                    file.write(json.dumps(result(item), ensure_ascii=False) + "\n")
-                bar(number, len(gold.questions), item.gold.text)
+        kept_lines, state = _kept_lines(given, kg), state_of(kg)
+        bar, options, again = output.Bar(), asking.options(given, measured=True), 0
+        lines: list[Mapping[str, object]] = []
+        asked: list[ScoredQuestion] = []
+        with opened(_lines_file(given.output)) as file:
+            for number, question in enumerate(gold.questions, 1):
+                key = key_of("questions", asdict(question), asdict(options), _method(given, kg), state)
+                line = kept_lines.find(key)
+                scored = _scored_before(line)
+                again += scored is not None
+                if line is None or scored is None:
+                    (item,) = ask_all(
+                        [question], ask=lambda text: kg.ask(text, options=options), query=kg.query, label_of=kg.label
+                    )
+                    line, scored = item.line(), item.scored
+                    kept_lines.keep(key, line, lasting=not item.problem)
+                lines.append(line)
+                asked.append(scored)
+                _put(file, line)
+                bar(number, len(gold.questions), question.text)
         bar.end()
+        _told_again(again, "answers")
         found = report(asked, gold.problems)
-        if not given.no_keep:
-            exact = found.exact
-            keep(
-                kg,
-                given,
-                report=report_json(found),
-                results=map(result, asked),
-                headline=Headline("exact", exact.value, exact.low, exact.high, exact.count),
-                seconds=time.perf_counter() - started,
-            )
+        study = of_questions(
+            found, method=_method(given, kg), seconds=time.perf_counter() - started, options=_options(given)
+        )
+        record = {**report_json(found), **beside(study)}
+        _finish(given, kg, study, record, lines)
     if given.format == "json":
-        output.as_json(report_json(found))
+        output.as_json(record)
     else:
         _print(found)
+        studies.show_published(study, gold.problems)
     return 0
+
+
+def _scored_before(line: Mapping[str, object] | None) -> ScoredQuestion | None:
+    try:
+        return ScoredQuestion.read(line) if line is not None else None
+    except ValueError:
+        return None
+
+
+def beside(study: StudyReport) -> dict[str, object]:
+    """What stands beside a run's own numbers in its report: published ones, where they are from, what differs."""
+    tables = [table for table in study.tables if any(row.published for row in table.rows)]
+    whole = as_json(replace(study, tables=tuple(tables)))
+    return {name: whole[name] for name in ("title", "source", "differs", "tables")}
 
 
 @contextmanager
@@ -155,40 +253,6 @@ def opened(path: Path | None) -> Iterator[TextIO | None]:
         raise ReadError(f"cannot be written: {error.strerror or error}", path=path) from error
     finally:
         part.unlink(missing_ok=True)
-
-
-def result(item: AskedQuestion) -> dict[str, object]:
-    """What became of a question, as JSON values."""
-    answer = item.answer
-    return {
-        "id": item.gold.id,
-        "question": item.gold.text,
-        "type": item.gold.kind,
-        "lang": item.gold.language,
-        "answers": list(answer.values),
-        "verdict": answer.verdict.value,
-        "outcome": item.outcome.value,
-        "exact": item.score.exact,
-        "precision": item.score.precision,
-        "recall": item.score.recall,
-        "f1": item.score.f1,
-        "same_query": item.same_query,
-        "expected": list(item.gold.answers[0]) if item.gold.answers else [],
-        "gold_query": item.gold.query or None,
-        "query": answer.query.text if answer.query else None,
-        "confidence": answer.confidence,
-        "using": answer.using,
-        "model": answer.model,
-        "attempts": [
-            {"query": attempt.query, "issues": [issue.message for issue in attempt.issues]}
-            for attempt in (answer.query.attempts if answer.query else ())
-        ],
-        "calls": answer.usage.calls,
-        "prompt_tokens": answer.usage.prompt_tokens,
-        "completion_tokens": answer.usage.completion_tokens,
-        "seconds": answer.usage.seconds,
-        "problem": item.problem,
-    }
 
 
 def report_json(found: QuestionReport) -> dict[str, object]:

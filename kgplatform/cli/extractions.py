@@ -5,27 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgplatform.cli import output
-from kgplatform.evaluation.extraction import ExtractionReport, ModeScore, ReadText
+from kgplatform.evaluation.extraction import ExtractionReport, ModeScore
 from kgplatform.evaluation.statistics import Estimate
-from kgplatform.vocab import local_name
 
 
-def result(item: ReadText) -> dict[str, object]:
-    """What was read in one text, as JSON values."""
-    return {
-        "id": item.gold.id,
-        "triples": [[s, local_name(p) if "://" in p else p, o] for s, p, o in item.triples],
-        "gold": item.score.gold,
-        "read": item.score.read,
-        "right": item.score.right,
-    }
-
-
-def show(found: ExtractionReport, problems: Sequence[str], format_: str) -> None:
+def show(found: ExtractionReport) -> None:
     """Prints the report."""
-    if format_ == "json":
-        output.as_json(as_json(found, problems))
-        return
     rows = [("strict", found.strict), ("text2kgbench", found.text2kgbench), *found.by_kind]
     output.table(
         ("", "texts", "precision", "recall", "F1", "95 %", "macro F1", "95 %"),

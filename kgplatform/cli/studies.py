@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ from kgplatform import config, resources
 from kgplatform.cli import output
 from kgplatform.errors import ConfigError, NotFoundError, StoreError
 from kgplatform.evaluation.studies.page import as_page
-from kgplatform.evaluation.studies.report import Outcome, StudyReport, as_csv, as_json, as_markdown, shown
+from kgplatform.evaluation.studies.report import Outcome, StudyReport, Table, as_csv, as_json, as_markdown, shown
 from kgplatform.evaluation.studies.runs import (
     FOLDER,
     REPORT,
@@ -40,7 +40,8 @@ PACKS: Final[Mapping[str, str]] = {
     "adaptive": "travel",
     "traversal": "travel",
 }
-_CACHE: Final = ".results"
+CACHE: Final = ".results"
+"""The folder of what is kept of single questions and texts, among the runs of a workspace."""
 _MODELS: Final = "models.sqlite"
 
 Study = Callable[[Setting], tuple[StudyReport, tuple[Outcome, ...]]]
@@ -57,12 +58,12 @@ def run(given: argparse.Namespace) -> int:
         report, outcomes = study(_setting(given, kg, bar))
         bar.end()
         report = replace(report, options={**report.options, "workspace": kg.folder.name})
-        files = _files(report)
+        files = files_of(report)
         lines = [outcome.line() for outcome in outcomes]
         if given.output:
-            _write(given.output, {**files, REPORT: as_text(as_json(report)), RESULTS: as_lines(lines)})
+            write(given.output, {**files, REPORT: as_text(as_json(report)), RESULTS: as_lines(lines)})
         if not given.no_keep:
-            run_ = kept(kg.folder, report=as_json(report), results=lines, facts=_facts(report), files=files)
+            run_ = kept(kg.folder, report=as_json(report), results=lines, facts=facts_of(report), files=files)
             output.note(f"kept as {run_.folder}")
     if given.format == "json":
         output.as_json(as_json(report))
@@ -88,7 +89,7 @@ def _setting(given: argparse.Namespace, kg: KnowledgeGraph, bar: output.Bar) -> 
         languages=tuple(dict.fromkeys(given.language or ("en", "zh"))),
         model=model,
         others=tuple(_named(kg, name) for name in dict.fromkeys(given.model)),
-        cache=OutcomeCache(kg.folder / FOLDER / _CACHE / f"{given.study}.jsonl", fresh=given.fresh),
+        cache=OutcomeCache(kg.folder / FOLDER / CACHE / f"{given.study}.jsonl", fresh=given.fresh),
         progress=bar,
     )
 
@@ -127,13 +128,18 @@ def _built(study: str, folder: Path) -> None:
         bar.end()
 
 
-def _files(report: StudyReport) -> dict[str, str]:
+def files_of(report: StudyReport) -> dict[str, str]:
     """The files of a study besides its JSON: Markdown, page, and a table each."""
     tables = {f"report-{table.id}.csv": as_csv(table) for table in report.tables}
     return {"report.md": as_markdown(report), "report.html": as_page(report), **tables}
 
 
-def _write(folder: Path, files: Mapping[str, str]) -> None:
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    """Writes the files into the folder, which is made if it is not there.
+
+    Raises:
+        StoreError: the disk refuses.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
@@ -143,7 +149,8 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
     output.note(f"written to {folder}: {', '.join(files)}")
 
 
-def _facts(report: StudyReport) -> RunFacts:
+def facts_of(report: StudyReport) -> RunFacts:
+    """What the run of the study was."""
     headline = None
     if report.headline:
         name, value = report.headline
@@ -160,18 +167,38 @@ def _facts(report: StudyReport) -> RunFacts:
     )
 
 
+def show_published(report: StudyReport, told: Sequence[str] = ()) -> None:
+    """Prints the tables that have published numbers, what differs, and the problems that were not ``told`` yet."""
+    for table in report.tables:
+        if any(row.published for row in table.rows):
+            _print_table(table)
+    _print_differs(report)
+    for problem in report.problems:
+        if problem not in told:
+            output.note(f"problem: {problem}")
+
+
+def _print_table(table: Table) -> None:
+    output.say(f"\n{table.title}")
+    rows = [
+        (f"{row.system} (published)" if row.published else row.system, *map(shown, row.values)) for row in table.rows
+    ]
+    output.table(("", *table.columns), rows)
+    if table.note:
+        output.say(table.note)
+
+
+def _print_differs(report: StudyReport) -> None:
+    output.say("\nWhat differs from the study")
+    for sentence in report.differs:
+        output.say(f"- {sentence}")
+
+
 def _print(report: StudyReport) -> None:
     judged = f"; judged by {report.judge}" if report.judge else ""
     output.say(f"{report.title}\n{report.questions} questions; method {report.method}{judged}; {report.seconds:.0f} s")
     for table in report.tables:
-        output.say(f"\n{table.title}")
-        rows = [
-            (f"{row.system} (published)" if row.published else row.system, *map(shown, row.values))
-            for row in table.rows
-        ]
-        output.table(("", *table.columns), rows)
-        if table.note:
-            output.say(table.note)
+        _print_table(table)
     if report.tests:
         output.say("\nPaired permutation tests, p after Holm")
         output.table(
@@ -189,9 +216,7 @@ def _print(report: StudyReport) -> None:
                 for test in report.tests
             ],
         )
-    output.say("\nWhat differs from the study")
-    for sentence in report.differs:
-        output.say(f"- {sentence}")
+    _print_differs(report)
     for problem in report.problems:
         output.note(f"problem: {problem}")
     if report.problems:

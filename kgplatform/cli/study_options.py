@@ -20,7 +20,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "file", nargs="?", type=Path, metavar="FILE", help="gold questions or texts, as JSON Lines; studies make theirs"
     )
     parser.add_argument(
-        "--output", type=Path, metavar="PATH", help="also write here: each result to a file, a study into a folder"
+        "--output",
+        type=Path,
+        metavar="PATH",
+        help="also write: results to this file (x.jsonl), or all to a folder",
     )
     parser.add_argument("--compare", nargs=2, metavar=("RUN", "RUN"), help="compare two runs, or files of results")
     parser.add_argument("--examples", action="store_true", help="a study: first build its samples in the workspace")
@@ -30,5 +33,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", action="append", default=[], metavar="NAME", help="travel: also answer by this model of the server"
     )
-    parser.add_argument("--fresh", action="store_true", help="a study: forget the results that are kept, begin anew")
+    parser.add_argument("--fresh", action="store_true", help="forget the results that are kept, begin anew")
     parser.add_argument("--no-keep", action="store_true", help="do not keep the run in the workspace")

@@ -276,6 +276,8 @@ def search(given: argparse.Namespace) -> int:
         if kg.chunks.misfit:
             output.note(f"found by words only: {kg.chunks.misfit}")
         found = kg.search(given.text, given.k, retriever=given.retriever, plot=given.plot)
+        if kg.chunks.away:
+            output.note(f"found by words only: {kg.chunks.away}")
     if given.plot:
         output.note(f"drawn: {given.plot}")
     if given.format == "json":

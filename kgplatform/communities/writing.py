@@ -73,12 +73,15 @@ def write(model: ChatModel, material: Material, *, names_in: Callable[[str], Ite
     reply = model.complete(messages, schema=_SCHEMA)
     told = _parsed(reply.text, model.name)
     known = normalise(" ".join([*(f"{m.name} {m.type_label}" for m in members), *(fact.text for fact in facts)]))
+    named = sorted({name for m in members for name in (m.name, m.type_label) if name}, key=len, reverse=True)
+    taken_out = re.compile("|".join(map(re.escape, named)) or r"(?!)")
     kept: dict[str, str] = {}
     left_out: list[str] = []
     for part in PARTS:
         good: list[str] = []
         for sentence in _sentences(told.get(part)):
-            (good if _holds(sentence, known, names_in) else left_out).append(sentence)
+            others = names_in(taken_out.sub(" it ", sentence))
+            (good if _holds(sentence, known, others) else left_out).append(sentence)
         kept[part] = ("" if material.language == "zh" else " ").join(good)
     title = ("、" if material.language == "zh" else ", ").join(member.name for member in members[:3])
     report = Report(title, _text(kept, material.language)) if kept["introduction"] else None
@@ -100,12 +103,15 @@ def _sentences(text: object) -> list[str]:
     return [given[start:end].strip() for start, end in sentences(given) if given[start:end].strip()]
 
 
-def _holds(sentence: str, known: str, names_in: Callable[[str], Iterable[str]]) -> bool:
-    """Whether each name and number of the sentence stands in the material, in whatever capitals."""
+def _holds(sentence: str, known: str, names: Iterable[str]) -> bool:
+    """Whether each number of the sentence, and each of the names in it, stands in the material, in whatever capitals.
+
+    The names are those left when the members' own are taken out: a tagger would cut across these in Chinese.
+    """
     numbers = set(_NUMBER.findall(known))
     if any(number not in numbers for number in _NUMBER.findall(normalise(sentence))):
         return False
-    return all(normalise(name) in known for name in names_in(sentence))
+    return all(normalise(name) in known for name in names)
 
 
 def _text(parts: dict[str, str], language: str) -> str:

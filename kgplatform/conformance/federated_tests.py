@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 from urllib.parse import parse_qs
@@ -74,9 +75,11 @@ class Services:
         return calls.replaced(text, [(call, self._solutions(call)) for call in found]) if found else text
 
     def _solutions(self, call: calls.Call) -> Solutions:
-        place = self._places.get(call.name.value, call.name.value)
+        return calls.answered(call, list(self._held), partial(self._asked, call))
+
+    def _asked(self, call: calls.Call, address: str) -> Solutions:
         try:
-            return self._federation.ask(place, call.body, call.prefixes)
+            return self._federation.ask(self._places.get(address, address), call.body, call.prefixes)
         except KgPlatformError:
             if call.is_silent:
                 return calls.ONE_EMPTY

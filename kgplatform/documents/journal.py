@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Final
 
 from pyoxigraph import NamedNode
@@ -25,6 +27,10 @@ CREATE TEMP TRIGGER IF NOT EXISTS document_out AFTER DELETE ON main.documents
 """Triggers, so that no way of writing can be forgotten."""
 
 
+_MANY: Final = 500
+"""So many documents are asked for at a time."""
+
+
 class Journal:
     """The part of the registry that tells what changed."""
 
@@ -40,3 +46,24 @@ class Journal:
         """The documents whose state, or what was read in them, changed after the change of that number."""
         rows = self._all("SELECT DISTINCT document FROM changes WHERE number > ? ORDER BY document", number)
         return [NamedNode(row["document"]) for row in rows]
+
+    def digests(self, documents: Iterable[NamedNode] | None = None) -> dict[str, str]:
+        """By what is known what was read in each document that is PROCESSED: in all of them, or in these."""
+        if documents is None:
+            rows = self._all("SELECT iri FROM documents WHERE state='processed' ORDER BY iri")
+            listed = [str(row["iri"]) for row in rows]
+        else:
+            listed = sorted(document.value for document in documents)
+        made: dict[str, hashlib.blake2b] = {}
+        for start in range(0, len(listed), _MANY):
+            some = listed[start : start + _MANY]
+            rows = self._all(
+                "SELECT document, extraction FROM chunks JOIN documents ON documents.iri = document"
+                f" WHERE document IN ({','.join('?' * len(some))}) AND state='processed' AND extraction IS NOT NULL"
+                " ORDER BY document, position",
+                *some,
+            )
+            for row in rows:
+                digest = made.setdefault(row["document"], hashlib.blake2b(digest_size=16))
+                digest.update(str(row["extraction"]).encode("utf-8", "surrogatepass") + b"\0")
+        return {document: digest.hexdigest() for document, digest in made.items()}

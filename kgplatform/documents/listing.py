@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyoxigraph import NamedNode
 
-from kgplatform.documents.entries import State
+from kgplatform.documents.entries import State, chunk_of
+from kgplatform.types import Chunk
 
 _COLUMNS = (
     "iri, title, source, media_type, language, sha256, state, error, updated, statements, refused, seconds,"
     " length(text) AS characters, graph IS NOT NULL AS is_table"
 )
+
+_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,23 @@ class Listing:
         """The documents in a state, by source."""
         rows = self._all("SELECT iri FROM documents WHERE state=? ORDER BY source, iri", state.value)
         return [NamedNode(row["iri"]) for row in rows]
+
+    def passages(self) -> Iterator[tuple[Chunk, str]]:
+        """The passages of all documents that are PROCESSED and no tables, each with its document's title, by source."""
+        documents = "FROM documents WHERE state='processed' AND graph IS NULL"
+        listed = [row["iri"] for row in self._all(f"SELECT iri {documents} ORDER BY source, iri")]
+        for start in range(0, len(listed), _AT_ONCE):
+            some = listed[start : start + _AT_ONCE]
+            among = f"IN ({','.join('?' * len(some))})"
+            texts = self._all(f"SELECT iri, title, text {documents} AND iri {among}", *some)
+            rows = self._all(f"SELECT * FROM chunks WHERE document {among} ORDER BY document, position", *some)
+            chunks: dict[str, list[sqlite3.Row]] = {}
+            for row in rows:
+                chunks.setdefault(row["document"], []).append(row)
+            held = {row["iri"]: row for row in texts}
+            for iri in (iri for iri in some if iri in held):
+                text, title = held[iri]["text"], held[iri]["title"]
+                yield from ((chunk_of(row, text), title) for row in chunks.get(iri, ()))
 
 
 def _summary(row: sqlite3.Row) -> DocumentSummary:

@@ -33,7 +33,10 @@ from kgplatform.types import Document
 
 @dataclass(frozen=True, slots=True)
 class Parse:
-    """What is to be read: the file at ``path``, or ``size`` bytes of content that came from ``source``."""
+    """What is to be read: the file at ``path``, or ``size`` bytes of content that came from ``source``.
+
+    ``is_table``: as a table, to see whether that can be done.
+    """
 
     path: str
     base: str
@@ -41,6 +44,7 @@ class Parse:
     json_path: str = ""
     source: str = ""
     size: int = 0
+    is_table: bool = False
 
 
 def encode_request(wanted: Parse) -> bytes:
@@ -62,6 +66,11 @@ def decode_document(payload: bytes) -> Document:
 def documents(wanted: Parse, content: bytes) -> list[Document]:
     """The documents; raises ReadError as `read` and `read_content` do."""
     path = Path(wanted.path)
+    if wanted.is_table:
+        from kgplatform.documents.tabular.opening import go_through
+
+        go_through(wanted.path)
+        return []
     if wanted.source:
         return read_content(path, content, base=wanted.base, source=wanted.source, sha256=digest(content))
     return read(path, base=wanted.base, max_bytes=wanted.max_bytes, json_path=wanted.json_path)

@@ -73,6 +73,17 @@ class Parsers:
         """
         return self._parsed(path, Parse(str(path), base, source=source, size=len(data)), data)
 
+    def check_table(self, path: Path) -> None:
+        """Goes through a table in a process if it could do harm here: a small file may unpack to a great deal.
+
+        Raises:
+            ReadError: it is no table; or reading it took too long, too much memory, or ended the process.
+        """
+        from kgplatform.documents.tabular.opening import is_heavy
+
+        if is_heavy(path):
+            self._parsed(path, Parse(str(path), "", is_table=True))
+
     def _parsed(self, path: Path, wanted: Parse, content: bytes = b"") -> list[Document]:
         process = self._free.get()
         is_sound = False

@@ -11,21 +11,23 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pyoxigraph import NamedNode
 
+from kgplatform.evaluation.classification import harmonic
 from kgplatform.evaluation.statistics import Estimate, estimate, ratio
 from kgplatform.extraction.learning.aligning import squeezed
 from kgplatform.extraction.learning.examples import Names
-from kgplatform.json_lines import read_json_lines
+from kgplatform.json_lines import id_of, read_json_lines
 from kgplatform.ontology import Ontology
 from kgplatform.protocols import Extractor
 from kgplatform.text import language_of
 from kgplatform.types import Chunk, Document, Mention
+from kgplatform.vocab import local_name
 
 Triple: TypeAlias = tuple[str, str, str]
 """Subject, property and object, as names."""
@@ -68,6 +70,39 @@ class ReadText:
     gold: GoldText
     triples: tuple[Triple, ...]
     score: TextScore
+
+    def line(self) -> dict[str, object]:
+        """What was read in the text as a line of the results."""
+        said = [[s, local_name(p) if "://" in p else p, o] for s, p, o in self.triples]
+        counted = self.score
+        precision = counted.right / counted.read if counted.read else 0.0
+        recall = counted.right / counted.gold if counted.gold else 0.0
+        return {
+            "id": self.gold.id,
+            "text": self.gold.text,
+            "type": self.gold.kind,
+            "lang": language_of(self.gold.text),
+            "expected": [list(triple) for triple in self.gold.triples],
+            "triples": said,
+            "precision": precision,
+            "recall": recall,
+            "f1": harmonic(precision, recall),
+            "counts": asdict(counted),
+        }
+
+    @classmethod
+    def read(cls, gold: GoldText, line: Mapping[str, Any]) -> ReadText:
+        """What a line of results says of a gold text.
+
+        Raises:
+            ValueError: the line lacks something, or holds something else than such a line does.
+        """
+        try:
+            triples = tuple((str(s), str(p), str(o)) for s, p, o in line["triples"])
+            counted = {item.name: int(line["counts"][item.name]) for item in fields(TextScore)}
+            return cls(gold, triples, TextScore(**counted))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"is no result of a text ({error!r})") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +174,9 @@ def _gold(line: str, number: int) -> GoldText:
             raise ValueError("holds a triple that is not [subject, property, object]")
         said.append((str(triple[0]), str(triple[1]), str(triple[2])))
     kind = item.get("ontology") or item.get("type") or ""
-    return GoldText(str(item.get("id", number)), text, tuple(said), str(kind))
+    if not isinstance(kind, str):
+        raise ValueError("its type is not text")
+    return GoldText(id_of(item, number), text, tuple(said), kind)
 
 
 def read_all(

@@ -2,7 +2,7 @@
 
 A line is an object with ``id``, ``question`` and either ``answers`` (a list of scalars or rows) or ``gold_sparql``
 (run against the graph for the answers). Optional: ``lang``, ``type``, ``answer_labels`` and ``alt_answers`` (other
-answers that are right), ``answer_mode`` ("some": any part of the answers will do).
+answers that are right), ``answer_mode`` ("some": any part of the answers will do; "all", as without it).
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from kgplatform.json_lines import read_json_lines
+from kgplatform.json_lines import id_of, read_json_lines
 from kgplatform.text import language_of
+
+_MODES: Final = (None, "all", "some")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +71,19 @@ def _question(line: str) -> GoldQuestion:
         raise ValueError("has no question")
     if not isinstance(query, str):
         raise ValueError("its query is not text")
-    if "id" not in item:
-        raise ValueError("has no id")
+    identity = id_of(item)
+    for name in ("lang", "type", "answer_mode"):
+        if item.get(name) is not None and not isinstance(item[name], str):
+            raise ValueError(f"its {name} is not text")
+    if item.get("answer_mode") not in _MODES:
+        raise ValueError(f"its answer_mode {item['answer_mode']!r} is neither 'some' nor 'all'")
     answers = _answers(item)
     if not answers and not query:
         raise ValueError("has neither answers nor gold_sparql")
-    language = item.get("lang")
     return GoldQuestion(
-        id=str(item["id"]),
+        id=identity,
         text=text,
-        language=language if isinstance(language, str) else language_of(text),
+        language=item.get("lang") or language_of(text),
         kind=str(item.get("type") or "other"),
         answers=answers,
         query=query,

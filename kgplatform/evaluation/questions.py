@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyoxigraph import Literal
 
@@ -27,6 +28,91 @@ class AskedQuestion:
     outcome: Outcome
     same_query: bool | None
     problem: str = ""
+
+    def line(self) -> dict[str, object]:
+        """What became of the question as a line of the results."""
+        answer = self.answer
+        return {
+            "id": self.gold.id,
+            "question": self.gold.text,
+            "type": self.gold.kind,
+            "lang": self.gold.language,
+            "answers": list(answer.values),
+            "verdict": answer.verdict.value,
+            "outcome": self.outcome.value,
+            "exact": self.score.exact,
+            "precision": self.score.precision,
+            "recall": self.score.recall,
+            "f1": self.score.f1,
+            "same_query": self.same_query,
+            "expected": list(self.gold.answers[0]) if self.gold.answers else [],
+            "gold_query": self.gold.query or None,
+            "query": answer.query.text if answer.query else None,
+            "confidence": answer.confidence,
+            "using": answer.using,
+            "model": answer.model,
+            "attempts": [
+                {"query": attempt.query, "issues": [issue.message for issue in attempt.issues]}
+                for attempt in (answer.query.attempts if answer.query else ())
+            ],
+            "calls": answer.usage.calls,
+            "prompt_tokens": answer.usage.prompt_tokens,
+            "completion_tokens": answer.usage.completion_tokens,
+            "seconds": answer.usage.seconds,
+            "problem": self.problem,
+        }
+
+    @property
+    def scored(self) -> ScoredQuestion:
+        """What a report needs of it."""
+        answer = self.answer
+        answered = answer.verdict is Verdict.ANSWERED
+        return ScoredQuestion(
+            self.gold.id,
+            self.gold.kind,
+            self.score,
+            self.outcome,
+            self.same_query,
+            answer.confidence if answered else None,
+            answer.usage,
+            self.problem,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredQuestion:
+    """What a report needs of a question that was asked; ``confidence`` is None where no answer was given."""
+
+    id: str
+    kind: str
+    score: SetScore
+    outcome: Outcome
+    same_query: bool | None
+    confidence: float | None
+    usage: Usage
+    problem: str = ""
+
+    @classmethod
+    def read(cls, line: Mapping[str, Any]) -> ScoredQuestion:
+        """The question of a line of results.
+
+        Raises:
+            ValueError: the line lacks something, or holds something else than such a line does.
+        """
+        try:
+            tokens = int(line["prompt_tokens"]), int(line["completion_tokens"])
+            return cls(
+                str(line["id"]),
+                str(line["type"]),
+                SetScore(*(float(line[name]) for name in ("exact", "precision", "recall", "f1"))),
+                Outcome(line["outcome"]),
+                None if line["same_query"] is None else bool(line["same_query"]),
+                float(line["confidence"]) if line["verdict"] == Verdict.ANSWERED.value else None,
+                Usage(int(line["calls"]), *tokens, float(line["seconds"])),
+                str(line["problem"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"is no result of a question ({error!r})") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,28 +191,28 @@ def outcome(answer: Answer, score: SetScore) -> Outcome:
     return Outcome.MISSING if answer.verdict is not Verdict.ANSWERED else Outcome.WRONG
 
 
-def report(asked: Sequence[AskedQuestion], problems: Iterable[str] = ()) -> QuestionReport:
+def report(asked: Sequence[ScoredQuestion], problems: Iterable[str] = ()) -> QuestionReport:
     """What the asked questions come to; ``problems`` are those of the file, to which the run's own are added."""
     exact = [item.score.exact for item in asked]
     matches = [float(item.same_query) for item in asked if item.same_query is not None]
-    kinds: dict[str, list[AskedQuestion]] = {}
+    kinds: dict[str, list[ScoredQuestion]] = {}
     for item in asked:
-        kinds.setdefault(item.gold.kind, []).append(item)
-    times = sorted(item.answer.usage.seconds for item in asked)
-    answered = [item for item in asked if item.answer.verdict is Verdict.ANSWERED]
+        kinds.setdefault(item.kind, []).append(item)
+    times = sorted(item.usage.seconds for item in asked)
+    sure = [(item.confidence, bool(item.score.exact)) for item in asked if item.confidence is not None]
     return QuestionReport(
         exact=estimate(exact),
         f1=estimate([item.score.f1 for item in asked]),
         query_match=estimate(matches) if matches else None,
         three_way=three_way([item.outcome for item in asked]),
-        calibration=calibration([i.answer.confidence for i in answered], [bool(i.score.exact) for i in answered]),
+        calibration=calibration([confidence for confidence, _ in sure], [right for _, right in sure]),
         by_type=tuple(
             TypeScore(kind, estimate([i.score.exact for i in items]), estimate([i.score.f1 for i in items]))
             for kind, items in sorted(kinds.items())
         ),
-        usage=sum((item.answer.usage for item in asked), Usage()),
+        usage=sum((item.usage for item in asked), Usage()),
         seconds=(statistics.median(times), times[min(len(times) - 1, int(len(times) * 0.95))]) if times else (0.0, 0.0),
-        problems=(*problems, *(f"{item.gold.id}: {item.problem}" for item in asked if item.problem)),
+        problems=(*problems, *(f"{item.id}: {item.problem}" for item in asked if item.problem)),
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kgplatform.evaluation.ranking import all_at, context_precision, ndcg_at, recall_at, reciprocal_rank
 from kgplatform.evaluation.statistics import Comparison, Estimate, compare, estimate
-from kgplatform.json_lines import read_json_lines
+from kgplatform.json_lines import id_of, read_json_lines
 from kgplatform.text import count_tokens, normalise, sentences
 from kgplatform.types import Evidence
 
@@ -92,7 +92,7 @@ def _gold(line: str, number: int) -> GoldPassages:
     documents, quotes = (_strings(item.get(key, []), key) for key in ("documents", "quotes"))
     if not documents and not quotes:
         raise ValueError("has neither documents nor quotes")
-    return GoldPassages(str(item.get("id", number)), item["question"], documents, quotes)
+    return GoldPassages(id_of(item, number), item["question"], documents, quotes)
 
 
 def _strings(value: object, key: str) -> tuple[str, ...]:

@@ -17,10 +17,10 @@ from pyoxigraph import Literal, NamedNode
 
 from kgplatform.extraction.names import clean_name
 from kgplatform.extraction.prompting import Schema
-from kgplatform.extraction.quoting import Passage, locate, names_one, tells
+from kgplatform.extraction.quoting import Passage, is_symbol, locate, names_one, tells
 from kgplatform.extraction.values import literal_of
 from kgplatform.ontology import Ontology
-from kgplatform.text import normalise
+from kgplatform.text import normalise, sentences, words
 from kgplatform.types import Claim, Document, Mention, Refusal
 from kgplatform.vocab import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
@@ -28,9 +28,14 @@ _MAX_ALIASES, _MAX_KEYWORDS, _LONGEST = 8, 20, 300
 ORDERED: Final = "the passage orders this to be written, it does not say it"
 """Why a statement is refused that a text tries to put into a model's mouth; it is not asked for again."""
 
+SYMBOL: Final = "a symbol of this text is no name of anything"
+"""Why a letter that stands for a quantity is no mention; it is not asked for again."""
+
 _OUTER: Final = " \t\"'“”‘’《》「」"
 _NUMBERS: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE)
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
+_LEAST_WORDS: Final = 4
+"""A sentence of fewer words, or Chinese characters, is a remark or the number of a list."""
 _UNSAID: Final = 0.7
 """The confidence of a statement for which the model gave none."""
 
@@ -67,6 +72,28 @@ class Accepting:
         self._keywords(reply.get("keywords"))
         return len(self.claims) - before
 
+    def share_read(self) -> float:
+        """The share of the passage's sentences of which something was taken: a statement, or a name that stands there.
+
+        Sentences too short to state anything do not count, nor headings and what gives orders; 1 where none counts.
+        """
+        forms = {
+            form
+            for mention in self.mentions.values()
+            for form in map(normalise, (mention.text, mention.name, *mention.aliases))
+            if form
+        }
+        quotes = [(claim.start - self.passage.start, claim.end - self.passage.start) for claim in self.claims.values()]
+        count = read = 0
+        for start, end in sentences(self.passage.text):
+            sentence = self.passage.text[start:end]
+            if len(words(sentence)) < _LEAST_WORDS or sentence.startswith("#") or self.passage.orders(start, end):
+                continue
+            said = normalise(sentence)
+            count += 1
+            read += any(a < end and start < b for a, b in quotes) or any(form in said for form in forms)
+        return read / count if count else 1.0
+
     def lose(self, text: str, reason: str) -> None:
         """Notes as refused a part of a reply that could not be read."""
         self._refuse(text, reason)
@@ -90,6 +117,8 @@ class Accepting:
             self._refuse(text, f"there is no class {_text(item, 'class')!r}")
         elif place is None:
             self._refuse(text, "the mention is neither in the passage nor in the title")
+        elif is_symbol(text, self.passage.text):
+            self._refuse(text, SYMBOL)
         elif (name := self._name(item, type_)) is None:
             self._refuse(text, f"not one of the values of {self._label(type_)!r}")
         else:

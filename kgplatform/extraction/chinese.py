@@ -23,16 +23,26 @@ _STOP_WORDS = """
     新 古 著名 普通 主题 全国 国家 世界 中国第一 江南 民国 时期 文化 历史 特色 招牌 正宗 网红 本人 我们 家人
     周末 夏天 冬天 春天 秋天 早上 晚上 中午 下午 上午 天 年 月 日 号 公里 分钟 小时 元 门票 票 价格 地址 交通
     住宿 美食 攻略 时间 作者 标题 入口 出口 方向 两边 沿线 沿途 一带 旧址 老牌 名字 原名 又名 别名 老板 店 馆 家
+    万国 各国 外国 本国 我国 全国 列国
     人 处 式 石 木 名 座 条 现代 古老 同学 学生 老师 游客 本文 论文 基础 方法 模型 数据
     门口 大门 出门 总店 分店 路口 口
 """
 STOP_TOKENS: Final = frozenset(_STOP_WORDS.split())
-_POINTS: Final = re.compile("同一|某|每|该|此|任何|对方|不(?!夜|老)|指对|其[他它中余]")
+_POINTS: Final = re.compile(
+    "同一|某|每|该|此|任何|对方|不(?!夜|老)|指对|其[他它中余]|所有|全体|一些|许多|全国?重点|重点|(?:世界|[省市县]|[A-Z]+|[\u4e00-\u9fff]{2})级"
+)
+_ACTS: Final = frozenset("沿上下登爬靠依傍临过出进入到去回离绕逛隔跨顺")
+"""One of these before a word of one character says what is done: 沿河, 上山, 进城."""
+_LIKE: Final = frozenset("小大老古")
+_PEOPLE: Final = "人"
+"""After a name it means those who live there or belong to it: 南浔人."""
 _CITY_ENDINGS: Final = frozenset("州江海乡")
 _STOP_CHARACTERS: Final = frozenset(
     "在住去到吃看坐逛有是来走买选找叫想回从进出带玩说写给让用做订开入离过上下为往至向经含及前后里中外内东西南北近旁每各个家座条间"
     "些位只把和与或可能会要不没很最太更大小新老好美远高低多少约共就都也还再又才刚已将被对比像属靠临沿绕骑爬登拍喝点排等换乘转停"
 )
+_LINKS: Final = frozenset("供使令由按称指让把被将属")
+"""No part of a name, whatever part of speech they are taken for."""
 _HAN_ONLY = re.compile(r"[\u3400-\u9fff·]+")
 
 
@@ -70,7 +80,7 @@ def tag(text: str) -> list[Token]:
 
 
 def _nameish(token: Token) -> bool:
-    if token.text in STOP_TOKENS or not token.text.strip():
+    if token.text in STOP_TOKENS or token.text in _LINKS or not token.text.strip():
         return False
     if token.tag == "eng":
         return any(character.isupper() or character.isdigit() for character in token.text)
@@ -79,6 +89,20 @@ def _nameish(token: Token) -> bool:
     if token.tag in ("a", "v", "zg", "q", "f", "vg", "ag", "ng", "tg") and len(token.text) == 1:
         return token.text not in _STOP_CHARACTERS
     return token.tag.startswith(_NAME_TAGS) and token.tag not in ("ng", "nrx")
+
+
+def points(words: str) -> bool:
+    """Whether Chinese words say which one or of what rank and name nothing: 同一机场, 所有作者, 国家级景区."""
+    return _POINTS.match(words) is not None
+
+
+def describes(words: str) -> bool:
+    """Whether Chinese words that end in a class word of one character only say what is done or how it is: 上山, 小河.
+
+    >>> describes("上山"), describes("小河"), describes("西塘沿河"), describes("太湖")
+    (True, True, True, False)
+    """
+    return words[-2:-1] == "沿" or (len(words) == 2 and (words[0] in _ACTS or words[0] in _LIKE))
 
 
 def names_with_suffix(
@@ -97,10 +121,13 @@ def names_with_suffix(
         single = [item for item in tokens[first:index] if item.end <= token.end - len(word)]
         proper = proper or (len(word) > 1 and len(single) > 1 and all(len(item.text) == 1 for item in single))
         proper = proper or _stands_alone(tokens, first, index, word)
+        written = "".join(item.text for item in tokens[first : index + 1])
         if (
             token.end - start <= len(word)
-            or tokens[first].text[0].isdigit()
-            or _POINTS.match(tokens[first].text)
+            or written[0].isdigit()
+            or word == _PEOPLE
+            or points(written)
+            or (len(word) == 1 and describes(written))
             or not _is_a_name(start, token, word, proper=proper)
         ):
             continue

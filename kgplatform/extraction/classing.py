@@ -60,7 +60,7 @@ class NameClasses:
 
     def _with_class_word_after(self, start: int, end: int, words: list[str]) -> Span | None:
         """The name together with a class word in small letters after it: "Qiantang Renjia restaurant"."""
-        match = re.match(r" ([a-z]+(?: [a-z]+)?)", self.text[end : end + 40])
+        match = re.match(r" ([a-z]+(?: [a-z]+)?)(?![\w-])", self.text[end : end + 40])
         if match is None or self.known.get(" ".join(words)):
             return None
         if len(words) == 1 and re.search(r"\b[Aa]n? $", self.text[max(0, start - 4) : start]):
@@ -79,7 +79,9 @@ class NameClasses:
         if class_ is None or len(parts[0]) < 3 or "of" in parts:
             return None
         label = {word.text.casefold() for word in self.lexicon.ontology.classes[class_].words}
-        return Span(start, end, class_, strength=1) if parts[0] in label else None
+        first, _, rest = self.text[start:end].partition(" ")
+        name = f"{parts[0].capitalize()} {rest}" if first.casefold() != parts[0] else ""  # "Piers B" and C
+        return Span(start, end, class_, name, 1) if parts[0] in label else None
 
     def apposed(self, span: Span) -> Span | None:
         """The candidate with the class that "…, a water town in" or "是一种…模型" after it names."""

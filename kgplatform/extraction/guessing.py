@@ -103,22 +103,23 @@ def _named_in_han(reading: Reading, span: Span) -> bool:
     return len(tokens) == 1 and tokens[0].tag == "ns"
 
 
-def _inside_another(reading: Reading, span: Span) -> bool:
+def _inside_another(reading: Reading, span: Span, *, tags: tuple[str, ...] = ("n", "nz", "nr")) -> bool:
     """Whether a Chinese name is only part of a longer one: "龙井" in "西湖龙井" and in "龙井虾仁"."""
     before = reading.before(span.start)
     if before and before[-1].end == span.start:
         return True
     following = reading.finder.tokens_in(span.end, span.end + 4)
-    return bool(following) and following[0].tag in ("n", "nz", "nr") and has_han(following[0].text)
+    return bool(following) and following[0].tag in tags and has_han(following[0].text)
 
 
 def _short_forms(reading: Reading) -> bool:
     """Makes "昆山" known where the text says "昆山市" of a place in an address, or its title says "昆山" alone."""
     finder, title = reading.finder, reading.document.title
+    place = _place_class(reading.lexicon)
     whole: dict[str, dict[str, NamedNode]] = defaultdict(dict)
     for mention in reading.mentions:
         stem = _stem(mention.text, reading.lexicon)
-        if stem:
+        if stem and place is not None and reading.lexicon.ontology.is_a(mention.type, (place,)):
             whole[stem].setdefault(mention.text, mention.type)
     learned = False
     for stem, longer in whole.items():
@@ -213,8 +214,16 @@ def _by_what_they_have(reading: Reading) -> bool:
 def _parallel(reading: Reading, cues: tuple[Cue, ...], sentence: tuple[int, int], position: int) -> bool:
     """Gives a name the class of another of which the same is said: "the West zone costs 150, the East zone 110"."""
     stranger = next((span for span in reading.strangers if span.end == position), None)
-    likes = [item for item in reading.within(*sentence) for cue in cues if _is_a(reading, item.type, cue.term.domains)]
-    if stranger is None or not likes:
+    if stranger is None:
+        return False
+    before = reading.within(sentence[0], stranger.start)
+    likes = [
+        item
+        for item in before
+        if re.search(r"\d", reading.text[item.end : stranger.start])
+        and any(_is_a(reading, item.type, cue.term.domains) for cue in cues)
+    ]
+    if not likes:
         return False
     reading.finder.learn(stranger, reading.lexicon.general(likes[0].type))
     return True
@@ -231,10 +240,13 @@ def _ask(reading: Reading, domains: tuple[NamedNode, ...], sentence: tuple[int, 
     topic = _topic(reading, sentence, position)
     if topic is None:
         return False
+    written = reading.text[topic.start : topic.end]
+    if topic.type is None and has_han(written) and _inside_another(reading, topic, tags=("n", "nz", "nr", "s")):
+        return False
     ontology, finder = reading.lexicon.ontology, reading.finder
     above = ontology.superclasses(domains[0])
     loose = topic.type is None or (topic.type in above and topic.type != domains[0])
-    if not loose or finder.known.get(reading.text[topic.start : topic.end]) is not None:
+    if not loose or finder.known.get(written) is not None:
         return False
     finder.learn(topic, domains[0])
     return True
@@ -252,7 +264,8 @@ def _topic(reading: Reading, sentence: tuple[int, int], position: int) -> Span |
     for before in reading.sentences[max(0, index - 1) : index + 1][::-1]:
         opening = _names(reading, *before)
         if opening:
-            return opening[0] if opening[0].start - before[0] <= 12 else None
+            lead = reading.text[before[0] : opening[0].start]
+            return opening[0] if len(lead) <= 12 and not re.search("[:：]", lead) else None  # not what a label gives
     return None
 
 

@@ -293,7 +293,7 @@ def _cited(reading: Reading, class_: NamedNode, start: int, end: int) -> Iterato
     """The title in a reference: what follows the authors and their full stop or colon."""
     text = reading.text[start:end]
     match = re.search(r"\*([^*]{8,200})\*", text) or re.search(
-        r"(?:et al\.|[^\W\d_]{3,})[.:]\s+([^\n]+?)(?:[.。](?:\s|$)|$)", text
+        r"(?:\bet al|[^\W\d_]{3,}|[(（]\d{4}[a-z]?[)）])[.:]\s+([^\n]+?)(?:[.。](?:\s|$)|$)", text
     )
     if match is None:
         return

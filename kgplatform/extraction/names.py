@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from pyoxigraph import NamedNode
 
-from kgplatform.extraction.chinese import PROPER_TAGS, STOP_TOKENS, Token, names_with_suffix, tag
+from kgplatform.extraction.chinese import PROPER_TAGS, STOP_TOKENS, Token, describes, names_with_suffix, points, tag
 from kgplatform.extraction.classing import PARENTHESIS, NameClasses, Span
 from kgplatform.extraction.gazetteer import Gazetteer, Known
 from kgplatform.extraction.lexicon import FUNCTION_WORDS, Lexicon, tokens
@@ -238,6 +238,7 @@ class NameFinder:
             and item.tag != "eng"
             and len(item.text) >= 2
             and item.text not in self.lexicon.han_suffixes
+            and not (describes(item.text) and item.text[-1] in self.lexicon.han_suffixes)
         ]
 
     def _marked(self) -> Iterator[Span]:
@@ -260,7 +261,7 @@ class NameFinder:
             span = Span(match.start() - len(opening["name"]), match.start())
             words = self.tokens_in(span.start, span.end)
             plain = all(word.tag[0] not in "rpucdm" and word.text not in STOP_TOKENS for word in words)
-            if plain and len(words) <= 4 and not _overlaps_any(span, typed):
+            if plain and len(words) <= 4 and not points(opening["name"]) and not _overlaps_any(span, typed):
                 yield replace(span, type=self._ending(opening["name"]), strength=1)
 
     def _ending(self, name: str) -> NamedNode | None:

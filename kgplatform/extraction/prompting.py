@@ -1,6 +1,7 @@
 """The ontology in the words of a prompt: which classes and properties there are, and what they mean.
 
 Labels, comments and the words between them are in the language of the text; the names to be used stay as they are.
+Classes stand below the class that they are a kind of, which says so in fewest words.
 
 A large ontology does not fit beside the passage, so what goes in is chosen by what the passage is about: terms
 whose words occur in it first, then those in use beside them, until a budget of tokens is spent.
@@ -16,7 +17,7 @@ from typing import Final
 from pyoxigraph import NamedNode
 
 from kgplatform.ontology import Ontology, OntologyClass, OntologyProperty, Word, label_of
-from kgplatform.text import count_tokens, has_han, singular, words, words_of_identifier
+from kgplatform.text import count_tokens, has_han, sentences, singular, words, words_of_identifier
 from kgplatform.vocab import local_name
 
 
@@ -48,11 +49,15 @@ def _wording(language: str) -> _Wording:
 
 @dataclass(frozen=True, slots=True)
 class SchemaLine:
-    """A class or property with the name the model is to use, and its line in the prompt."""
+    """A class or property with the name the model is to use, and its line in the prompt.
+
+    ``depth`` is how many of the shown classes a class stands below.
+    """
 
     name: str
     iri: NamedNode
     text: str
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,39 +81,81 @@ def _named(lines: Iterable[SchemaLine], name: str) -> NamedNode | None:
     return next((line.iri for line in lines if line.name.casefold() == wanted or line.iri.value == name.strip()), None)
 
 
-def schema_of(ontology: Ontology, text: str, *, language: str = "en", budget: int = 2500) -> Schema:
+def schema_of(ontology: Ontology, text: str, *, language: str = "en", budget: int = 1700) -> Schema:
     """The classes and properties to show beside the text, at most ``budget`` tokens of them, in a fixed order.
 
     Every term is shown with at least its place in the ontology, as long as that fits; those whose words occur in the
-    text are the first to be explained too. Of a property and its inverse one is shown. Names are local names; where
-    two classes or two properties share one, the IRI is the name of the second.
+    text are the first to be explained too, and they alone in more than a sentence. Of a property and its inverse one
+    is shown. Names are local names; where two classes or two properties share one, the IRI is the name of the second.
     """
     about = _About(text.casefold(), frozenset(singular(word) for word in words(text)), grams(text))
     class_names: set[str] = set()
     property_names: set[str] = set()
+    tree = _tree(ontology)
+    weights = {item.iri: about.weight(item.words, item.comments) for item in tree.classes}
+    ranks = _ranks(tree, weights)
     classes = [
         _Lines(
             _name(item.iri, class_names),
             item.iri,
-            _class_short(item, ontology, language),
-            _class_line(item, ontology, language),
-            about.weight(item.words, item.comments),
+            _class_short(item, tree, ontology, language),
+            _class_line(item, tree, ontology, language, is_central=weights[item.iri] >= _SPOKEN_OF),
+            weights[item.iri],
+            ranks[item.iri],
+            len(tree.above(item.iri)),
         )
-        for item in ontology.domain_classes
+        for item in tree.classes
     ]
     properties = [
-        _Lines(
-            _name(term.iri, property_names),
-            term.iri,
-            _property_short(term, language),
-            _property_line(term, language),
-            about.weight(term.words, term.comments),
-        )
+        _property_lines(_name(term.iri, property_names), term, language, about.weight(term.words, term.comments))
         for term in _one_direction(ontology.domain_properties)
         if term.words
     ]
     texts = _within([*properties, *classes], budget)
     return Schema(_chosen(classes, texts), _chosen(properties, texts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """The classes so that each comes after the class that it is put below, its first parent, and that class."""
+
+    classes: tuple[OntologyClass, ...]
+    parents: Mapping[NamedNode, NamedNode]
+
+    def above(self, iri: NamedNode) -> list[NamedNode]:
+        """The classes that the class stands below, the nearest first."""
+        found: list[NamedNode] = []
+        while iri in self.parents:
+            iri = self.parents[iri]
+            found.append(iri)
+        return found
+
+
+def _tree(ontology: Ontology) -> _Tree:
+    known = {item.iri: item for item in ontology.domain_classes}
+    below: dict[NamedNode, list[NamedNode]] = {}
+    parents: dict[NamedNode, NamedNode] = {}
+    for iri, item in known.items():
+        parent = next((above for above in item.parents if above in known and above != iri), None)
+        if parent is not None and iri not in _Tree((), parents).above(parent):  # classes may be kinds of one another
+            parents[iri] = parent
+            below.setdefault(parent, []).append(iri)
+    ordered: list[OntologyClass] = []
+    waiting = [iri for iri in reversed(list(known)) if iri not in parents]
+    while waiting:
+        iri = waiting.pop()
+        ordered.append(known[iri])
+        waiting += reversed(below.get(iri, []))
+    return _Tree(tuple(ordered), parents)
+
+
+def _ranks(tree: _Tree, weights: Mapping[NamedNode, int]) -> dict[NamedNode, int]:
+    """How much the text speaks of each class or of one below it, for where that stands is said by what is above it."""
+    ranks = dict(weights)
+    for item in tree.classes:
+        for above in tree.above(item.iri):
+            ranks[above] = max(ranks[above], weights[item.iri])
+    return ranks
 
 
 def _one_direction(terms: Iterable[OntologyProperty]) -> list[OntologyProperty]:
@@ -122,16 +169,22 @@ def _one_direction(terms: Iterable[OntologyProperty]) -> list[OntologyProperty]:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """What a term says of itself in brief and in full, and how much the text speaks of it."""
+    """What a term says of itself in brief and in full, and how much the text speaks of it.
+
+    ``rank`` is the weight where it is shown for the sake of others, ``depth`` how many classes a class stands below.
+    """
 
     name: str
     iri: NamedNode
     short: str
     full: str
     weight: int
+    rank: int
+    depth: int = 0
 
 
 _SPOKEN_OF: Final = 1000
+_EXAMPLES: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +224,13 @@ def _within(terms: list[_Lines], budget: int) -> dict[NamedNode, str]:
 
     Terms that the text speaks of most have precedence in both.
     """
-    by_weight = sorted(terms, key=lambda term: -term.weight)
     texts: dict[NamedNode, str] = {}
-    for term in by_weight:
-        budget -= count_tokens(f"{term.name}{term.short}") + 3
+    for term in sorted(terms, key=lambda term: (-term.rank, term.depth)):
+        budget -= count_tokens(f"{'  ' * term.depth}{term.name}{term.short}") + 2
         if budget < 0:
             break
         texts[term.iri] = term.short
-    for term in by_weight:
+    for term in sorted(terms, key=lambda term: -term.weight):
         budget -= count_tokens(term.full) - count_tokens(term.short)
         if budget < 0:
             break
@@ -189,32 +241,37 @@ def _within(terms: list[_Lines], budget: int) -> dict[NamedNode, str]:
 
 def _chosen(terms: Iterable[_Lines], texts: Mapping[NamedNode, str]) -> tuple[SchemaLine, ...]:
     """The lines of the terms that are shown, in the order of the ontology."""
-    return tuple(SchemaLine(term.name, term.iri, texts[term.iri]) for term in terms if term.iri in texts)
+    return tuple(SchemaLine(term.name, term.iri, texts[term.iri], term.depth) for term in terms if term.iri in texts)
 
 
-def _class_short(item: OntologyClass, ontology: Ontology, language: str) -> str:
+def _class_short(item: OntologyClass, tree: _Tree, ontology: Ontology, language: str) -> str:
     said = _wording(language)
-    kind = _kind(item, ontology, said)
-    own = [] if said is _SAID["en"] else [label_of(item.words, language, "")]  # an English name needs no English label
-    return said.part.join([*filter(None, [*own, kind]), *_listed(item, ontology, language)])
+    own = "" if said is _SAID["en"] else label_of(item.words, language, "")  # an English name needs no English label
+    return said.part.join(filter(None, [own, _kind(item, tree, ontology, said), _listed(item, ontology, language)]))
 
 
-def _kind(item: OntologyClass, ontology: Ontology, said: _Wording) -> str:
-    above = [local_name(iri.value) for iri in item.parents if iri in ontology.classes]
+def _kind(item: OntologyClass, tree: _Tree, ontology: Ontology, said: _Wording) -> str:
+    """What else the class is a kind of than that which it stands below."""
+    others = (iri for iri in item.parents if iri in ontology.classes and iri != tree.parents.get(item.iri))
+    above = [local_name(iri.value) for iri in others]
     return f"{said.kind}{said.comma.join(above)}" if above else ""
 
 
-def _listed(item: OntologyClass, ontology: Ontology, language: str) -> list[str]:
+def _listed(item: OntologyClass, ontology: Ontology, language: str) -> str:
     """The values of a closed list; a model cannot choose among what it does not see."""
     said = _wording(language)
     values = [ontology.label(iri, language) for iri, value in ontology.individuals.items() if item.iri in value.types]
-    return [f"{said.one}{said.comma.join(values)}"] if values else []
+    return f"{said.one}{said.comma.join(values)}" if values else ""
 
 
-def _property_short(term: OntologyProperty, language: str) -> str:
+def _property_lines(name: str, term: OntologyProperty, language: str, weight: int) -> _Lines:
     said = _wording(language)
     own = "" if said is _SAID["en"] else f" | {label_of(term.words, language, '')}"
-    return f"{_signature(term, said)}{own}"
+    form = f"{said.form}{term.pattern}" if term.pattern and len(term.pattern) <= 60 else ""
+    meaning = said.part.join(filter(None, [_said(term, language, is_central=weight >= _SPOKEN_OF), form]))
+    signature = _signature(term, said)
+    full = " | ".join(filter(None, [signature, meaning]))
+    return _Lines(name, term.iri, f"{signature}{own}", full, weight, weight)
 
 
 def _signature(term: OntologyProperty, said: _Wording) -> str:
@@ -230,26 +287,24 @@ def _name(iri: NamedNode, names: set[str]) -> str:
     return name
 
 
-def _class_line(item: OntologyClass, ontology: Ontology, language: str) -> str:
+def _class_line(item: OntologyClass, tree: _Tree, ontology: Ontology, language: str, *, is_central: bool) -> str:
     said = _wording(language)
-    parts = [_said(item, language), _kind(item, ontology, said)]
-    if item.examples:
-        parts.append(said.example + said.comma.join(word.text for word in item.examples[:3]))
-    return said.part.join(filter(None, [*parts, *_listed(item, ontology, language)]))
+    own = [word.text for word in item.examples if word.language == language[:2]]
+    examples = (own or [word.text for word in item.examples])[:_EXAMPLES]
+    shown = said.example + said.comma.join(examples) if examples else ""
+    parts = [_said(item, language, is_central=is_central), _kind(item, tree, ontology, said), shown]
+    return said.part.join(filter(None, [*parts, _listed(item, ontology, language)]))
 
 
-def _property_line(term: OntologyProperty, language: str) -> str:
-    said = _wording(language)
-    form = f"{said.form}{term.pattern}" if term.pattern and len(term.pattern) <= 60 else ""
-    meaning = said.part.join(filter(None, [_said(term, language), form]))
-    return f"{_signature(term, said)} | {meaning}" if meaning else _signature(term, said)
-
-
-def _said(term: OntologyClass | OntologyProperty, language: str) -> str:
-    """Label and comment, without a label that only repeats the name."""
+def _said(term: OntologyClass | OntologyProperty, language: str, *, is_central: bool) -> str:
+    """Label and comment, without a label that only repeats the name; the comment's first sentence if not central."""
     label = label_of(term.words, language, "")
     label = "" if _plain(label) == _plain(local_name(term.iri.value)) else label
-    return _wording(language).colon.join(filter(None, [label, label_of(term.comments, language, "")]))
+    comment = label_of(term.comments, language, "")
+    if comment and not is_central:
+        start, end = next(iter(sentences(comment)), (0, len(comment)))
+        comment = comment[start:end].strip()
+    return _wording(language).colon.join(filter(None, [label, comment]))
 
 
 def _plain(name: str) -> str:

@@ -46,6 +46,17 @@ _NUMERAL: Final = re.compile(
     r"|first|second|third|noon|midday|midnight|free|gratis|no (?:charge|fee|entrance fee|ticket)|round the clock)\b",
     re.IGNORECASE,
 )
+_LETTER_NAME: Final = re.compile(r"[A-Za-zΑ-Ωα-ω](?:[_^]?\d|[_^]\{?\w+\}?|['′])?")
+_BEFORE_SYMBOL: Final = (
+    r"(?:\b(?:let|denoted?(?: by| as)?|where|matri(?:x|ces)|vectors?|variables?|parameters?|tensors?|scalars?|indices|"
+    r"index|functions?|constants?|of (?:size|length|dimension|rank)|number)[ ,:]+(?:\w+ (?:and|or) |\w+, )?"
+    r"|[=<>≤≥∈×+*/^∑∏]\s?|\$|(?:矩阵|向量|变量|参数|张量|标量|常数|函数|下标|记[为作]|表示为|设|令|其中)\s?(?:\w+\s?[和与、]\s?)?)"
+)
+_AFTER_SYMBOL: Final = (
+    r"(?:\s?[=<>≤≥∈×+*/^$]|\s(?:denotes?|be the|are (?:matrices|vectors))\b"
+    r"|\sis the (?:number|size|length|dimension|set|rank)\b"
+    r"|\s?(?:表示|代表|为矩阵|是矩阵|个(?=词|样本|点|元素|参数)))"
+)
 _ANY_URI: Final = NamedNode(f"{XSD}anyURI")
 
 
@@ -97,6 +108,20 @@ def locate(passage: str, quote: str) -> tuple[int, int] | None:
         return None
     match = re.search(r"\s*".join(re.escape(part) for part in parts), passage)
     return match.span() if match else None
+
+
+def is_symbol(name: str, text: str) -> bool:
+    """Whether the name is a letter that the text uses for a quantity: N in "let N be the number of words".
+
+    Such a letter means something else in the next text. That of a pier or a grade is a name like any other.
+
+    >>> is_symbol("A", "the matrices B and A"), is_symbol("A", "boarding at pier A")
+    (True, False)
+    """
+    if not _LETTER_NAME.fullmatch(name):
+        return False
+    written = rf"(?<!\w){re.escape(name)}(?!\w)"
+    return re.search(rf"{_BEFORE_SYMBOL}{written}|{written}{_AFTER_SYMBOL}", text, re.IGNORECASE) is not None
 
 
 def names_one(quote: str, *mentions: Mention) -> bool:

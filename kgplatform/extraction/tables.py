@@ -9,9 +9,8 @@ and carries it out.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -29,7 +28,9 @@ _ALIASES: Final = frozenset(
     ("alias", "aliases", "also known as", "aka", "other name", "alternative name", "别名", "又名", "曾用名")
 )
 _LANGUAGE = re.compile(r"^(?P<name>.+?)[ _-](?P<language>en|zh|sv|de|fr|es|ja)$", re.IGNORECASE)
-_EXACT, _LOCAL, _PART = 3, 3, 1
+_EXACT, _PART = 3, 1
+_Likely = tuple[int, OntologyProperty]
+"""How well a column's name fits a property, and the property."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ def map_table(
     lexicon = compile_lexicon(ontology)
     classes = [class_hint] if class_hint is not None else [item.iri for item in ontology.domain_classes]
     stem = label_key(words_of_identifier(table.name))
-    drafts = [(*_draft(table.columns, class_, lexicon), class_) for class_ in classes]
+    likely = {column: _likely(column, lexicon) for column in table.columns}
+    drafts = [(*_draft(table.columns, likely, class_, lexicon), class_) for class_ in classes]
     if not drafts:
         raise ReadError("cannot be mapped: the ontology has no classes", path=Path(table.name))
     # of equals the more general class: nothing in the columns tells that it is a special one
@@ -151,13 +153,15 @@ def _stem_score(stem: str, class_: NamedNode, lexicon: Lexicon) -> int:
     return 6 if stem in names else 2 if any(name and stem.endswith(name) for name in names) else 0
 
 
-def _draft(columns: tuple[str, ...], class_: NamedNode, lexicon: Lexicon) -> tuple[int, list[ColumnMapping]]:
+def _draft(
+    columns: tuple[str, ...], likely: Mapping[str, Sequence[_Likely]], class_: NamedNode, lexicon: Lexicon
+) -> tuple[int, list[ColumnMapping]]:
     """The columns as far as they fit the class, and how well they do."""
     total = 0
     drafted: list[ColumnMapping] = []
     for index, column in enumerate(columns):
         role, language = _naming(column)
-        term, score = _property(column, class_, lexicon)
+        term, score = _property(likely[column], class_, lexicon)
         if role and (term is None or not term.is_object):
             drafted.append(ColumnMapping(column, index, role, term, language))
             total += score
@@ -166,7 +170,7 @@ def _draft(columns: tuple[str, ...], class_: NamedNode, lexicon: Lexicon) -> tup
             total += score
         else:
             drafted.append(ColumnMapping(column, index, "ignored"))
-    return total, _owned(drafted, lexicon)
+    return total, _owned(drafted, likely, lexicon)
 
 
 def _naming(column: str) -> tuple[str, str]:
@@ -177,20 +181,23 @@ def _naming(column: str) -> tuple[str, str]:
     return role, match["language"].lower() if match and role else ""
 
 
-def _property(column: str, class_: NamedNode, lexicon: Lexicon) -> tuple[OntologyProperty | None, int]:
+def _likely(column: str, lexicon: Lexicon) -> list[_Likely]:
+    """The properties of any class that a column's name fits, the best first; of equals the one of fewer classes."""
+    ontology = lexicon.ontology
     key = label_key(words_of_identifier(column))
-    best: tuple[tuple[int, int, int], OntologyProperty] | None = None
-    for term in lexicon.ontology.domain_properties:
-        if not term.domains or not lexicon.ontology.is_a(class_, term.domains):
-            continue
-        score = _likeness(key, term)
-        rank = (score, -sum(len(lexicon.ontology.subclasses(item)) for item in term.domains), -term.order)
-        if score and (best is None or rank > best[0]):
-            best = (rank, term)
-    return (best[1], best[0][0]) if best else (None, 0)
+    found = [
+        (score, -sum(len(ontology.subclasses(item)) for item in term.domains), -term.order, term)
+        for term in ontology.domain_properties
+        if term.domains and (score := _likeness(key, term))
+    ]
+    return [(score, term) for score, _, _, term in sorted(found, key=lambda item: item[:3], reverse=True)]
 
 
-@lru_cache(maxsize=65_536)
+def _property(terms: Sequence[_Likely], class_: NamedNode, lexicon: Lexicon) -> tuple[OntologyProperty | None, int]:
+    """The best of the properties that the class has, and how well the column fits it."""
+    return next(((term, score) for score, term in terms if lexicon.ontology.is_a(class_, term.domains)), (None, 0))
+
+
 def _likeness(key: str, term: OntologyProperty) -> int:
     """How well the words of a column fit a property: its name or one of its forms, or part of one."""
     forms = [label_key(word.text) for word in term.words]
@@ -215,14 +222,17 @@ def _narrowed(column: str, term: OntologyProperty, lexicon: Lexicon) -> NamedNod
     return term.ranges[0] if len(term.ranges) == 1 else None
 
 
-def _owned(columns: list[ColumnMapping], lexicon: Lexicon) -> list[ColumnMapping]:
+def _owned(
+    columns: list[ColumnMapping], likely: Mapping[str, Sequence[_Likely]], lexicon: Lexicon
+) -> list[ColumnMapping]:
     """Gives columns that fit nothing to the entity of an object column: aircraft_category to the aircraft."""
     objects = [item for item in columns if item.role == "property" and item.range is not None]
     found: list[ColumnMapping] = []
     for item in columns:
         if item.role == "ignored":
             for owner in objects:
-                term, score = _property(item.column, owner.range or lexicon.ontology.domain_classes[0].iri, lexicon)
+                range_ = owner.range or lexicon.ontology.domain_classes[0].iri
+                term, score = _property(likely[item.column], range_, lexicon)
                 if term is not None and score >= _EXACT and not term.is_object:
                     item = replace(item, role="property", term=term, via=owner.index)
                     break

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from kgplatform.errors import StoreError
 from kgplatform.inference.numbering import Pairs
 from kgplatform.inference.rules import Atom, Relation, Rule
 from kgplatform.vocab import SAME_AS
+
+if TYPE_CHECKING:
+    import duckdb
 
 _SETTINGS = {
     "autoinstall_known_extensions": False,
@@ -32,6 +34,8 @@ def new_tables() -> Iterator[Tables]:
     Raises:
         StoreError: neither memory nor the temporary folder has room for the conclusions.
     """
+    import duckdb  # most changes are too few to need it
+
     with TemporaryDirectory(prefix="kgplatform-") as folder:
         try:
             with duckdb.connect(config={**_SETTINGS, "temp_directory": folder}) as connection:

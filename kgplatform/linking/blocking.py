@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from array import array
+from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
+from hashlib import blake2b
 from typing import Final
 
 from pyoxigraph import NamedNode
@@ -83,9 +85,9 @@ class Keys:
 
     def of(self, name: Name, statistics: Statistics, within: Mapping[str, Set[str]]) -> array[int]:
         """What the name shares with those that it may be one with, or whose chances it has a part in."""
-        found = {hash(key) for key in self._own(name)}
-        found |= {hash(key) for key in self._inside(name, within)}
-        found |= {hash(("translated", *pair)) for pair in statistics.translated(name.text)}
+        found = {_hashed(key) for key in self._own(name)}
+        found |= {_hashed(key) for key in self._inside(name, within)}
+        found |= {_hashed(("translated", *pair)) for pair in statistics.translated(name.text)}
         return array("q", sorted(found))
 
     def loose(self, name: Name) -> array[int]:
@@ -141,7 +143,13 @@ class Keys:
 
 def text_key(text: str) -> int:
     """The key that all names of a text share with those that are also called so."""
-    return hash(("text", text))
+    return _hashed(("text", text))
+
+
+def _hashed(key: tuple[str, ...]) -> int:
+    """A key as a number of 64 bits, the same in every process."""
+    text = "\x1f".join(key).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little", signed=True)
 
 
 class Blocks:
@@ -153,6 +161,8 @@ class Blocks:
         self._of: dict[NameKey, tuple[array[int], array[int]]] = {}
         self._sharing: dict[int, set[NameKey]] = defaultdict(set)
         self._looking: dict[int, set[NameKey]] = defaultdict(set)
+        self.touched: set[NameKey] = set()
+        """The names that were put in or dropped, until somebody who keeps them elsewhere clears it."""
 
     def concerned(self, texts: Iterable[str]) -> set[NameKey]:
         """The names of those texts, or also called so."""
@@ -168,15 +178,29 @@ class Blocks:
         """Takes names in, each in the place of the one before; all names that this may change anything for."""
         reached: set[int] = set()
         for key, name in names.items():
+            self.touched.add(key)
             reached.update(self._drop(key))
             if name is not None:
-                self.names[key] = name
-                shared, looked = self._of[key] = (self._keys.of(name, statistics, within), self._keys.loose(name))
+                shared, looked = self._keys.of(name, statistics, within), self._keys.loose(name)
                 reached.update(shared)
-                for sharing, found in ((self._sharing, shared), (self._looking, looked)):
-                    for each in found:
-                        sharing[each].add(key)
+                self._enter(key, name, shared, looked)
         return self._closed(reached)
+
+    def _enter(self, key: NameKey, name: Name, shared: array[int], looked: array[int]) -> None:
+        self.names[key] = name
+        self._of[key] = (shared, looked)
+        for sharing, found in ((self._sharing, shared), (self._looking, looked)):
+            for each in found:
+                sharing[each].add(key)
+
+    def packed(self, key: NameKey) -> list[str] | None:
+        """The keys of a name as two texts; None: it is not here."""
+        return [b64encode(found.tobytes()).decode("ascii") for found in self._of[key]] if key in self._of else None
+
+    def restore(self, name: Name, packed: list[str]) -> None:
+        """Takes a name in under the keys that `packed` packed."""
+        shared, looked = (array("q", b64decode(text)) for text in packed)
+        self._enter(name.key, name, shared, looked)
 
     def _drop(self, key: NameKey) -> array[int]:
         self.names.pop(key, None)

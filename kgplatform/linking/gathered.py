@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pyoxigraph import NamedNode
 
+from kgplatform.documents.packing import key_of, line, node, packed_key
 from kgplatform.documents.registry import NameKey
 from kgplatform.linking.names import Name, Names, Telling, claimed, containing, sort_key
 from kgplatform.ontology import Ontology
@@ -49,7 +51,8 @@ class Gathered:
     def __init__(self, ontology: Ontology, *, contexts: bool = True) -> None:
         self._containing, self._telling = containing(ontology), Telling(ontology)
         self._contexts = contexts
-        self._documents: dict[str, _Said] = {}
+        self._documents: dict[str, _Said | str] = {}
+        """What each says, or the line of JSON that it was packed to, and not needed since."""
         self._same: dict[NameKey, NameKey] = {}
         self._forms: dict[NameKey, Counter[str]] = {}
         self._aliases: dict[NameKey, Counter[str]] = {}
@@ -71,7 +74,7 @@ class Gathered:
             old = self._documents.pop(document, None)
             new = self._read(extractions)
             if old is not None:
-                self._add(old, -1, moved, edges)
+                self._add(_unpacked(old), -1, moved, edges)
             if new.forms or new.ties or new.about:
                 self._documents[document] = new
                 self._add(new, 1, moved, edges)
@@ -129,6 +132,41 @@ class Gathered:
             if was != (one in self.within):
                 moved.placed.add(one)
 
+    # between processes
+
+    def packed(self, document: str) -> str | None:
+        """What the document says as one line of JSON; None: it says nothing."""
+        said = self._documents.get(document)
+        return said if said is None or isinstance(said, str) else _packed(said)
+
+    def ties(self, document: str) -> list[list[Any]]:
+        """Which texts the document says to lie in which, and how often."""
+        return [[*edge, count] for edge, count in _unpacked(self._documents[document]).ties.items()]
+
+    def packed_name(self, key: NameKey) -> list[Any] | None:
+        """How all documents together use the name, as lists; None: they do not."""
+        if key not in self._forms:
+            return None
+        about = [[predicate.value, value, count] for (predicate, value), count in self._about.get(key, {}).items()]
+        return [self._forms[key], self._aliases.get(key, {}), about]
+
+    def restore(self, document: str, said: str, ties: Iterable[tuple[str, str, int]]) -> None:
+        """Takes up what was packed of a document; ``ties`` are those in it. Names come by `restore_name`."""
+        self._documents[document] = said
+        for lower, upper, count in ties:
+            self._ties[lower, upper] += count
+            self._tie(lower, upper, Moved())
+
+    def restore_name(self, key: NameKey, packed: list[Any]) -> None:
+        """Takes up what `packed_name` packed."""
+        forms, aliases, about = packed
+        self._same[key] = key
+        self._forms[key] = Counter(forms)
+        if aliases:
+            self._aliases[key] = Counter(aliases)
+        if about:
+            self._about[key] = Counter({(node(predicate), value): count for predicate, value, count in about})
+
     def name(self, key: NameKey, known: NamedNode | None) -> Name | None:
         """The name as all documents together use it; None where none does and nothing is known by it."""
         if key not in self._forms and known is None:
@@ -154,6 +192,27 @@ def read_names(extractions: Iterable[Extraction], ontology: Ontology, known: Map
     gathered = Gathered(ontology)
     gathered.put({"": extractions})
     return gathered.names(known)
+
+
+def _packed(said: _Said) -> str:
+    parts: list[list[Any]] = [
+        [[*packed_key(key), text, count] for (key, text), count in counted.items()]
+        for counted in (said.forms, said.aliases)
+    ]
+    parts.append([[*packed_key(key), of.value, value, count] for (key, (of, value)), count in said.about.items()])
+    return line([*parts, [[*edge, count] for edge, count in said.ties.items()]])
+
+
+def _unpacked(said: _Said | str) -> _Said:
+    if isinstance(said, _Said):
+        return said
+    forms, aliases, about, ties = json.loads(said)
+    return _Said(
+        Counter({(key_of(key), text): count for *key, text, count in forms}),
+        Counter({(key_of(key), text): count for *key, text, count in aliases}),
+        Counter({(key_of(key), (node(of), value)): count for *key, of, value, count in about}),
+        Counter({(lower, upper): count for lower, upper, count in ties}),
+    )
 
 
 def _count(kept: dict[_K, Counter[_V]], key: _K, value: _V, count: int) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pyoxigraph import NamedNode
 
 from kgplatform.documents.decisions import Apart
 from kgplatform.documents.layers import Layers
+from kgplatform.documents.packing import node
 from kgplatform.documents.registry import LinkedEntity, Linking, NameKey, NameLink
 from kgplatform.linking.blocking import Blocks, Keys
 from kgplatform.linking.candidates import Likeness
@@ -57,7 +59,50 @@ class IncrementalLinking:
         self._gathered = Gathered(ontology, contexts=False)
         self._statistics = Statistics(self._rules.grounds.wording)
         self._known: dict[NameKey, NamedNode] = {}
+        self._moved: set[NameKey] = set()
         self._first, self._second = Blocks(keys), Blocks(keys)
+
+    @property
+    def touched(self) -> set[NameKey]:
+        """The names of which `packed` may say something else than when `saved` was last called."""
+        return self._moved | self._first.touched | self._second.touched
+
+    def saved(self) -> None:
+        """Begins anew to note what was touched."""
+        for touched in (self._moved, self._first.touched, self._second.touched):
+            touched.clear()
+
+    def packed(self, key: NameKey) -> list[Any] | None:
+        """All that is known of a name but its link, as lists and texts; None: nothing."""
+        said, known, second = self._gathered.packed_name(key), self._known.get(key), self._second.names.get(key)
+        if said is None and known is None:
+            return None
+        narrowed = second.narrowed.value if second is not None and second.narrowed is not None else None
+        keys = self._first.packed(key), self._second.packed(key)
+        return [said, known.value if known is not None else None, narrowed, *keys]
+
+    def packed_document(self, document: str) -> tuple[str, list[list[Any]]] | None:
+        """What a document says of names as one line of JSON, and what it says to lie in what; None: nothing."""
+        said = self._gathered.packed(document)
+        return (said, self._gathered.ties(document)) if said is not None else None
+
+    def restore(
+        self, names: Mapping[NameKey, list[Any]], documents: Iterable[tuple[str, str, list[tuple[str, str, int]]]]
+    ) -> None:
+        """Takes up, in a new object, all that `packed` and `packed_document` told."""
+        for document, said, ties in documents:
+            self._gathered.restore(document, said, ties)
+        for key, (said, known, *_) in names.items():
+            if said is not None:
+                self._gathered.restore_name(key, said)
+            if known is not None:
+                self._known[key] = node(known)
+        for key, (_, _, narrowed, first, second) in names.items():
+            name = self._gathered.name(key, self._known.get(key))
+            if name is not None and first is not None:
+                self._first.restore(name, first)
+                self._second.restore(replace(name, narrowed=node(narrowed) if narrowed else None), second)
+        self._statistics.restore(self._first.names.values())
 
     def relink(
         self, documents: Mapping[str, Iterable[Extraction]], known: Mapping[NameKey, NamedNode] | None = None
@@ -83,6 +128,7 @@ class IncrementalLinking:
         """
         moved = self._gathered.put(documents)
         moved.keys |= known.keys()
+        self._moved |= moved.keys
         for key, iri in known.items():
             self._known.pop(key, None)
             if iri is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from typing import Final
 
@@ -118,7 +118,11 @@ class Readings:
         self._kinship = kinship
         self._left_out = left_out
         self._called = _classes_called(ontology)
-        self._heard = _as_heard(self._called)
+
+    @cached_property
+    def _heard(self) -> dict[str, frozenset[NamedNode]]:
+        """Made when a name asks for it: how characters are read takes a while to load."""
+        return _as_heard(self._called)
 
     def heard(self, name: Name) -> Iterator[str]:
         """How the name, or what it comes to without its class words, is read: two that are read alike share one."""

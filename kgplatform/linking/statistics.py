@@ -83,6 +83,16 @@ class Statistics:
         self._translate(crossing, shifted)
         return shifted
 
+    def restore(self, names: Iterable[Name]) -> None:
+        """Takes in, where there are none yet, names of which nobody has to be told."""
+        for name in names:
+            self._texts[name.text] += 1
+            self._begin(name, holds=True)
+        for text in self._texts:
+            for word in set(row(text)):
+                self._words[word].add(text)
+        self._translate(list(self._crossing), Shifted())
+
     def _note_words(self, text: str, shifted: Shifted) -> None:
         for word in set(row(text)):
             texts = self._words[word]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 YARRRML_SUFFIXES: Final = (".yml", ".yaml", ".yarrrml")
 SUFFIXES: Final = (*YARRRML_SUFFIXES, ".ttl")
 INSTALL: Final = "pip install --no-deps morph-kgc==2.10.0"
+_Tables = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +114,23 @@ def _in_order(rule: Rule) -> tuple[str, str, str, str]:
     return rule.source, rule.subject.value, rule.predicate.value, rule.object.value
 
 
-def _retrieved(plain: str, suffix: str, path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _retrieved(plain: str, suffix: str, path: Path) -> _Tables:
     """The rows of the engine's tables of rules and of calls."""
+    try:
+        return _understood(plain, suffix)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OSError, ConfigurationError) as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise ReadError(f"is a mapping that cannot be understood: {reason}", path=path) from error
+
+
+@lru_cache(maxsize=64)
+def _understood(plain: str, suffix: str) -> _Tables:
+    """As `_retrieved`; kept, for the engine takes about a second, and tables of a kind have the same mapping."""
     engine = _loaded()
     with tempfile.TemporaryDirectory(prefix="mapping-") as folder, _quiet():
         file = Path(folder) / f"mapping.{suffix}"
         file.write_text(plain, encoding="utf-8")
-        try:
-            rules, calls, _ = engine.retrieve(_configuration(str(file)))
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OSError, ConfigurationError) as error:
-            reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-            raise ReadError(f"is a mapping that cannot be understood: {reason}", path=path) from error
+        rules, calls, _ = engine.retrieve(_configuration(str(file)))
     return rules.to_dict("records"), calls.to_dict("records")
 
 

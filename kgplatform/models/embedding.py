@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgplatform.errors import ModelReplyError, ModelUnavailableError
+from kgplatform.models.minilm import MiniLM
 from kgplatform.models.server import Server
 
 if TYPE_CHECKING:
@@ -34,11 +35,16 @@ CARRIED_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4f
 _CARRIED_NAMES = frozenset({"default", CARRIED, f"sentence-transformers/{CARRIED}"})
 _CARRIED_DIMENSIONS = 384
 _FEW = 8
+_QUICK = 256
+"""Up to so many texts at a time, the carried model has computed them here before torch is even loaded."""
 _RECENT = 32
 
 
 class SentenceTransformersEmbedder:
-    """A sentence-transformers model on this machine, loaded when it first has to embed something (about 4 s).
+    """A sentence-transformers model on this machine, loaded when it first has to embed something.
+
+    Loading takes 4 to 13 s of processor time. The carried model does without while there are few texts at a time: it is
+    computed by `MiniLM` then.
 
     ``name`` is ``default``, the folder of a model, or a name of the Hugging Face hub: then the model must be in
     the local cache already, unless ``allow_download``. ``threads=None`` uses one for few texts, and for many on a busy
@@ -64,6 +70,7 @@ class SentenceTransformersEmbedder:
         self.batch_size = batch_size
         self.allow_download = allow_download
         self._model: SentenceTransformer | None = None
+        self._quick: MiniLM | None = None
         self._recent: dict[str, NDArray[np.float32]] = {}
         self._lock = threading.Lock()
 
@@ -90,13 +97,7 @@ class SentenceTransformersEmbedder:
         with self._lock:
             if len(texts) == 1 and texts[0] in self._recent:  # the parts of a retriever ask for the same question
                 return self._recent[texts[0]].copy()
-            model = self._loaded()
-            self._set_threads(len(texts))
-            # encode() itself sorts by length, so that a batch holds little padding
-            vectors = model.encode(
-                list(texts), batch_size=self.batch_size, show_progress_bar=False, convert_to_numpy=True
-            )
-            found = unit_length(np.asarray(vectors, dtype=np.float32))
+            found = unit_length(self._embedded(texts))
             if len(texts) == 1:
                 self._recent[texts[0]] = found.copy()
                 if len(self._recent) > _RECENT:
@@ -112,12 +113,34 @@ class SentenceTransformersEmbedder:
         if not texts:
             return []
         with self._lock:
+            if self._is_quick(len(texts)):
+                return [unit_length(tokens[1:-1]) for tokens in self._light().token_vectors(texts)]
             model = self._loaded()
             self._set_threads(len(texts))
             found = model.encode(
                 list(texts), batch_size=self.batch_size, show_progress_bar=False, output_value="token_embeddings"
             )
         return [unit_length(tokens.float().numpy()[1:-1]) for tokens in found]
+
+    def _embedded(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self._is_quick(len(texts)):
+            return self._light().embed(texts)
+        model = self._loaded()
+        self._set_threads(len(texts))
+        # encode() itself sorts by length, so that a batch holds little padding
+        vectors = model.encode(list(texts), batch_size=self.batch_size, show_progress_bar=False, convert_to_numpy=True)
+        return np.asarray(vectors, dtype=np.float32)
+
+    def _is_quick(self, texts: int) -> bool:
+        return self.name == CARRIED and self._model is None and texts <= _QUICK
+
+    def _light(self) -> MiniLM:
+        if self._quick is None:
+            try:
+                self._quick = MiniLM(carried_path())
+            except (OSError, ValueError, KeyError, ImportError) as error:
+                raise ModelUnavailableError(self._reason(error), model=self.name) from error
+        return self._quick
 
     def _loaded(self) -> SentenceTransformer:
         if self._model is None:
@@ -126,6 +149,7 @@ class SentenceTransformersEmbedder:
                 self._model = _load(path, allow_download=self.allow_download)
             except (OSError, ValueError, KeyError, ImportError) as error:
                 raise ModelUnavailableError(self._reason(error), model=self.name) from error
+            self._quick = None
         return self._model
 
     def _reason(self, error: Exception) -> str:
@@ -171,7 +195,7 @@ class OpenAIEmbedder:
         self.name = name
         self.languages = languages
         self.batch_size = batch_size
-        self._server = Server(name, url, key, timeout_seconds, retries, sleep)
+        self._server = Server(name, url, key, timeout_seconds, retries, sleep, "embedding")
         self._dimensions: int | None = None
 
     @property

@@ -45,7 +45,10 @@ class RequestRefusedError(ModelUnavailableError):
 
 @dataclass(slots=True)
 class Server:
-    """A server of one model; ``post`` may be called from several threads."""
+    """A server of one model; ``post`` may be called from several threads.
+
+    ``setting`` is the part of the settings that names it, for messages.
+    """
 
     model: str
     url: str
@@ -53,6 +56,7 @@ class Server:
     timeout_seconds: float
     retries: int
     sleep: Callable[[float], None] = time.sleep
+    setting: str = "model"
     _client: OpenAI | None = field(default=None, init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     _answered: bool = field(default=False, init=False, repr=False)
@@ -142,7 +146,7 @@ class Server:
             message = f"{self.place} does not accept the request (HTTP {status}: {said})"
             return RequestRefusedError(message, model=self.model, reason=said), 0
         if status == 404:
-            clause = f"is not there (HTTP 404: {said}); correct name or url of [model] in kgplatform.toml"
+            clause = f"is not there (HTTP 404: {said}); correct name or url of [{self.setting}] in kgplatform.toml"
             return self._failure(clause), 0
         if status == 429 and "insufficient_quota" in said:
             return self._failure(f"has no quota left (HTTP 429: {said})"), 0
@@ -159,7 +163,7 @@ class Server:
             return self._failure(clause), min(self.retries, 1)
         reason = _connection_reason(error)
         known = self._answered or reason == _BROKEN_OFF
-        clause = f"does not answer ({reason}); start the server or remove [model] from kgplatform.toml"
+        clause = f"does not answer ({reason}); start the server or remove [{self.setting}] from kgplatform.toml"
         return self._failure(clause), self.retries if known else min(self.retries, 1)
 
     def _reason(self, error: APIStatusError) -> str:

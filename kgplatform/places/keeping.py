@@ -7,13 +7,15 @@ kept counted, so that one more document that names a town costs no more where th
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pyoxigraph import NamedNode
 
+from kgplatform.documents.packing import claim_of, key_of, keys_of, line, node, packed_claim, packed_key
 from kgplatform.documents.registry import NameKey
 from kgplatform.places.candidates import PlaceFinder
 from kgplatform.places.mentioned import Mentioned, Mentions, read_mentions
@@ -29,14 +31,33 @@ Within: TypeAlias = Callable[[NamedNode], bool | None]
 
 
 @dataclass(slots=True)
-class _Document:
-    """What one document says of places, the classes of all its names, and what was chosen for it."""
+class _Said:
+    """The names in a document that may be places, and what it says of what lies in what."""
 
     places: list[Mentioned] = field(default_factory=list)
-    types: frozenset[tuple[str, NamedNode]] = frozenset()
     claims: dict[Claim, NamedNode] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Document:
+    """What one document says of places, the classes of all its names, and what was chosen for it.
+
+    ``said`` may still be the line of JSON that it was packed to; ``texts`` are of names that may be places, ``claimed``
+    the names of which the document says what they lie in, or what lies in them.
+    """
+
+    said: _Said | str = field(default_factory=_Said)
+    texts: frozenset[str] = frozenset()
+    claimed: frozenset[NameKey] = frozenset()
+    types: frozenset[tuple[str, NamedNode]] = frozenset()
     decided: dict[tuple[str, NameKey], str] = field(default_factory=dict)
     open: dict[NameKey, frozenset[str]] = field(default_factory=dict)
+
+    def unpacked(self) -> _Said:
+        """What the document says."""
+        if isinstance(self.said, str):
+            self.said = _said_of(self.said)
+        return self.said
 
 
 @dataclass(slots=True)
@@ -69,6 +90,8 @@ class KeptResolution:
         self._scoped: dict[tuple[str, NameKey], str] = {}
         self._unclear: dict[NameKey, tuple[str, ...]] = {}
         self._several: set[NameKey] = set()
+        self.touched: set[str] = set()
+        """The documents that were looked at, until somebody who keeps them elsewhere clears it."""
 
     @property
     def resolution(self) -> Resolution:
@@ -95,7 +118,7 @@ class KeptResolution:
     def claims(self, document: str) -> Mapping[Claim, NamedNode]:
         """What the document says of what lies in what, each with its passage."""
         found = self._documents.get(document)
-        return found.claims if found else {}
+        return found.unpacked().claims if found else {}
 
     def put(
         self,
@@ -108,6 +131,7 @@ class KeptResolution:
         for document, extractions in documents.items():
             again |= self._replace(document, list(extractions), finder, within)
         changed: dict[NameKey, set[str]] = {}
+        self.touched |= again
         for document in again:
             for part, key in self._choose(document, finder):
                 changed.setdefault(key, set()).add(part)
@@ -115,6 +139,38 @@ class KeptResolution:
         for key, parts in changed.items():
             self._settle(key, parts, moved)
         return moved
+
+    def packed(self, document: str) -> list[Any] | None:
+        """What is kept of a document, as lists and texts; None: nothing."""
+        found = self._documents.get(document)
+        if found is None:
+            return None
+        said = found.said if isinstance(found.said, str) else _packed(found.said)
+        types = [[text, type_.value] for text, type_ in found.types]
+        decided = [[part, *packed_key(key), id_] for (part, key), id_ in found.decided.items()]
+        open_ = [[*packed_key(key), sorted(ids)] for key, ids in found.open.items()]
+        return [said, sorted(found.texts), [packed_key(key) for key in found.claimed], types, decided, open_]
+
+    def restore(self, documents: Mapping[str, list[Any]]) -> None:
+        """Takes up, in a new object, what `packed` told of all documents."""
+        for document, (packed, texts, claimed, types, decided, open_) in documents.items():
+            said = self._documents[document] = _Document(
+                packed, frozenset(texts), frozenset(keys_of(claimed)), frozenset((text, node(of)) for text, of in types)
+            )
+            self._note(document, said, holds=True)
+            for text, type_ in said.types:
+                self._count(text, type_, 1)
+            for part, type_, text, id_ in decided:
+                key = key_of((type_, text))
+                said.decided[part, key] = id_
+                self._decided.setdefault(key, {})[part] = id_
+                _tally(self._chosen, key, (id_,), 1)
+            for type_, text, ids in open_:
+                key = key_of((type_, text))
+                said.open[key] = self._open.setdefault(key, {})[document] = frozenset(ids)
+                _tally(self._listed, key, ids, 1)
+        for key in {*self._decided, *self._open}:
+            self._settle(key, (), Resettled())
 
     def _replace(
         self,
@@ -127,7 +183,7 @@ class KeptResolution:
         old = self._documents.get(document, _Document())
         read = read_mentions(extractions, may_be_place=finder.may_be_place, within=within)
         types = frozenset((text, type_) for text, found in read.types.items() for type_ in found)
-        new = _Document(read.documents, types, read.claims, old.decided, old.open)
+        new = _new(_Said(read.documents, read.claims), types, old)
         self._note(document, old, holds=False)
         self._note(document, new, holds=True)
         self._documents[document] = new
@@ -139,11 +195,9 @@ class KeptResolution:
         }
 
     def _note(self, document: str, said: _Document, *, holds: bool) -> None:
-        texts = {key[1] for mentioned in said.places for key in mentioned.names}
-        keys = {(m.type, normalise(m.name)) for claim in said.claims for m in _ends(claim)}
-        for text in texts:
+        for text in said.texts:
             _set(self._naming, text, document, holds=holds)
-        for key in keys:
+        for key in said.claimed:
             _set(self._claiming, key, document, holds=holds)
 
     def _count(self, text: str, type_: NamedNode, count: int) -> bool:
@@ -161,9 +215,10 @@ class KeptResolution:
     def _choose(self, document: str, finder: PlaceFinder) -> set[tuple[str, NameKey]]:
         """Chooses for one document; the names in it for which that came out otherwise than before."""
         said = self._documents[document]
+        places = said.unpacked().places
         decided: dict[tuple[str, NameKey], str] = {}
         open_: dict[NameKey, frozenset[str]] = {}
-        for mentioned in said.places:
+        for mentioned in places:
             choice = choose(mentioned, Mentions(types=self._types), finder)
             decided.update(((mentioned.document, key), id_) for key, id_ in choice.decided.items())
             open_.update(choice.open)
@@ -182,7 +237,7 @@ class KeptResolution:
             self._open.setdefault(key, {})[document] = ids
             _tally(self._listed, key, ids, 1)
         said.decided, said.open = decided, open_
-        if not said.places and not said.types:
+        if not places and not said.types:
             del self._documents[document]
         return changed
 
@@ -227,6 +282,42 @@ class KeptResolution:
         if now is not None:
             self._uses[now] += 1
             moved.ids.add(now)
+
+
+def _new(said: _Said, types: frozenset[tuple[str, NamedNode]], old: _Document) -> _Document:
+    """A document that says this, and for which the same is chosen as before."""
+    texts = frozenset(key[1] for mentioned in said.places for key in mentioned.names)
+    claimed = frozenset((m.type, normalise(m.name)) for claim in said.claims for m in _ends(claim))
+    return _Document(said, texts, claimed, types, old.decided, old.open)
+
+
+def _packed(said: _Said) -> str:
+    places = [
+        [
+            *(mentioned.document, mentioned.is_table),
+            [[*packed_key(key), text] for key, text in mentioned.names.items()],
+            [[*packed_key(key), sorted(aliases)] for key, aliases in mentioned.aliases.items()],
+            [[*packed_key(key), [packed_key(other) for other in above]] for key, above in mentioned.parents.items()],
+        ]
+        for mentioned in said.places
+    ]
+    return line([places, [[packed_claim(claim), chunk.value] for claim, chunk in said.claims.items()]])
+
+
+def _said_of(packed: str) -> _Said:
+    places, claims = json.loads(packed)
+    return _Said(
+        [
+            Mentioned(
+                *(document, is_table),
+                {key_of(key): text for *key, text in names},
+                {key_of(key): set(found) for *key, found in aliases},
+                {key_of(key): set(keys_of(above)) for *key, above in parents},
+            )
+            for document, is_table, names, aliases, parents in places
+        ],
+        {claim_of(claim): NamedNode(chunk) for claim, chunk in claims},
+    )
 
 
 def _ends(claim: Claim) -> tuple[Mention, ...]:

@@ -32,6 +32,7 @@ _AGENT_ZH = re.compile(r"[员师者](?:工)?$|(?<!国)家$")
 _PUT = re.compile(r"\b(?:in|at|on)$", re.IGNORECASE)
 _AGENTS = PERSON_WORDS | _GROUP_WORDS
 _TIME_SENSES = frozenset((("~date",), ("~year",), ("~time",), ("~start",), ("~end",)))
+_PERIOD_SENSES = _TIME_SENSES | {("~semester",)}
 _PLACE_SENSES = frozenset((("~location",), ("~address",), ("~street",), ("~part",), ("~near",), ("~country",)))
 
 
@@ -85,9 +86,13 @@ class Agreement:
         return AGREES if any(senses & _PLACE_SENSES for senses in found) else DIFFERS
 
     def _time(self, graph: QueryGraph, target: int) -> float:
+        if any(self._called_in(iri, _PERIOD_SENSES) for iri in graph.nodes[target].types):
+            return AGREES
         for link in graph.around(target):
             term = self._schema.properties.get(link.predicate)
-            if term is not None and (term.temporal or self._senses(link.predicate) & _TIME_SENSES):
+            if link.object != target or term is None:
+                continue
+            if term.temporal or self._senses(link.predicate) & _TIME_SENSES:
                 return AGREES
         return DIFFERS
 
@@ -111,6 +116,11 @@ class Agreement:
             for word in self._words(iri)
             if word.strip()
         )
+
+    def _called_in(self, iri: NamedNode, senses: frozenset[tuple[str, ...]]) -> bool:
+        """Whether a class is called by a word of one of the senses."""
+        found = {(part,) for word in self._words(iri) for key, _ in keys(word) for part in key}
+        return bool(found & senses)
 
     def _agent_like(self, iri: NamedNode) -> bool:
         return any(_AGENT_EN.search(w.casefold()) or _AGENT_ZH.search(w) for w in self._words(iri))

@@ -15,11 +15,12 @@ from kgplatform.questions.measures import Convention, Measures
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.quantities import Amount
 from kgplatform.questions.schema import SchemaProperty, SchemaView
-from kgplatform.questions.wording import SAID_IN_ENGLISH
+from kgplatform.questions.wording import ADJECTIVES, SAID_IN_ENGLISH
 from kgplatform.questions.work import Work, by_distance, mention_place, predicate_of, summed_for
 from kgplatform.text import has_han
 
 _YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
+_ANY_YEAR = re.compile(r"\d{3,4}")
 
 
 class Amounts:
@@ -32,10 +33,11 @@ class Amounts:
     def compared(self, work: Work, amount: Amount, reading: Reading) -> Work:
         """The draft with an amount: of a value in it, of how many there are, or of a property that fits."""
         place = mention_place(reading, amount.first)
+        work = self._without_led(work, place - 1, amount, reading)
         leaf = self._leaf_near(work.graph, place, amount)
         if leaf is not None:
             return self._summed(work, leaf, amount, reading) or self._with_comparison(work, leaf, amount)
-        having = self._having(work, amount, reading)
+        having = None if self._of_unit(work.graph, amount) else self._having(work, amount, reading)
         if having is not None:
             return having
         for index in by_distance(work.graph, place):
@@ -47,6 +49,24 @@ class Amounts:
                 grown = work.with_leaf(index, predicate, place)
                 return self._with_comparison(grown, len(grown.graph.nodes) - 1, amount)
         return work.without(amount.first, amount.last, 1.0)
+
+    def _without_led(self, work: Work, place: int, amount: Amount, reading: Reading) -> Work:
+        """Without a relation whose words only lead to the amount: "published in 2019" tells no place of publication."""
+        graph = work.graph
+        if place < 0 or reading.mentions[place].last != amount.first or not _YEAR.fullmatch(amount.low):
+            return work
+        for link in graph.links:
+            end = graph.nodes[link.object]
+            loose = not (end.literal or end.terms) and end.place == place and len(graph.around(link.object)) == 1
+            subject = graph.nodes[link.subject]
+            if link.place == place and loose and self._measured(subject, amount) is not None:
+                return replace(work, graph=graph.without(link.object))
+        return work
+
+    def _of_unit(self, graph: QueryGraph, amount: Amount) -> bool:
+        """Whether the unit of an amount is that of a property of something unknown: 100元 of hotels is their price."""
+        unknown = (node for node in graph.nodes if not node.terms and not node.literal)
+        return bool(amount.unit) and any(self._measures.by_unit(sorted(n.types, key=str), amount.unit) for n in unknown)
 
     @staticmethod
     def _summed(work: Work, leaf: int, amount: Amount, reading: Reading) -> Work | None:
@@ -60,7 +80,7 @@ class Amounts:
         return replace(work, graph=graph, score=work.score + 0.6)
 
     def _leaf_near(self, graph: QueryGraph, place: int, amount: Amount) -> int | None:
-        taken = {c.node for c in graph.comparisons}
+        taken = {c.node for c in graph.comparisons if not _bounds_together(c.operator, amount.operator)}
         for index in by_distance(graph, place):
             node = graph.nodes[index]
             if not node.literal or node.terms or index in taken or abs(node.place - place) > 2:
@@ -143,11 +163,17 @@ class Amounts:
         return self._with_comparison(grown, len(grown.graph.nodes) - 1, found.amount)
 
 
+def _bounds_together(one: str, other: str) -> bool:
+    """Whether two comparisons are the two ends of a range: after 2000 and before 2015."""
+    return {one[:1], other[:1]} == {"<", ">"}
+
+
 def _fits(term: SchemaProperty, amount: Amount) -> bool:
     """Whether values of the property compare with the amount: numbers, years with years and dates, days with dates."""
     if ISO.fullmatch(amount.low):
         return term.temporal and not _is_year(term)
-    return term.numeric or (term.temporal and _YEAR.fullmatch(amount.low) is not None)
+    year = _ANY_YEAR if _is_year(term) else _YEAR
+    return term.numeric or (term.temporal and year.fullmatch(amount.low) is not None)
 
 
 def _is_year(term: SchemaProperty) -> bool:
@@ -160,7 +186,7 @@ def _uncovered_words(reading: Reading, covered: AbstractSet[int]) -> Iterator[tu
         if first in covered:
             continue
         if not has_han(token.text):
-            if len(token.text) >= 3:
+            if len(token.text) >= 3 and (reading.weights[first] > 0 or token.text.casefold() in ADJECTIVES):
                 yield first, first + 1
             continue
         for last in range(first + 2, min(first + 4, len(reading.tokens)) + 1):

@@ -12,17 +12,22 @@ from kgplatform.dataset import EvidenceDataset
 from kgplatform.errors import ModelError, QueryError
 from kgplatform.ontology import Ontology
 from kgplatform.protocols import ChatModel, Embedder
+from kgplatform.questions.causes import asks_why, gives_reasons
+from kgplatform.questions.confidence import guessed
 from kgplatform.questions.drafting import query_by_model
+from kgplatform.questions.emptied import is_unknown, what_empties
 from kgplatform.questions.knowing import Knowledge, knowledge
 from kgplatform.questions.mentions import Reading
+from kgplatform.questions.namesakes import ambiguous, which_of
 from kgplatform.questions.phrasing import phrased
 from kgplatform.questions.steps import Stage, tell
 from kgplatform.questions.support import Explain, FindEvidence, supporting
 from kgplatform.questions.synthesis import phrases, said, values_of
+from kgplatform.questions.telling import Told, as_answer, meaning, subject_of, told
 from kgplatform.questions.translate_builtin import Translation, is_empty, is_zero
 from kgplatform.questions.translate_model import Solved, Task, TranslationOptions, shipped_examples
 from kgplatform.questions.unlinked import partial_codes, shown, unsaid
-from kgplatform.text import language_of
+from kgplatform.questions.wording import language_asked_in
 from kgplatform.types import (
     Answer,
     Attempt,
@@ -109,7 +114,7 @@ class _Asking:
         self._parts = parts
         self._names = parts.knowledge.names
         self._text = text.strip()[:_LONGEST_QUESTION]
-        self._language = "zh" if language_of(self._text) == "zh" else "en"
+        self._language = "zh" if language_asked_in(self._text) == "zh" else "en"
         self._usage = Usage()
         self._linked: tuple[Linked, ...] = ()
         self._original = text
@@ -203,6 +208,10 @@ class _Asking:
     # without
 
     def _by_builtin(self) -> Answer:
+        if asks_why(self._text) and not gives_reasons(self._names):
+            return self._unanswerable(phrases(self._language)["why"], None, ())
+        if (told_of := self._told()) is not None:
+            return told_of
         translations = self._parts.knowledge.translator.translate(self._text, run=self._parts.run)
         if not translations:
             return self._nothing_linked()
@@ -215,48 +224,37 @@ class _Asking:
             self.trace.append(f"not understood: {', '.join(best.uncovered[:8])}")
         attempts = tuple(Attempt(item.text) for item in translations[1:3])
         query = Query(best.text, best.reading, attempts)
-        if best.confidence < _SURE_ENOUGH and not best.empty:
+        if best.confidence < _SURE_ENOUGH and (best.uncovered or not best.empty or best.graph.form == "ask"):
             return self._unanswerable(self._not_understood(best), None, best.uncovered, confidence=best.confidence)
         solutions = self._ran(best.text)
-        if solutions is None or is_empty(solutions):
+        if solutions is None or is_empty(solutions) or (solutions.boolean is False and self._is_open(best)):
             return self._unanswerable(self._empty(best), query, best.uncovered, confidence=best.confidence)
         found = _Found(query, solutions, best.confidence, kind=_kind_of(best.text), target=best)
-        clarification = self._ambiguous(best)
-        return self._answered(found, clarification)
+        return self._answered(found, ambiguous(best.graph, self._which))
 
-    def _ambiguous(self, best: Translation) -> Clarification | None:
-        """A question back, where one name stands for several things equally well."""
-        several = [node for node in best.graph.nodes if len(node.terms) > 1 and not node.literal and not node.joint]
-        if not several or best.graph.form == "count":
+    def _is_open(self, best: Translation) -> bool:
+        """Whether that something is not found says nothing: no "no" follows from it."""
+        return guessed(best.graph) or is_unknown(best.graph, self._names, self._parts.run)
+
+    def _told(self) -> Answer | None:
+        """What the graph says of the one thing that the question asks to be told of; None if it asks something else."""
+        subject = subject_of(self._text, self._names)
+        if subject is None:
             return None
-        namesakes = [term for term in several[0].terms[:8] if isinstance(term, NamedNode)]
-        beside = [self._beside(term) for term in namesakes]
-        common = set.intersection(*map(set, beside)) if beside else set()
-        options = tuple(
-            self._described(term, [said for said in found if said not in common])
-            for term, found in zip(namesakes, beside, strict=True)
-        )
-        name = self._label(several[0].terms[0])
-        question = f"“{name}”指的是哪一个？" if self._language == "zh" else f"Which “{name}” do you mean?"
-        return Clarification(question, options, tuple(namesakes)) if len(options) > 1 else None
+        if subject.meant:
+            text = meaning(subject.terms[0], self._names, self._language)
+            found = Told(text, (text,), "", Solutions()) if text else None
+        else:
+            found = told(subject.terms[0], self._names, self._language, self._parts.run)
+        if found is None:
+            return None
+        tell(Stage.QUERY, found.query)
+        question = Question(self._original, self._language, QuestionKind.LIST, self._linked)
+        evidence = self._evidence(found.query, found.solutions) if found.query else ()
+        return as_answer(found, question, evidence, self._which(subject.terms))
 
-    def _described(self, term: NamedNode, beside: Sequence[str]) -> str:
-        """A thing's label with what tells it from its namesakes: its class and a neighbour that they do not have."""
-        types = [self._names.schema.label(t, self._language) for t in self._names.types(term)[:1]]
-        detail = ", ".join([*types, *beside[:1]])
-        return f"{self._label(term)} ({detail})" if detail else self._label(term)
-
-    def _beside(self, term: NamedNode) -> list[str]:
-        """What is stated to lie around a thing, in words."""
-        dataset, properties = self._parts.dataset, self._names.schema.properties
-        quads = [q for q in dataset.store.quads(term) if q.predicate in properties and dataset.is_stated(q.triple)]
-        return sorted(
-            {
-                f"{self._names.schema.label(quad.predicate, self._language)} {self._label(quad.object)}"
-                for quad in quads
-                if isinstance(quad.object, NamedNode)
-            }
-        )
+    def _which(self, namesakes: Sequence[NamedNode]) -> Clarification | None:
+        return which_of(namesakes, self._names, self._parts.dataset, self._language)
 
     # in words
 
@@ -352,7 +350,9 @@ class _Asking:
             return unclear
         tokens = reading.uncovered()
         if reading.mentions and not tokens:
-            return self._unanswerable(words["nothing"], None, ())
+            near = dict.fromkeys(self._label(option.names[0].term) for m in reading.mentions for option in m.options)
+            nearest = words["nearest"].format(names=words["and"].join(list(near)[:4]))
+            return self._unanswerable(words["nothing"] + nearest, None, ())
         said_ = words["unlinked"].format(words=", ".join(tokens[:6]) or self._text[:60])
         return self._unanswerable(said_ + self._near(tokens), None, tokens)
 
@@ -362,7 +362,7 @@ class _Asking:
         unclear = self._partial(reading, best.explained)
         if unclear is not None:
             return unclear
-        missing = best.uncovered or best.dropped
+        missing = best.uncovered or tuple(dict.fromkeys(best.dropped))
         text = phrases(self._language)["left"].format(words=", ".join(missing[:6]))
         return self._unanswerable(text + self._near(missing), None, missing, confidence=best.confidence)
 
@@ -393,7 +393,9 @@ class _Asking:
     def _empty(self, best: Translation) -> str:
         words = phrases(self._language)
         read = f"（理解为：{best.reading}）" if self._language == "zh" else f" (Read as: {best.reading}.)"
-        return words["nothing"] + read + (self._near(best.uncovered) if best.uncovered else "")
+        why = what_empties(best.graph, self._names, self._language, self._parts.run)
+        blank = " " if why and self._language != "zh" else ""
+        return words["nothing"] + read + blank + why + (self._near(best.uncovered) if best.uncovered else "")
 
     def _near(self, tokens: Sequence[str]) -> str:
         near = [self._label(name.term) for token in tokens[:4] for name in self._names.near(token, 2)]

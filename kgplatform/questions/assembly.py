@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.questions.directions import Directions, heading, heading_of
+from kgplatform.questions.draft import MOST_MENTIONS, Draft, apart_from, passed_over, weight_of, with_node
 from kgplatform.questions.echoes import echoes
 from kgplatform.questions.graphs import Link, Node
 from kgplatform.questions.inside import inside_out, righted
@@ -16,7 +17,7 @@ from kgplatform.questions.joining import Mention, Option
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.paths import PathFinder, Step
-from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.schema import THING, SchemaView
 from kgplatform.questions.wordorder import (
     adjacent,
     another,
@@ -26,25 +27,19 @@ from kgplatform.questions.wordorder import (
     direction_cost,
     joining_order,
     order_cost,
+    said_to_be,
+    undergoing_cost,
     word_at,
 )
 from kgplatform.vocab import LABEL
-
-MOST_MENTIONS = 12
-"""How many mentions of a question are read."""
 
 _BEAM = 24
 _UNSAID = 1.0
 _PLACING = 0.45
 _APART = 0.14
 _AGAINST_THE_VERB = 1.6
-PART = 0.65
-"""A mention with no better option than this is one word out of a longer name."""
-_PASSED_PART = 0.2
-_CERTAIN, _PASSED_NAME = 0.95, 1.2
 _AGAIN = 0.12
 _AGAIN_OR_VERB = 0.6
-_BESIDE = 0.8
 _KIND = 0.05
 _FELLOW = -0.6
 _BELONGING = 0.3
@@ -53,31 +48,11 @@ _THROUGH = 0.2
 _APPOSED = 0.1
 _WHOLE = 0.8
 _SPREAD = 0.004
+_LONGER = 0.01
+_OF_THAT_KIND = -3.0
 _FRAME = 3
 """Chinese verbs may stand on both sides of what they rule, so many mentions apart: 归哪个市管辖."""
 _PASSIVE = re.compile(r"\b(?:by|of|from|in|at)$", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A partly built query graph and what its guesses cost so far."""
-
-    nodes: tuple[Node, ...] = ()
-    links: tuple[Link, ...] = ()
-    cost: float = 0.0
-    gain: float = 0.0
-    skipped: frozenset[int] = frozenset()
-
-    @property
-    def score(self) -> float:
-        """What the mentions explain less what had to be guessed."""
-        return self.gain - self.cost
-
-    def linked(self, reading: Reading) -> float:
-        """How well the names used fit the words of the question, 0..1."""
-        mentions = [m for n, m in enumerate(reading.mentions[:MOST_MENTIONS]) if n not in self.skipped]
-        most = sum(_weight(mention, reading) + 0.15 for mention in mentions)
-        return min(1.0, self.gain / most) if most else 0.0
 
 
 class Assembler:
@@ -100,14 +75,14 @@ class Assembler:
             for draft in beam:
                 for option in mention.options:
                     for attached in self._attached(draft, option, place, mention, reading):
-                        new = _apart_from(draft, attached, columns) if place in columns else attached
+                        new = apart_from(draft, attached, columns) if place in columns else attached
                         new = self._headed(draft, new, headings, place)
                         spared = self._directions.led(new.links[len(draft.links) :], place, reading)
                         new = replace(new, cost=new.cost - spared) if spared else new
                         key = (new.nodes, new.links)
                         if key not in grown or grown[key].score < new.score:
                             grown[key] = new
-                cost = draft.cost + _passed_over(mention) * _weight(mention, reading)
+                cost = draft.cost + passed_over(mention) * weight_of(mention, reading)
                 skipped = replace(draft, cost=cost, skipped=draft.skipped | {place})
                 grown.setdefault((skipped.nodes, skipped.links), skipped)
             beam = sorted(grown.values(), key=lambda d: -d.score)[:_BEAM]
@@ -122,7 +97,7 @@ class Assembler:
     def _attached(
         self, draft: Draft, option: Option, place: int, mention: Mention, reading: Reading
     ) -> Iterator[Draft]:
-        gain = _weight(mention, reading) * option.score + 0.15 * option.score
+        gain = weight_of(mention, reading) * option.score + 0.15 * option.score
         base = replace(draft, gain=draft.gain + gain)
         if option.kind == "class":
             yield from self._class(base, option, place, mention, reading)
@@ -151,13 +126,16 @@ class Assembler:
         types = frozenset((iri,))
         yield from self._fellow(draft, Node(place, types, named=iri)) if reading.cues.fellow else ()
         for index, node in enumerate(draft.nodes):
+            if node.terms and not node.literal and said_to_be(reading, reading.mentions[node.place], mention):
+                yield with_node(draft, index, replace(node, named=iri), _OF_THAT_KIND)
             if node.literal or not self._finder.compatible(node.types, types):
                 continue
             near = self._gap(node.place, place)
             if node.open:
-                yield _with_node(draft, index, replace(node, types=types, named=iri, open=False, place=place), near)
+                near += undergoing_cost(reading, index, place, draft.links)
+                yield with_node(draft, index, replace(node, types=types, named=iri, open=False, place=place), near)
             elif node.named is None and not node.terms and place > node.place and len(draft.links) > 1:
-                yield _with_node(draft, index, replace(node, types=types, named=iri, place=place), near + _AGAIN)
+                yield with_node(draft, index, replace(node, types=types, named=iri, place=place), near + _AGAIN)
             elif node.named == iri and not another(reading, mention.first):
                 verb = any(o.kind == "property" and o.score >= option.score for o in mention.options)
                 yield replace(draft, cost=draft.cost + (_AGAIN_OR_VERB if verb else _AGAIN))
@@ -165,7 +143,7 @@ class Assembler:
                 yield replace(draft, cost=draft.cost + 0.05)
             elif node.named is not None and node.named != iri and adjacent(reading, node.place, place):
                 narrower = iri if iri in self._schema.subclasses(node.named) else node.named
-                yield _with_node(draft, index, replace(node, types=frozenset((narrower,)), named=narrower), 0.1)
+                yield with_node(draft, index, replace(node, types=frozenset((narrower,)), named=narrower), 0.1)
         yield from self._joined(draft, Node(place, types, named=iri))
 
     def _entity(self, draft: Draft, option: Option, place: int, reading: Reading) -> Iterator[Draft]:
@@ -181,12 +159,12 @@ class Assembler:
             if node.open:
                 near += binding_cost(reading, place, index, draft.nodes, draft.links)
                 apart = tuple(tuple(name.term for name in names) for names in option.apart)
-                bound = replace(node, types=types or node.types, terms=terms, open=False, place=place)
+                bound = replace(node, types=types or node.types, terms=terms, named=None, open=False, place=place)
                 bound = replace(bound, joint=option.joint, apart=apart)
-                yield _with_node(draft, index, bound, near)
+                yield with_node(draft, index, bound, near)
             elif node.named is not None and near == 0.0 and adjacent(reading, node.place, place):
                 bound = replace(node, types=types, terms=terms, named=None, place=place)
-                yield _with_node(draft, index, bound, 0.05)
+                yield with_node(draft, index, bound, 0.05)
         yield from self._called(draft, terms, types, place)
         if as_noun(reading, place):
             yield from self._of_kind(draft, terms, types, place)
@@ -222,7 +200,7 @@ class Assembler:
                 named = replace(subject, types=types or subject.types, open=False)
                 nodes = tuple(named if node is subject else node for node in draft.nodes)
                 links = (*draft.links[:number], replace(link, predicate=LABEL), *draft.links[number + 1 :])
-                bound = _with_node(replace(draft, nodes=nodes), link.object, replace(leaf, terms=labels), 0.3)
+                bound = with_node(replace(draft, nodes=nodes), link.object, replace(leaf, terms=labels), 0.3)
                 yield replace(bound, links=links)
 
     def _fellow(self, draft: Draft, node: Node) -> Iterator[Draft]:
@@ -298,7 +276,8 @@ class Assembler:
                 yield replace(draft, cost=draft.cost + _AGAIN)
         apart = tuple(tuple(name.term for name in names) for names in option.apart)
         leaf = Node(place, frozenset(), terms=terms, literal=True, joint=option.joint, apart=apart)
-        yield from self._literal(draft, predicate, leaf, place, cost=0.1)
+        further = self._schema.label(predicate).count(" ")  # a flight number rather than a connecting flight number
+        yield from self._literal(draft, predicate, leaf, place, cost=0.1 + _LONGER * further)
 
     def _literal(self, draft: Draft, predicate: NamedNode, leaf: Node, place: int, cost: float) -> Iterator[Draft]:
         """The leaf at a node that has the property, or at a new one; an unsaid leaf of the same property is taken."""
@@ -307,7 +286,7 @@ class Assembler:
             node = draft.nodes[link.object]
             unsaid = link.predicate == predicate and node.literal and not node.terms
             if unsaid and (leaf.terms or place - node.place == 1):
-                yield _with_node(draft, link.object, replace(leaf, place=place), self._gap(node.place, place))
+                yield with_node(draft, link.object, replace(leaf, place=place), self._gap(node.place, place))
         for index, node in enumerate(draft.nodes):
             if node.literal or (node.terms and leaf.terms):
                 continue
@@ -363,20 +342,33 @@ class Assembler:
                 if not self._finder.compatible(node.types, ends[1 if back else 0]):
                     continue
                 far = Node(place, ends[0 if back else 1], open=True)
+                far = far if back else self._of_class(far, predicate, mention)
                 subject, object_ = (len(draft.nodes), index) if back else (index, len(draft.nodes))
                 cost = self._gap(node.place, place) + clause_cost(reading, mention, node.place)
-                cost += direction_cost(reading, mention, node.place, place, back=back)
+                said = (w.text.casefold() for w in term.words)
+                cost += direction_cost(reading, mention, node.place, place, back=back, called=said)
                 if back and node.place < place and self._active(reading, node.place, predicate):
                     cost += _AGAINST_THE_VERB
                 link = Link(subject, predicate, object_, place=place, path=path)
                 yield replace(draft, nodes=(*draft.nodes, far), links=(*draft.links, link), cost=draft.cost + cost)
-        yield from self._property_apart(draft, Link(0, predicate, 1, place=place, path=path), ends)
+        yield from self._property_apart(draft, Link(0, predicate, 1, place=place, path=path), ends, mention)
+
+    def _of_class(self, far: Node, predicate: NamedNode, mention: Mention) -> Node:
+        """The place that a word names which is also a class: "in which city" wants a city, not all that it lies in."""
+        for option in mention.options if predicate in self._finder.placing else ():
+            iri = option.names[0].term
+            if option.kind != "class" or not isinstance(iri, NamedNode) or iri == THING:
+                continue
+            if self._finder.compatible(far.types, frozenset((iri,))):
+                return replace(far, types=frozenset((iri,)), named=iri)
+        return far
 
     def _property_apart(
-        self, draft: Draft, link: Link, ends: tuple[frozenset[NamedNode], frozenset[NamedNode]]
+        self, draft: Draft, link: Link, ends: tuple[frozenset[NamedNode], frozenset[NamedNode]], mention: Mention
     ) -> Iterator[Draft]:
         """A property of nothing that was named so far: the first of all, or some way from what was."""
         subject, far = Node(link.place, ends[0], open=True), Node(link.place, ends[1], open=True)
+        far = self._of_class(far, link.predicate, mention)
         if not draft.nodes:
             yield replace(draft, nodes=(subject, far), links=(link,))
             return
@@ -417,31 +409,6 @@ class Assembler:
         """Whether the property leads from a class to itself, so that following it on and on makes sense."""
         domains, ranges = self._schema.domains(predicate), self._schema.ranges(predicate)
         return self._finder.compatible(frozenset(domains), frozenset(ranges)) and bool(domains)
-
-
-def _apart_from(before: Draft, after: Draft, columns: tuple[int, ...]) -> Draft:
-    """The draft a column was added to, dearer where the column hangs on another one."""
-    held = {end for x in after.links[len(before.links) :] for end in (x.subject, x.object) if end < len(before.nodes)}
-    if any(before.nodes[end].place in columns and before.nodes[end].place >= 0 for end in held):
-        return replace(after, cost=after.cost + _BESIDE)
-    return after
-
-
-def _passed_over(mention: Mention) -> float:
-    """What it costs to take a mention for no name: less where it is only a part of one."""
-    best = mention.options[0]
-    if best.kind == "entity" and best.score >= _CERTAIN:
-        return _PASSED_NAME
-    return 0.9 if best.score >= PART else _PASSED_PART
-
-
-def _weight(mention: Mention, reading: Reading) -> float:
-    return max(0.25, sum(reading.weights[mention.first : mention.last]))
-
-
-def _with_node(draft: Draft, index: int, node: Node, cost: float) -> Draft:
-    nodes = (*draft.nodes[:index], node, *draft.nodes[index + 1 :])
-    return replace(draft, nodes=nodes, cost=draft.cost + cost)
 
 
 def _refund(link: Link, finder: PathFinder) -> float:

@@ -19,9 +19,10 @@ from kgplatform.dataset import EvidenceDataset
 from kgplatform.ontology import Ontology, Word, label_of
 from kgplatform.protocols import Embedder
 from kgplatform.questions.abbreviating import Prefixes
-from kgplatform.questions.names import Name, NameIndex, tokens_of
+from kgplatform.questions.names import Name, NameIndex
 from kgplatform.questions.relevance import TermIndex
 from kgplatform.questions.schema_text import SchemaText
+from kgplatform.questions.tokens import tokens_of
 from kgplatform.questions.usage import usage
 from kgplatform.questions.wording import HAN_FUNCTION
 from kgplatform.store import DEFAULT_GRAPH

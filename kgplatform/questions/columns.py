@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kgplatform.questions.graphs import QueryGraph
 from kgplatform.questions.joining import Mention
-from kgplatform.questions.names import Token
+from kgplatform.questions.tokens import Token
 from kgplatform.text import has_han, singular
 
 NAME = -1

@@ -82,6 +82,11 @@ def parted(text: str) -> _Parted | None:
         ref = " " * match.start("ref") + match["ref"]
         operator, senses = _operator(match["op"] or "", groups.get("adj") or "")
         word = (groups.get("adj") or match["op"] or "").casefold()
+        measured = (groups.get("mid") or "").strip().casefold()
+        if word in ("more", "less") and measured in ADJECTIVES:  # "more expensive than": no name of anything
+            senses, direction = ADJECTIVES[measured]
+            operator, word = ">" if (direction > 0) == (word == "more") else "<", measured
+            main = _blank(main, start, end)
         return _Parted(main, ref, operator, senses, start, end, word)
     return None
 
@@ -203,7 +208,8 @@ class Comparer:
         starts = {main.tokens[i].start for i in candidate.explained} | places
         inside = {i for i, t in enumerate(reading.tokens) if t.start in starts or cut.start <= t.start < cut.end}
         lost = {i for i in inside if reading.tokens[i].start not in starts and reading.weights[i] > 0}
-        operator = {i for i in lost if reading.tokens[i].text.casefold() in COMPARATIVES or reading.language == "zh"}
+        said = {cut.word, *COMPARATIVES}
+        operator = {i for i in lost if reading.tokens[i].text.casefold() in said or reading.language == "zh"}
         return replace(
             candidate, graph=graph, score=candidate.score + _SCORE, explained=frozenset((inside - lost) | operator)
         )

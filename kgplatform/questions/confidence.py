@@ -24,6 +24,7 @@ _WRONG_KIND = 0.5
 _UNSAID_NODE, _UNSAID_LINK = 0.82, 0.93
 _RIVAL = 0.85
 _BESIDE = 0.5
+_OUTRIGHT, _LESS = 0.9, 0.1
 _EMPTY = 0.25
 _MEASURED = ((0.0, 0.0), (0.35, 0.35), (0.46, 0.5), (0.58, 0.61), (0.75, 0.8), (0.87, 0.94), (0.95, 0.97))
 """How often readings that come to a value were right, of 1,500 on thirteen graphs; rounded down where these differ.
@@ -35,6 +36,35 @@ Below 0.35 nothing is answered, so that nothing could be measured.
 def unsaid_nodes(graph: QueryGraph) -> int:
     """How many things stand between those that the question names, with no word for them."""
     return sum(1 for node in graph.nodes if not (node.terms or node.named or node.literal or node.open))
+
+
+def guessed(graph: QueryGraph) -> bool:
+    """Whether things were brought in that no word names, so that there being none of them is no "no"."""
+    said = {link.object for link in graph.links if link.place >= 0}
+    return any(
+        index not in said
+        and not (node.terms or node.named or node.literal)
+        and any(x.place < 0 for x in graph.around(index))
+        for index, node in enumerate(graph.nodes)
+    )
+
+
+def another_property(lookup: QueryGraph, other: QueryGraph, reading: Reading) -> bool:
+    """Whether a reading takes a word that names a thing's property outright for another property, less well named.
+
+    Where the thing has no such value, that is the answer: who asks how many rooms there are asks no price.
+    """
+    if len(lookup.links) != 1 or not lookup.nodes[lookup.links[0].subject].terms:
+        return False
+    link = lookup.links[0]
+    if link.place < 0 or lookup.nodes[link.object].terms or not lookup.nodes[link.object].literal:
+        return False
+    scores = {n.term: o.score for o in reading.mentions[link.place].options for n in o.names}
+    best = scores.get(link.predicate, 0.0)
+    return best >= _OUTRIGHT and any(
+        x.place == link.place and x.predicate != link.predicate and scores.get(x.predicate, 0.0) < best - _LESS
+        for x in other.links
+    )
 
 
 def unsaid_links(graph: QueryGraph, placing: frozenset[NamedNode]) -> int:

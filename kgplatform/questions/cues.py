@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kgplatform.questions.names import Token
 from kgplatform.questions.quantities import Amount, amounts
 from kgplatform.questions.spots import covered, first_after, free, place_at
+from kgplatform.questions.tokens import Token
 from kgplatform.questions.wording import ADJECTIVES, PARTICIPLES, SUPERLATIVES
 from kgplatform.text import has_han
 
@@ -79,7 +79,7 @@ _AGGREGATES = (
     (re.compile(r"\b(?:average|mean|avg)\b|平均", re.IGNORECASE), "AVG"),
     (
         re.compile(
-            r"\b(?:sum of|total|combined|altogether|in all|overall|together(?! with))\b|总和|总共的|合计|加起来|加在一起|总(?!统|部|数)",
+            r"\b(?:sum of|total|combined|altogether|in all|overall|together(?! with))\b|总和|总共|一共|合计|加起来|加在一起|总(?!统|部|数)",
             re.IGNORECASE,
         ),
         "SUM",
@@ -100,7 +100,7 @@ _CHAIN = re.compile(
     re.IGNORECASE,
 )
 _FELLOW = re.compile(
-    r"\b(?:fellow|together with|collaborat(?:e|es|ed|ing|ors?))\b|合著|合作|共同|一起",
+    r"\b(?:fellow|together with|collaborat(?:e|es|ed|ing|ors?))\b|\bwho\b[^?.]*\bwith\W*$|合著|合作|共同|一起",
     re.IGNORECASE,
 )
 _NUMEROUS = re.compile(
@@ -120,7 +120,7 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 _ZH_SUPERLATIVE = re.compile(
-    r"(?:最|第([二三四五2-5]))(便宜|昂贵|贵|实惠|大|小|长|短|高|低|深|重|轻|老|年轻|年长|悠久|早|晚|新|好|差|多|少|近|密集)"
+    r"(?:最|第([二三四五2-5]))(便宜|昂贵|贵|实惠|大|小|长|短|高|低|深|重|轻|老|年轻|年长|悠久|古老|受欢迎|热门|早|晚|新|好|差|多|少|近|密集)"
 )
 _ORDINALS = {
     word: rank
@@ -166,7 +166,7 @@ def read_cues(text: str, tokens: list[Token], taken: frozenset[int]) -> Cues:
         negations=tuple(place_at(tokens, m.end()) for m in _NEGATION.finditer(text) if free(m, tokens, taken)),
         person=bool(_PERSON.search(text)),
         place=bool(re.search(r"\bwhere\b|哪里|哪儿|在哪", text, re.IGNORECASE)),
-        time=bool(re.search(r"\bwhen\b|什么时候|何时|几点|哪天", text, re.IGNORECASE)),
+        time=bool(re.search(r"\bwhen\b|什么时候|何时|几点|哪一?天|哪一?年|何年", text, re.IGNORECASE)),
         each=place_at(tokens, each.end()) if each and free(each, tokens, taken) else None,
         chain=bool(_CHAIN.search(text)),
         used=frozenset(used),

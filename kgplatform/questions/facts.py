@@ -19,6 +19,7 @@ from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.text import normalise
 from kgplatform.vocab import (
     ALT_LABEL,
+    CORE,
     DCTERMS,
     FOAF,
     LABEL,
@@ -48,10 +49,14 @@ _BOOKKEEPING_TYPES = frozenset(
         f"{RDF}Property",
         f"{RDF}List",
         f"{SKOS}ConceptScheme",
+        f"{CORE}Link",
     )
 )
 _KEPT_TYPES = frozenset((NamedNode(f"{OWL}NamedIndividual"),))
-_BOOKKEEPING_NAMESPACES = (OWL, RDF, RDFS, f"{SKOS}inScheme", f"{SKOS}topConceptOf", f"{SKOS}hasTopConcept")
+_BOOKKEEPING_NAMESPACES = (
+    *(OWL, RDF, RDFS, f"{SKOS}inScheme", f"{SKOS}topConceptOf", f"{SKOS}hasTopConcept"),
+    f"{DCTERMS}isReplacedBy",
+)
 _NAMES = (LABEL, NamedNode(f"{SKOS}prefLabel"))
 _NAME_LIKE = frozenset(
     NamedNode(iri)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from kgplatform.questions.agreement import AGREES, DIFFERS, Agreement
 from kgplatform.questions.amounts import Amounts
-from kgplatform.questions.assembly import MOST_MENTIONS, Draft
 from kgplatform.questions.columns import grouped, node_of, shown_nodes
 from kgplatform.questions.cues import Cues
+from kgplatform.questions.draft import MOST_MENTIONS, Draft
 from kgplatform.questions.graphs import Link, Node, QueryGraph
 from kgplatform.questions.joining import by_name, every, without_another
 from kgplatform.questions.measures import Measures
@@ -21,7 +21,7 @@ from kgplatform.questions.paths import PathFinder
 from kgplatform.questions.rankings import Rankings
 from kgplatform.questions.restricting import distinct_pair, searched_names, topped
 from kgplatform.questions.truths import decided, denies
-from kgplatform.questions.wanted import Wants, follows, is_boolean
+from kgplatform.questions.wanted import Wants, follows, is_boolean, one_or_other, says_something
 from kgplatform.questions.work import Work, dangling, mention_place, predicate_of
 
 _NAMED = re.compile(r"\b(?:names?|titles?)\b|名称|名字", re.IGNORECASE)
@@ -73,7 +73,8 @@ class Finisher:
         for target, bonus in self._wants.targets(work, reading):
             done = self._finished(replace(work, score=work.score + bonus, used=set(work.used)), target, reading)
             known = bool(done.graph.nodes[done.graph.targets[0]].terms) and not done.graph.best
-            if done.graph.links if done.graph.form == "ask" else not known:
+            chosen = done.graph.nodes[done.graph.targets[0]].joint == "or"
+            if says_something(done.graph) if done.graph.form == "ask" else chosen or not known:
                 agreed = agreed or done.agreement == AGREES
                 yield done
                 if reading.columns.named and done.graph.form == "list":
@@ -197,6 +198,8 @@ class Finisher:
         graph, cues = work.graph, reading.cues
         node = graph.nodes[target]
         if is_boolean(graph, cues) and graph.form == "list" and not graph.best:
+            if (chosen := one_or_other(graph)) is not None:
+                return replace(work, graph=replace(graph, targets=(chosen,)))
             return replace(work, graph=replace(graph, form="ask"))
         if cues.functions and node.literal:
             summed = replace(graph, form=cues.functions[0], also=cues.functions[1:])
@@ -254,6 +257,7 @@ class Finisher:
             and link.object != target
             and graph.nodes[link.object].literal
             and not graph.nodes[link.object].terms
+            and link.predicate != predicate_of(graph, target)
             and link.object not in {c.node for c in graph.comparisons} | {b.measure for b in graph.best}
         ]
         named = _NAMED.search(reading.text) is not None and subject is not None and not graph.nodes[subject].terms

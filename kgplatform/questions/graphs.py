@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyoxigraph import Literal, NamedNode
 
@@ -125,6 +125,26 @@ class QueryGraph:
     also: tuple[str, ...] = ()
     order: Order | None = None
     whole: QueryGraph | None = None
+
+    def without(self, gone: int) -> QueryGraph:
+        """The graph without a node and its links, before anything is asked of it but amounts."""
+        kept = [i for i in range(len(self.nodes)) if i != gone]
+        moved = {old: new for new, old in enumerate(kept)}
+        return replace(
+            self,
+            nodes=tuple(self.nodes[i] for i in kept),
+            links=tuple(
+                replace(x, subject=moved[x.subject], object=moved[x.object])
+                for x in self.links
+                if gone not in (x.subject, x.object)
+            ),
+            comparisons=tuple(replace(c, node=moved[c.node]) for c in self.comparisons if c.node != gone),
+            having=tuple(
+                replace(h, node=moved[h.node], counted=moved[h.counted])
+                for h in self.having
+                if gone not in (h.node, h.counted)
+            ),
+        )
 
     def around(self, node: int) -> list[Link]:
         """The links of a node."""

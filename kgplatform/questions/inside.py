@@ -12,6 +12,7 @@ from kgplatform.questions.mentions import Reading
 
 _BEFORE_HOLDER: Final = frozenset(("in", "inside", "within", "在", "于"))
 _BEHIND_HOLDER: Final = frozenset(("里", "内", "境"))
+_HAVING: Final = frozenset(("has", "have", "had", "contains", "contain", "有"))
 _INSIDE_OUT: Final = 0.5
 
 
@@ -27,7 +28,7 @@ def inside_out(
     cost = 0.0
     for link in links:
         inner, outer = nodes[link.subject], nodes[link.object]
-        holds = _holds(inner, reading) and not _holds(outer, reading)
+        holds = (_holds(inner, reading) or _has(inner, reading)) and not _holds(outer, reading)
         named = inner.open and inner.place == link.place and _is_class(inner, reading)
         cost += _INSIDE_OUT if link.predicate in inward and (holds or named) else 0.0
     return cost
@@ -58,7 +59,17 @@ def _holds(node: Node, reading: Reading) -> bool:
     before = mention.first - 1
     if _word(reading, before) == "the":
         before -= 1
+    if _word(reading, mention.last) == "的" and reading.cues.boolean:
+        following = [m for m in reading.mentions if m.first == mention.last + 1]
+        return any(option.kind == "class" for m in following for option in m.options)
     return _word(reading, before) in _BEFORE_HOLDER or _word(reading, mention.last) in _BEHIND_HOLDER
+
+
+def _has(node: Node, reading: Reading) -> bool:
+    """Whether a word for having follows a class: "which town has the most sights"."""
+    if node.terms or node.named is None or not 0 <= node.place < len(reading.mentions):
+        return False
+    return _word(reading, reading.mentions[node.place].last) in _HAVING
 
 
 def _word(reading: Reading, place: int) -> str:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
+from pyoxigraph import NamedNode
+
 from kgplatform.questions.graphs import Link, Node, QueryGraph
-from kgplatform.questions.names import Name, Token
+from kgplatform.questions.names import Name
+from kgplatform.questions.tokens import Token
 from kgplatform.vocab import LABEL
 
 _BETWEEN = re.compile(
-    r"['\"”’]?\s*(?:,|，|、|,?\s*\b(?:and|or)\b|和|与|及|以及|又有?|也有?|或者?|还是)\s*(?:the\s+|in\s+|by\s+|from\s+)?['\"“‘]?",
+    r"['\"”’]?\s*(?:,|，|、|,?\s*\b(?:and|or|nor)\b|和|与|及|以及|又有?|也有?|或者?|还是)\s*(?:the\s+|in\s+|by\s+|from\s+)?['\"“‘]?",
     re.IGNORECASE,
 )
-_OR = re.compile(r"\bor\b|或|还是", re.IGNORECASE)
+_OR = re.compile(r"\bn?or\b|或|还是", re.IGNORECASE)
 _MOST = 6
 
 
@@ -119,6 +123,33 @@ def _cloned(graph: QueryGraph, index: int, part: frozenset[int]) -> QueryGraph:
             if {link.subject, link.object} & part
         ]
     return replace(graph, nodes=tuple(nodes), links=tuple(links))
+
+
+def either(graph: QueryGraph, exclusive: AbstractSet[NamedNode]) -> QueryGraph | None:
+    """The graph with "hotels in A and B" read as those in either, where nothing can be in both; None if none is said.
+
+    ``exclusive`` are the properties that say where things are. A place that is no longer a demand stays as a node that
+    nothing is linked to, so that the numbers of the others hold.
+    """
+    if graph.form not in ("list", "count"):
+        return None
+    for link in graph.links:
+        first = graph.nodes[link.object]
+        alike = [
+            x
+            for x in graph.links
+            if (x.subject, x.predicate, x.path, x.negated) == (link.subject, link.predicate, link.path, False)
+            and graph.nodes[x.object].terms
+            and graph.nodes[x.object].place == first.place
+        ]
+        if link.predicate not in exclusive or len(alike) < 2:
+            continue
+        terms = tuple(dict.fromkeys(term for x in alike for term in graph.nodes[x.object].terms))
+        nodes = list(graph.nodes)
+        nodes[link.object] = replace(first, terms=terms, joint="or")
+        links = tuple(x for x in graph.links if x is link or x not in alike)
+        return replace(graph, nodes=tuple(nodes), links=links)
+    return None
 
 
 def by_name(graph: QueryGraph) -> QueryGraph | None:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pyoxigraph import NamedNode
 
 from kgplatform.questions.cues import read_cues
-from kgplatform.questions.names import NameIndex, tokens_of
+from kgplatform.questions.names import NameIndex
 from kgplatform.questions.quantities import Amount
 from kgplatform.questions.schema import SchemaProperty
+from kgplatform.questions.tokens import tokens_of
 from kgplatform.questions.wording import SUPERLATIVES, keys, sense_keys, stem
 
 _MEANS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*(?:means|stands for|=|表示|意为|指|即|为)\s*(\S.*)", re.IGNORECASE)
@@ -27,6 +28,9 @@ class Convention:
 
     predicate: NamedNode
     amount: Amount
+
+
+_UNITS_IN_ENGLISH = {"星": "star", "分钟": "min", "小时": "h", "公里": "km", "米": "m", "公斤": "kg"}
 
 
 class Measures:
@@ -90,7 +94,7 @@ class Measures:
 
     def by_unit(self, types: Iterable[NamedNode], unit: str) -> NamedNode | None:
         """The property of these classes whose ontology unit is the one named."""
-        wanted = stem(unit) if unit else ""
+        wanted = stem(_UNITS_IN_ENGLISH.get(unit, unit)) if unit else ""
         currency = {"元", "块", "块钱", "yuan", "rmb", "cny"}
         for term in self.literal_properties(types):
             own = term.unit.casefold()
@@ -148,9 +152,11 @@ class Measures:
             amounts = [a for a in read_cues(clause, tokens, frozenset()).amounts if a.compared]
             if not amounts:
                 continue
-            predicate = said or self._property_in(clause, known) or self.by_senses(listed, amounts[0].senses)
+            place = next(i for i, token in enumerate(tokens) if stem(token.text) == wanted)
+            amount = next((a for a in reversed(amounts) if a.last <= place), amounts[0])
+            predicate = said or self._property_in(clause, known) or self.by_senses(listed, amount.senses)
             if predicate in known and predicate is not None:
-                return Convention(predicate, amounts[0])
+                return Convention(predicate, amount)
         return None
 
     def _defining(self, types: tuple[NamedNode, ...]) -> Iterable[tuple[str, NamedNode | None]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from pyoxigraph import NamedNode
@@ -13,26 +14,27 @@ from kgplatform.questions.cues import Cues, read_cues
 from kgplatform.questions.deriving import related
 from kgplatform.questions.graphs import Search
 from kgplatform.questions.joining import Mention, Option, joined
-from kgplatform.questions.names import Name, NameIndex, Span, Token, in_mixed_case, tokens_of
+from kgplatform.questions.names import Name, NameIndex, Span
 from kgplatform.questions.ordering import Ordered, read_order
 from kgplatform.questions.searching import ranked_first, searched, sorted_by
+from kgplatform.questions.sifting import compares, is_amount, is_of, measured, of_a_kind, valued
+from kgplatform.questions.tokens import Token, in_mixed_case, tokens_of
 from kgplatform.questions.wording import (
     ADJECTIVES,
     FUNCTION_STEMS,
     FUNCTION_WORDS,
     HAN_FUNCTION,
     LIGHT_VERBS,
-    PLACE_WORDS,
     SUPERLATIVES,
+    language_asked_in,
     parts,
     stem,
 )
-from kgplatform.text import has_han, language_of, normalise, singular
+from kgplatform.text import has_han, singular
 
 _CO = re.compile(r"\b(co-?)([a-z]{4,})\b", re.IGNORECASE)
 _INSIDE = frozenset(("in", "at", "near", "within", "around", "在", "位于"))
-_NO_PLACE, _KIND = 0.5, 0.7
-_INDEFINITE = frozenset(("a", "an", "any", "some", "many", "every", "each", "no"))
+_NO_PLACE = 0.5
 _HOW_MUCH = "how much"
 _OPTIONS = 6
 _SURE = 0.95
@@ -40,12 +42,11 @@ _NEARLY = 0.235
 """How far below a sure class or property others count: those of the same sense do, those that share a word do not."""
 _LIKELY = 0.35
 _NAMED_OUTRIGHT = 0.99
-_NUMERAL = re.compile(r"[-+]?\d+(?:[ .,]\d+)*")
-_LINKING = frozenset(("of", "is", "are", "was", "were", "=", ":", "是", "为", "等于", "等", "于"))
 _WHOLE = 0.8
 """Names of classes and properties that say at least so much of them are more than a part of a longer one."""
 _KINDRED = 0.85
-_ARTICLES = frozenset(("a", "an", "the"))
+_SPELT, _NEARLY_SPELT = 4, 0.82
+_ADJECTIVAL = frozenset("可好难")
 _COUNTING = frozenset(("number", "total", "count"))
 """Words that count elsewhere, but belong to the name of a property ("house number")."""
 
@@ -82,7 +83,14 @@ class Reading:
     def uncovered(self, explained: frozenset[int] | None = None) -> tuple[str, ...]:
         """The content words that nobody understood, or that are not among the explained tokens."""
         covered = self.covered() if explained is None else explained
-        return self.phrases(i for i, weight in enumerate(self.weights) if weight > 0 and i not in covered)
+        left = (i for i, weight in enumerate(self.weights) if weight > 0 and i not in covered)
+        return self.phrases(self.in_words(left, covered))
+
+    def in_words(self, places: Iterable[int], covered: frozenset[int]) -> frozenset[int]:
+        """The tokens, and before a Chinese character the one that makes an adjective of it: 靠 of 可靠, 吃 of 好吃."""
+        found = set(places)
+        han = [i for i in found if i and has_han(self.tokens[i].text) and self.tokens[i - 1].text in _ADJECTIVAL]
+        return frozenset(found | {i - 1 for i in han if i - 1 not in covered})
 
     def phrases(self, places: Iterable[int]) -> tuple[str, ...]:
         """Tokens as they are written, Chinese characters side by side as one."""
@@ -113,17 +121,21 @@ def read(text: str, names: NameIndex) -> Reading:
     weights = tuple(_weight(token.text, mixed=mixed) for token in tokens)
     said = _said(text, tokens)
     masked = frozenset(i for part in said for i in range(part.first, part.last))
-    terms = [span for span in names.schema_terms(tokens, text) if not masked & set(range(span.first, span.last))]
-    measured = _measured(terms, tokens, names)
+    terms = [
+        span
+        for span in names.schema_terms(tokens, text)
+        if not masked & set(range(span.first, span.last)) and not compares(span, tokens)
+    ]
+    measures = measured(terms, tokens, names)
     things = [
         span
         for span in names.things(tokens, text)
         if not masked & set(range(span.first, span.last))
-        and not _amount(span, tokens)
-        and not _is_of(span, tokens, measured)
-        and not _of_a_kind(span, terms, tokens, text, names)
+        and not is_amount(span, tokens)
+        and not is_of(span, tokens, measures)
+        and not of_a_kind(span, terms, tokens, text, names)
     ]
-    short = [span for span in _valued(terms, tokens, weights, names) if span.first not in masked]
+    short = [span for span in valued(terms, tokens, weights, names) if span.first not in masked]
     weights = tuple(max(w, 1.0) if any(s.first == i for s in short) else w for i, w in enumerate(weights))
     chosen = _best_cover([*things, *terms, *short], tokens, weights)
     mentions = _with_one_measure([_mention(_inside(span, tokens), names) for span in chosen], tokens, text, names)
@@ -141,7 +153,8 @@ def read(text: str, names: NameIndex) -> Reading:
     named = frozenset(i for m in mentions for i in range(m.first, m.last))
     light = (i not in named and t.text.casefold() in LIGHT_VERBS for i, t in enumerate(tokens))
     weights = tuple(0.0 if idle else w for idle, w in zip(light, weights, strict=True))
-    return Reading(text, language_of(text), tuple(tokens), tuple(mentions), cues, weights, search, top, columns, order)
+    language = language_asked_in(text)
+    return Reading(text, language, tuple(tokens), tuple(mentions), cues, weights, search, top, columns, order)
 
 
 def _by_kind(cues: Cues, tokens: list[Token], mentions: list[Mention]) -> Cues:
@@ -166,77 +179,6 @@ def _said(text: str, tokens: list[Token]) -> list[Said]:
     return found
 
 
-def _amount(span: Span, tokens: list[Token]) -> bool:
-    """Whether a number is an amount that something is compared with, and so no name."""
-    before = tokens[span.first - 1].text.casefold() if span.first else ""
-    return span.last - span.first == 1 and tokens[span.first].text.isdigit() and before in ("than", "least", "most")
-
-
-def _measured(terms: list[Span], tokens: list[Token], names: NameIndex) -> dict[int, frozenset[NamedNode]]:
-    """The numeric properties that a token may give the value of: those named right before it ("the rating of 2")."""
-    found: dict[int, frozenset[NamedNode]] = {}
-    for span in terms:
-        sure = (name.term for name in span.names if name.kind == "property" and name.score >= _NAMED_OUTRIGHT)
-        numeric = frozenset(
-            iri
-            for iri in sure
-            if isinstance(iri, NamedNode) and (term := names.schema.properties.get(iri)) and term.numeric
-        )
-        place = span.last
-        while place < len(tokens) and tokens[place].text.casefold() in _LINKING:
-            place += 1
-        if numeric:
-            found[place] = found.get(place, frozenset()) | numeric
-    return found
-
-
-def _valued(terms: list[Span], tokens: list[Token], weights: tuple[float, ...], names: NameIndex) -> list[Span]:
-    """Values that look like function words, beside the name of their property: "blood type A", "in good condition"."""
-    found = []
-    for span in terms:
-        sure = {name.term for name in span.names if name.kind == "property" and name.score >= _NAMED_OUTRIGHT}
-        after = span.last
-        while after < len(tokens) and tokens[after].text.casefold() in _LINKING:
-            after += 1
-        for place in (span.first - 1, after):
-            if not sure or not 0 <= place < len(tokens) or weights[place]:
-                continue
-            said = tokens[place].text
-            values = [n for n in names.exact.get(said.casefold(), ()) if n.kind == "value" and n.predicate in sure]
-            if values and (said.casefold() not in _ARTICLES or said.isupper()):
-                found.append(Span(place, place + 1, tuple(values)))
-    return found
-
-
-def _is_of(span: Span, tokens: list[Token], measured: Mapping[int, frozenset[NamedNode]]) -> bool:
-    """Whether a number that happens to be a value of something else gives the value of the property named before it."""
-    properties = measured.get(span.first)
-    if not properties or not _NUMERAL.fullmatch(" ".join(t.text for t in tokens[span.first : span.last])):
-        return False
-    return not any(name.kind == "value" and name.predicate in properties for name in span.names)
-
-
-def _of_a_kind(span: Span, terms: list[Span], tokens: list[Token], text: str, names: NameIndex) -> bool:
-    """Whether words that happen to be a thing's whole name say a kind: "a good chinese restaurant", "for thai food".
-
-    The last word is what a class is called, the words before it name something of their own, and either that is of this
-    class, or the words stand where one of many is meant.
-    """
-    last = tokens[span.last - 1].text
-    if span.last - span.first < 2 or span.names[0].kind != "entity" or not last.islower() or not last.isascii():
-        return False
-    head = normalise(text[tokens[span.first].start : tokens[span.last - 2].end])
-    said = (name for term in terms if (term.first, term.last) == (span.last - 1, span.last) for name in term.names)
-    classes = {name.term for name in said if name.kind == "class" and name.score > _KIND}
-    heads = [name for name in names.exact.get(head, ()) if name.kind in ("entity", "value")]
-    if not heads or not (classes or last in PLACE_WORDS or singular(last) in PLACE_WORDS):
-        return False
-    if any(classes & set(names.types(name.term)) for name in heads):
-        return not classes & set(names.types(span.names[0].term))
-    before = [tokens[i].text.casefold() for i in range(max(0, span.first - 2), span.first)]
-    return bool(_INDEFINITE.intersection(before))
-
-
 def _with_one_measure(mentions: list[Mention], tokens: list[Token], text: str, names: NameIndex) -> list[Mention]:
     """The mentions without "how much", where another names what is measured: "how much does X earn"."""
 
@@ -249,8 +191,16 @@ def _with_one_measure(mentions: list[Mention], tokens: list[Token], text: str, n
         return term is not None and term.numeric
 
     if not any(measures(m) for m in mentions if said(m) != _HOW_MUCH):
-        return mentions
+        return [_measuring(m, names) if said(m) == _HOW_MUCH else m for m in mentions]
     return [m for m in mentions if said(m) != _HOW_MUCH]
+
+
+def _measuring(mention: Mention, names: NameIndex) -> Mention:
+    """The mention with those of its options that are measured, if there are any."""
+    properties = names.schema.properties
+    terms = ((o, o.names[0].term) for o in mention.options)
+    kept = tuple(o for o, t in terms if isinstance(t, NamedNode) and t in properties and properties[t].numeric)
+    return replace(mention, options=kept) if kept else mention
 
 
 def _without_co(text: str, names: NameIndex) -> str:
@@ -384,7 +334,7 @@ def _misspelt(
             run.append(i)
             continue
         if run and len(run) <= 6:
-            kin = [m for place in run if (m := _kindred(tokens, place, names)) is not None]
+            kin = [m for p in run if (m := _kindred(tokens, p, names) or _near_class(tokens, p, names)) is not None]
             near = None if kin else _near_mention(text, tokens, run, names)
             found += kin if near is None else [near]
         run = []
@@ -398,6 +348,17 @@ def _kindred(tokens: list[Token], place: int, names: NameIndex) -> Mention | Non
         if found:
             return _mention(Span(place, place + 1, tuple(replace(n, score=_KINDRED * n.score) for n in found)), names)
     return None
+
+
+def _near_class(tokens: list[Token], place: int, names: NameIndex) -> Mention | None:
+    """A class whose one-word name is spelt nearly so: "hotls"."""
+    wanted = singular(tokens[place].text.casefold())
+    if len(wanted) < _SPELT or not wanted.isascii():
+        return None
+    near = difflib.get_close_matches(wanted, names.class_words, n=1, cutoff=_NEARLY_SPELT)
+    if not near or near[0][0] != wanted[0]:
+        return None
+    return _mention(Span(place, place + 1, (Name(names.class_words[near[0]], _KINDRED, "class"),)), names)
 
 
 def _near_mention(text: str, tokens: list[Token], run: list[int], names: NameIndex) -> Mention | None:

@@ -19,6 +19,7 @@ from kgplatform.questions.deriving import by_opening
 from kgplatform.questions.facts import GraphFacts
 from kgplatform.questions.han_names import HanNames
 from kgplatform.questions.schema import SchemaView
+from kgplatform.questions.tokens import Token, in_mixed_case, tokens_of
 from kgplatform.questions.variants import (
     DEMONYMS,
     NOT_VERBATIM,
@@ -45,10 +46,7 @@ from kgplatform.text import has_han, normalise, words
 from kgplatform.types import Linked
 from kgplatform.vocab import words_of_iri
 
-MAX_TOKENS = 300
 _LONGEST_NAME = 40
-_HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_TOKEN = re.compile(rf"[{_HAN}]|[^\W\d_{_HAN}]+n['’]t\b|\d+(?:\.\d+)?|[^\W\d_{_HAN}]+", re.UNICODE)
 _CODE = re.compile(r"[^\W_]{1,12}", re.UNICODE)
 _CONTRACTED = re.compile(r"\w['’](?:s|t|d|m|re|ve|ll)", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
@@ -62,15 +60,6 @@ _ASKING = frozenset(
 _ASKING_HAN = frozenset("哪什怎几多谁何")
 _VERBS = frozenset(("has", "have", "had"))
 """Words that part a thing from what is said of it: "which X has the Y" is no "X Y"."""
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word or Han character of a question."""
-
-    text: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +116,12 @@ class NameIndex:
     def families(self) -> Mapping[str, tuple[str, ...]]:
         """The single words that name classes or properties by their beginnings; made when first looked at."""
         return by_opening(key[0] for key in self.terms if len(key) == 1)
+
+    @cached_property
+    def class_words(self) -> Mapping[str, NamedNode]:
+        """The single Latin words that classes are called by; made when first looked at."""
+        words_ = ((word.text.casefold(), iri) for iri, term in self.schema.classes.items() for word in term.words)
+        return {text: iri for text, iri in sorted(words_, key=str) if text.isascii() and text.isalpha()}
 
     @cached_property
     def by_trigram(self) -> Mapping[str, frozenset[str]]:
@@ -390,22 +385,6 @@ class NameIndex:
         iri = name.term if isinstance(name.term, NamedNode) else name.predicate
         assert iri is not None
         return Linked(text, iri, self.label(name.term), round(name.score, 3), name.kind, start, end)
-
-
-def in_mixed_case(text: str) -> bool:
-    """Whether the text has capitals where they belong: some, but not everywhere."""
-    letters = [character for character in text[1:] if character.isascii() and character.isalpha()]
-    return any(map(str.isupper, letters)) and not all(map(str.isupper, letters))
-
-
-def tokens_of(question: str) -> list[Token]:
-    """The words of a question with their places; what is beyond the first few hundred is not read."""
-    found = []
-    for match in _TOKEN.finditer(question):
-        found.append(Token(match.group(), match.start(), match.end()))
-        if len(found) >= MAX_TOKENS:
-            break
-    return found
 
 
 def ranked(names: Iterable[Name]) -> tuple[Name, ...]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pyoxigraph import NamedNode
 
 from kgplatform.questions.graphs import Order, QueryGraph
-from kgplatform.questions.names import NameIndex, tokens_of
+from kgplatform.questions.names import NameIndex
 from kgplatform.questions.schema import SchemaView
 from kgplatform.questions.searching import sorted_by
+from kgplatform.questions.tokens import tokens_of
 
 _DOWN = re.compile(
     r"\b(?:desc(?:ending)?|decreasing|reverse)\b|\b(?:larg|bigg|high|great|new|lat|long|heavi|old|tall|pric)\w*est\s+first\b"

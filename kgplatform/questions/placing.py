@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pyoxigraph import NamedNode
 
-from kgplatform.questions.assembly import Draft
+from kgplatform.questions.draft import Draft
 from kgplatform.questions.graphs import Link, Node
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.names import NameIndex

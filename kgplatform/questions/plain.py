@@ -56,6 +56,10 @@ class Plain:
     similarity: float
 
 
+_YES_NO = re.compile(r"\W*(?:is|are|was|were|does|do|did)\s+(?!there\b)", re.IGNORECASE)
+"""A yes or no is wanted, not the value."""
+
+
 class PlainLookups:
     """Finds plain look-ups by the phrases of a schema."""
 
@@ -67,6 +71,8 @@ class PlainLookups:
 
     def found(self, reading: Reading) -> Plain | None:
         """The look-up that a question is, whole; None if it is none or says more."""
+        if _YES_NO.match(reading.text):
+            return None
         tokens = list(reading.tokens)
         spans = self._names.things(tokens, reading.text)
         spans.sort(key=lambda span: (span.first - span.last, -span.names[0].score))

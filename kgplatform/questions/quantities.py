@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgplatform.questions.dates import Day, days
-from kgplatform.questions.names import Token
 from kgplatform.questions.spots import covered
+from kgplatform.questions.tokens import Token
 from kgplatform.questions.wording import COMPARATIVES, COMPARISON_SENSES, UNIT_SENSES, stem
 from kgplatform.text import has_han
 
@@ -49,6 +49,7 @@ _BEFORE_ZH = (
     (re.compile(r"(?:超过|高于|多于|大于|长于|晚于)\s*$"), ">"),
 )
 _SCALE = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "万": 1e4, "亿": 1e8, "billion": 1e9}
+_STARS = frozenset(("star", "stars", "starred", "星"))
 _NUMBER_WORDS = {
     word: number
     for number, listed in enumerate(
@@ -192,6 +193,10 @@ def _worded(tokens: list[Token], taken: frozenset[int], used: set[int]) -> list[
     found = []
     for place, token in enumerate(tokens):
         number = _NUMBER_WORDS.get(token.text.casefold())
+        if number and place + 1 < len(tokens) and tokens[place + 1].text.casefold() in _STARS:
+            used.update((place, place + 1))
+            found.append(Amount(place, place + 1, "=", str(number), None, ("rating",), compared=False, unit="star"))
+            continue
         if not number or place in taken or place == 0:
             continue
         if tokens[place - 1].text.casefold() not in ("than", "least", "most", "exactly"):

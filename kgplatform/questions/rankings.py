@@ -27,7 +27,7 @@ _THAN = re.compile(r"\bthan\b|比", re.IGNORECASE)
 _MORE = frozenset(("more", "less", "fewer", "多", "少"))
 _LESS = frozenset("少小低短早老") | {"便宜"}
 _CHOICE = re.compile(
-    r"\b(more|less|fewer|larger|bigger|smaller|higher|lower|longer|shorter|older|younger|newer|heavier|lighter|colder|warmer|hotter|cheaper|taller|deeper)\b"
+    r"\b(?:more|less)\s+(expensive|costly|affordable|populous|popular|recent|dense)\b|\b(more|less|fewer|larger|bigger|smaller|higher|lower|longer|shorter|older|younger|newer|heavier|lighter|colder|warmer|hotter|cheaper|taller|deeper)\b"
     r"|(?:哪[个家座条位所]|谁)[^，。？?]{0,8}?(便宜|多|少|大|小|高|低|长|短|贵|早|晚|新|老)",
     re.IGNORECASE,
 )
@@ -110,9 +110,18 @@ class Rankings:
         joint = [i for i, n in enumerate(work.graph.nodes) if len(n.apart) > 1 and not n.literal]
         if match is None or len(joint) != 1 or reading.cues.boolean:
             return None
-        index, word = joint[0], (match[1] or match[2]).casefold()
-        less = COMPARATIVES[word].startswith("<") if match[1] else word in _LESS
+        index, word = joint[0], next(filter(None, match.groups())).casefold()
+        less = COMPARATIVES[word].startswith("<") if match[2] else word in _LESS
+        if match[1]:
+            less = match.group().casefold().startswith("less") != (ADJECTIVES[word][1] < 0)
         counted = [i for i, n in enumerate(work.graph.nodes) if n.named is not None and not n.terms and i != index]
+        if (
+            word not in _MORE
+            and len(counted) == len(work.graph.nodes) - 1 == 1
+            and self._are(work.graph, index, counted[0])
+        ):
+            work = replace(work, graph=QueryGraph(nodes=(work.graph.nodes[index],), targets=(0,)))  # "which hotel"
+            index, counted = 0, []
         if word in _MORE and counted and work.graph.around(index):
             work.used.update(i for i, t in enumerate(reading.tokens) if match.start() <= t.start < match.end())
             best = Best(index, counted[-1], -1 if less else 1, counted=True)
@@ -129,6 +138,11 @@ class Rankings:
         best = Best(index, leaves[-1], -1 if less else 1)
         work.used.update(i for i, t in enumerate(reading.tokens) if match.start() <= t.start < match.end())
         return replace(work.with_best(best), graph=replace(work.graph, best=(best,), targets=(index,)))
+
+    def _are(self, graph: QueryGraph, index: int, kind: int) -> bool:
+        """Whether the things named may be of the class that another node demands."""
+        named = graph.nodes[kind].named
+        return named is not None and bool(graph.nodes[index].types & self._schema.subclasses(named))
 
     @staticmethod
     def _most_common(work: Work, target: int) -> Work:

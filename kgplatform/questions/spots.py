@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kgplatform.questions.names import Token
+from kgplatform.questions.tokens import Token
 
 
 def place_at(tokens: list[Token], offset: int) -> int:

@@ -18,6 +18,7 @@ _JOINING = re.compile(r"\s+(?:of|the|de|and)\s+(?:the\s+)?")
 _QUOTED = re.compile(r"[「『“\"《]([^」』”\"》]{1,60})[」』”\"》]")
 _COUNTABLE = re.compile(r"credit|point|star|hour|minute|second|day|week|month|year|night|seat|page")
 _FRACTION = re.compile(r"-?\d+\.\d{3,}")
+_PADDED = re.compile(r"^(-?)0+(?=\d)")
 _DAY = re.compile(r"(-?\d{4,})-(\d\d)-(\d\d)(?:T(\d\d:\d\d)(:\d\d)?(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _UNITS_ZH = {
@@ -37,6 +38,7 @@ _WORDS = {
         "left": "I could not link {words} to anything in the graph, so the question stays open.",
         "left_out": "(Not understood and left out: {words}.)",
         "which": "“{words}” is only part of what the graph knows. Which one do you mean?",
+        "why": "The graph says what is so, not why: nothing in it is called a reason or a cause.",
         "zero": "0",
         "and": ", ",
         "cell": " · ",
@@ -51,6 +53,7 @@ _WORDS = {
         "left": "图谱中找不到与“{words}”对应的内容，因此无法回答。",
         "left_out": "（未理解、未计入：{words}。）",
         "which": "“{words}”只是图谱中某些名称的一部分，您指的是哪一个？",
+        "why": "图谱只说明是什么，没有说明为什么：其中没有称为原因的内容。",
         "zero": "0",
         "and": "、",
         "cell": " · ",
@@ -108,7 +111,7 @@ def _said(solutions: Solutions, label: Callable[[Term], str], language: str, uni
     words = phrases(language)
     if solutions.boolean is not None:
         return words["yes" if solutions.boolean else "no"]
-    rows = [[_shown(value_of(t, label), t, unit, language) for t in row if t is not None] for row in solutions.rows]
+    rows = [[written(value_of(t, label), t, unit, language) for t in row if t is not None] for row in solutions.rows]
     lines = list(dict.fromkeys(words["cell"].join(row) for row in rows if row))
     if not lines:
         return words["nothing"]
@@ -119,9 +122,12 @@ def _said(solutions: Solutions, label: Callable[[Term], str], language: str, uni
     return words["many"].format(count=count, shown=words["and"].join(lines[:_SHOWN]))
 
 
-def _shown(value: str, term: Term, unit: str, language: str) -> str:
+def written(value: str, term: Term, unit: str, language: str) -> str:
+    """A value as people write it: numbers short and with their unit, days in words."""
     if isinstance(term, Literal) and term.datatype.value.endswith(("#dateTime", "#date")):
         return _day(value, language)
+    if isinstance(term, Literal) and term.datatype.value.endswith("#gYear"):
+        return _PADDED.sub(r"\1", value)
     if not isinstance(term, Literal) or not term.datatype.value.endswith(("#integer", "#decimal", "#double", "#float")):
         return value
     number = f"{float(value):.2f}".rstrip("0").rstrip(".") if _FRACTION.fullmatch(value) else value

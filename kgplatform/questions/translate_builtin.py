@@ -6,7 +6,8 @@ uses (`assembly`), which are completed by what the function words ask (`finishin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -15,9 +16,11 @@ from pyoxigraph import NamedNode
 from kgplatform.errors import QueryError
 from kgplatform.questions.assembly import Assembler
 from kgplatform.questions.comparing import Comparer
-from kgplatform.questions.confidence import confidence, unsaid_links
+from kgplatform.questions.confidence import another_property, confidence, unsaid_links
+from kgplatform.questions.excepting import Excepter
 from kgplatform.questions.finishing import Candidate, Finisher
 from kgplatform.questions.graphs import Link, QueryGraph
+from kgplatform.questions.joining import either
 from kgplatform.questions.measures import Measures
 from kgplatform.questions.mentions import Reading, read
 from kgplatform.questions.names import NameIndex
@@ -27,11 +30,12 @@ from kgplatform.questions.plain import PlainLookups
 from kgplatform.questions.schema import SchemaView
 from kgplatform.questions.shares import Sharer
 from kgplatform.questions.simplifying import simplified
-from kgplatform.questions.unlinked import dropped
+from kgplatform.questions.unlinked import dropped, half_said, uncompared
 from kgplatform.questions.verbal import Verbaliser
 from kgplatform.questions.writing import Writer, with_limit
 from kgplatform.types import Solutions
 
+_BOTH = re.compile(r"\bboth\b|同时|都", re.IGNORECASE)
 _TRIED = 6
 _MANY_ROWS = 20_000
 _ADDED = 1.2
@@ -66,6 +70,7 @@ class BuiltinTranslator:
         self._finisher = Finisher(names, finder, measures)
         self._plainly = PlainLookups(names)
         self._comparer = Comparer(names, measures, read=self.read, candidates=self._plain)
+        self._excepter = Excepter(names, finder, read=self.read, candidates=self._plain)
         self._sharer = Sharer(finder, read=self.read, candidates=self._plain)
 
     def read(self, question: str) -> Reading:
@@ -90,6 +95,8 @@ class BuiltinTranslator:
         best = ranked[0].score if ranked else 0.0
         empty = [self._unsaid(t.graph) for t in tried if t.empty and not t.uncovered]
         direct = min(empty, default=_MANY_ROWS)
+        if tried and tried[0].empty and not tried[0].uncovered:
+            tried = [t for t in tried if t is tried[0] or not another_property(tried[0].graph, t.graph, reading)]
         scored = [
             (candidate.score - self._demerit(translation, direct), -place, translation)
             for place, (candidate, translation) in enumerate(zip(ranked, tried, strict=False))
@@ -123,7 +130,8 @@ class BuiltinTranslator:
 
     def candidates(self, reading: Reading) -> list[Candidate]:
         """The query graphs a question may mean, best first, without running any."""
-        return self._sharer.shared(reading) or self._comparer.compared(reading) or self._plain(reading)
+        found = self._sharer.shared(reading) or self._comparer.compared(reading) or self._excepter.excepted(reading)
+        return found or self._plain(reading)
 
     def _plain(self, reading: Reading) -> list[Candidate]:
         """The query graphs that need nothing to be looked up first."""
@@ -142,11 +150,11 @@ class BuiltinTranslator:
     ) -> Translation:
         graph = candidate.graph
         text, empty = self._tested(graph, run)
-        climbing = self._climbing(graph) if empty else None
-        if climbing is not None:
-            higher, still = self._tested(climbing, run)
+        for other in self._instead(graph, reading) if empty else ():
+            found, still = self._tested(other, run)
             if not still:
-                graph, text, empty = climbing, higher, False
+                graph, text, empty = other, found, False
+                break
         return Translation(
             text=text,
             graph=graph,
@@ -156,7 +164,7 @@ class BuiltinTranslator:
             ),
             empty=empty,
             uncovered=reading.uncovered(candidate.explained),
-            dropped=dropped(reading, candidate.explained),
+            dropped=(*dropped(reading, candidate.explained), *half_said(graph, reading), *uncompared(graph, reading)),
             explained=candidate.explained,
         )
 
@@ -172,6 +180,14 @@ class BuiltinTranslator:
     def _anchored(graph: QueryGraph, link: Link) -> bool:
         """Whether the link starts or ends at a known thing; following it on between unknown ones is too slow."""
         return bool(graph.nodes[link.subject].terms or graph.nodes[link.object].terms)
+
+    def _instead(self, graph: QueryGraph, reading: Reading) -> Iterator[QueryGraph]:
+        """What else a graph may mean that finds nothing: steps of a way left out, "in A and B" for in either."""
+        climbing = self._climbing(graph)
+        if climbing is not None:
+            yield climbing
+        if not _BOTH.search(reading.text) and (apart := either(graph, self._finder.placing)) is not None:
+            yield apart
 
     def _climbing(self, graph: QueryGraph) -> QueryGraph | None:
         """The graph with every placing property followed level by level; None if it has none."""

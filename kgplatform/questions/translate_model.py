@@ -19,7 +19,7 @@ from kgplatform.questions.briefing import Brief, Briefer
 from kgplatform.questions.names import NameIndex
 from kgplatform.questions.solved import Solved, shipped_examples, similar
 from kgplatform.questions.translate_builtin import Translation
-from kgplatform.text import language_of
+from kgplatform.questions.wording import language_asked_in
 from kgplatform.types import Attempt, Linked, Solutions, Usage
 from kgplatform.vocab import PREFIXES
 
@@ -112,7 +112,7 @@ class Task:
     @property
     def language(self) -> str:
         """The language of the prompt."""
-        return "zh" if language_of(self.question) == "zh" else "en"
+        return "zh" if language_asked_in(self.question) == "zh" else "en"
 
     def brief(self, style: str) -> Brief:
         """What the model is told, in a style."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from pyoxigraph import Literal
 
+from kgplatform.questions.graphs import QueryGraph
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.names import Name, NameIndex
 from kgplatform.questions.wording import FUNCTION_WORDS, PERSON_WORDS, PLACE_WORDS
@@ -29,6 +30,12 @@ _LITTLE = re.compile(
     re.IGNORECASE,
 )
 _OPTIONS = 8
+_WHOLE_NAME = 0.8
+_WHERE_ZH = re.compile(r"(?:哪里|哪儿|什么地方)(好[^，。？?的]|[^，。？?的有是在]{2,4})[？?。]*$")
+_COMPARED = re.compile(
+    r"\b(?:more|less|fewer|\w{3,}er)\b(?=[^?.]*\bthan\b)|比(?=[^，,。？?]{1,20}[多少高低大小长短贵早晚新老远近])",
+    re.IGNORECASE,
+)
 _ANYTHING = PLACE_WORDS | PERSON_WORDS | {"thing", "things", "option", "options", "choice", "spot", "deal"}
 
 
@@ -42,7 +49,22 @@ def essential(reading: Reading) -> frozenset[int]:
         digits = any(character.isdigit() for character in token.text)
         if inside or digits or (not shouted and _named(reading, place)):
             found.add(place)
-    return frozenset(found | _measured(reading) | _glued(reading))
+    return frozenset(found | _measured(reading) | _glued(reading) | _asked_for(reading))
+
+
+def _asked_for(reading: Reading) -> frozenset[int]:
+    """The word after "which" before a verb, which names what is asked for: "which professor teaches …"; 哪里好玩."""
+    found: set[int] = set()
+    for match in _WHERE_ZH.finditer(reading.text):
+        found |= {i for i, token in enumerate(reading.tokens) if match.start(1) <= token.start < match.end(1)}
+    for first, token in enumerate(reading.tokens[:-2]):
+        place = first + 1
+        if token.text.casefold() != "which" or reading.weights[place] <= 0:
+            continue
+        following = next((m for m in reading.mentions if m.first == place + 1), None)
+        if following is not None and following.options[0].kind == "property":
+            found.add(place)
+    return frozenset(found)
 
 
 def _glued(reading: Reading) -> frozenset[int]:
@@ -96,6 +118,31 @@ def unsaid(words: Iterable[str]) -> tuple[str, ...]:
     A single Chinese character is as often a particle (同 in 同一个) as a word, and is not counted.
     """
     return tuple(word for word in words if not _LITTLE.fullmatch(word) and (len(word) > 1 or not has_han(word)))
+
+
+def half_said(graph: QueryGraph, reading: Reading) -> tuple[str, ...]:
+    """The words of a yes-or-no question that are only part of the name of a property, and name nothing it leads to.
+
+    "Is X fun?" is not whether X is fun for anybody.
+    """
+    if graph.form != "ask":
+        return ()
+    found: list[int] = []
+    for link in graph.links:
+        end = graph.nodes[link.object]
+        unsaid = not end.terms and end.named is None and not end.literal and len(graph.around(link.object)) == 1
+        if unsaid and 0 <= link.place < len(reading.mentions):
+            mention = reading.mentions[link.place]
+            found += range(mention.first, mention.last) if mention.options[0].score < _WHOLE_NAME else ()
+    return reading.phrases(found)
+
+
+def uncompared(graph: QueryGraph, reading: Reading) -> tuple[str, ...]:
+    """The words of a comparison in a yes-or-no question that the query does not make: "more hotels in A than in B"."""
+    match = _COMPARED.search(reading.text)
+    if graph.form != "ask" or match is None or graph.comparisons or graph.having or graph.best:
+        return ()
+    return (match.group(),)
 
 
 def partial_codes(reading: Reading, explained: frozenset[int], names: NameIndex) -> tuple[str, tuple[Name, ...]]:

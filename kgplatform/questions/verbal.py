@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kgplatform.questions.graphs import Comparison, Link, QueryGraph
+from kgplatform.questions.graphs import Comparison, Link, Node, QueryGraph
 from kgplatform.questions.names import NameIndex
 
 _FORMS = {
@@ -49,7 +49,9 @@ class Verbaliser:
         """The sense of the query in one line: "prerequisites of X", "X 的先修课程"."""
         graph = self._graph
         if graph.form == "ask":
-            facts = [self._fact(link) for link in graph.links]
+            facts = [self._of_kind(node) for node in graph.nodes if node.terms and node.named is not None]
+            facts += [self._fact(link) for link in graph.links]
+            facts += [self._amount(compared) for compared in graph.comparisons]
             said = ("，" if self._chinese else " and ").join(dict.fromkeys(filter(None, facts)))
             return f"是否{said}" if self._chinese else f"whether {said}"
         if not graph.targets:
@@ -156,6 +158,20 @@ class Verbaliser:
         negation = ("不" if self._chinese else "not ") if link.negated else ""
         return f"{self._noun(link.subject)} {negation}{label} {self._noun(link.object)}"
 
+    def _amount(self, compared: Comparison) -> str:
+        """That a value of a thing is so much."""
+        subject = next((link.subject for link in self._graph.links if link.object == compared.node), None)
+        limit = self._comparison(compared)
+        return limit if subject is None else f"{self._noun(subject)} {limit}"
+
+    def _of_kind(self, node: Node) -> str:
+        """That a thing is one of a kind."""
+        thing, kind = (self._names.label(term, self._language) for term in (node.terms[0], node.named))
+        return f"{thing}是{kind}" if self._chinese else f"{thing} is of the kind {kind}"
+
+    def _other_than(self, index: int) -> str:
+        return f"除了{self._noun(index)}" if self._chinese else f"other than {self._noun(index)}"
+
     # limits
 
     def _limits(self, index: int, seen: frozenset[int] = frozenset()) -> list[str]:
@@ -168,6 +184,7 @@ class Verbaliser:
         }
         leaves = {link.object for link in graph.around(index) if link.subject == index}
         found = [self._comparison(c) for c in graph.comparisons if c.node in leaves and c.node not in seen]
+        found += [self._other_than(other) for one, other in graph.unlike if one == index and graph.nodes[other].terms]
         found += [self._best(b.measure, b.direction, counted=b.counted) for b in graph.best if b.node == index]
         for search in graph.searches:
             if search.node == index:

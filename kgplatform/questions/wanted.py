@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator
 
 from kgplatform.questions.agreement import AGREES, Agreement
-from kgplatform.questions.assembly import PART
 from kgplatform.questions.columns import node_of, shown_nodes
 from kgplatform.questions.cues import Cues
+from kgplatform.questions.draft import PART
 from kgplatform.questions.graphs import Link, Node, QueryGraph
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.paths import PathFinder
-from kgplatform.questions.work import Work, asks, first_from, reach
+from kgplatform.questions.work import Work, asks, first_from, predicate_of, reach
+
+_OF_THAT_SORT = 2.0
 
 
 class Wants:
@@ -68,8 +70,14 @@ class Wants:
         return score + self._of_kind_asked(index, graph, cues)
 
     def _of_kind_asked(self, index: int, graph: QueryGraph, cues: Cues) -> float:
-        """More for what can be the answer to "who" or "where"."""
+        """More for what can be the answer to "who", "where" or "when", and for a number where an average is wanted."""
         node, score = graph.nodes[index], 0.0
+        summed = {having.counted for having in graph.having}
+        if node.literal and index not in summed and (cues.aggregate or cues.time):
+            term = self._finder.schema.properties.get(predicate_of(graph, index))
+            averaged = bool(cues.aggregate) and not cues.superlatives
+            fits = term is not None and ((averaged and term.numeric) or (cues.time and term.temporal))
+            score += _OF_THAT_SORT if fits else 0.0
         if cues.person and not node.literal and self._agreement.agent(node.types) == AGREES:
             score += 0.8
         if cues.place and any(self._places(link, index) for link in graph.around(index)):
@@ -105,6 +113,18 @@ def is_boolean(graph: QueryGraph, cues: Cues) -> bool:
     """Whether yes or no is wanted; "有 … 吗" about things of a class wants the things."""
     offered = cues.exists is not None and any(n.named is not None and not n.terms for n in graph.nodes)
     return cues.boolean and not offered
+
+
+def one_or_other(graph: QueryGraph) -> int | None:
+    """Which node holds the choice of "is X in A or B", where all else is known; None if there is no such choice."""
+    either = [i for i, node in enumerate(graph.nodes) if node.joint == "or" and not node.literal]
+    known = all(node.terms for node in graph.nodes)
+    return either[0] if len(either) == 1 and known and graph.links and not graph.comparisons else None
+
+
+def says_something(graph: QueryGraph) -> bool:
+    """Whether there is anything in the graph that may be so or not: a relation, or that a thing is of a kind."""
+    return bool(graph.links) or any(node.terms and node.named is not None for node in graph.nodes)
 
 
 def _requested(first: int, reading: Reading) -> bool:

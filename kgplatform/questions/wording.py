@@ -12,7 +12,31 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 
-from kgplatform.text import has_han, normalise, singular
+from kgplatform.text import has_han, language_of, normalise, singular
+
+_ASKED_IN_CHINESE = re.compile(
+    r"[谁哪啥吗呢]|什么|多少|几[个篇本家座位条门种]|怎[么样]|如何|何时|为何|是否|有没有|请问|列出|介绍|推荐"
+)
+_ASKED_IN_ENGLISH = re.compile(
+    r"^\W*(?:and |so |but |please )?(?:what|which|who|whose|whom|where|when|why|how|is|are|was|were|do|does|did|has|have|can|could|would|list|show|tell|name|give|find|describe|count)\b[\s'’]",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"《[^》]*》|「[^」]*」|“[^”]*”|\"[^\"]*\"")
+
+
+def language_asked_in(question: str) -> str:
+    """The language of a question, as `language_of` has it, but told by its own words rather than by the names in it.
+
+    >>> [language_asked_in(text) for text in ("谁写了Attention Is All You Need？", "Where is 西湖?")]
+    ['zh', 'en']
+    """
+    if not has_han(question):
+        return language_of(question)
+    own = _QUOTED.sub(" ", question)
+    if _ASKED_IN_CHINESE.search(own):
+        return "zh"
+    return "en" if _ASKED_IN_ENGLISH.match(own) else language_of(question)
+
 
 _SENSES = """
 population: population, inhabitant, people, resident, citizen, people live, 人口, 居民, 人数, 多少人
@@ -138,7 +162,7 @@ ADJECTIVES = {
     "大": (("area", "size", "population", "capacity", "length"), 1), "小": (("area", "size", "population", "capacity"), -1),
     "长": (("length", "time"), 1), "短": (("length", "time"), -1), "高": (("height", "rating"), 1),
     "低": (("height", "price"), -1), "深": (("depth",), 1), "重": (("weight",), 1), "轻": (("weight",), -1),
-    "老": (("start", "birth", "age", "year"), -1), "年轻": (("birth", "age"), 1), "年长": (("birth", "age"), -1), "悠久": (("start", "year"), -1), "早": (("start", "year", "time", "date"), -1), "晚": (("time", "date", "year"), 1),
+    "老": (("start", "birth", "age", "year"), -1), "年轻": (("birth", "age"), 1), "年长": (("birth", "age"), -1), "悠久": (("start", "year"), -1), "古老": (("start", "year"), -1), "受欢迎": (("rating",), 1), "热门": (("rating",), 1), "早": (("start", "year", "time", "date"), -1), "晚": (("time", "date", "year"), 1),
     "新": (("start", "year", "date"), 1), "好": (("rating",), 1), "差": (("rating",), -1),
 }  # fmt: skip
 """Adjectives: the senses they measure, most likely first, and whether their superlative is the most (1) or least."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from kgplatform.questions.graphs import Link, Node
 from kgplatform.questions.joining import Mention
@@ -15,10 +16,24 @@ _FURTHER = re.compile(
 _FURTHER_COST = 0.45
 _INSIDE = 0.7
 _AGAINST_ORDER = 0.4
+_UNDERGOING = 1.6
 _WHO_OR_WHAT = frozenset(("who", "what", "which", "谁", "什么"))
 _NO_WORDS = frozenset(("the", "a", "an", "了", "过"))
 _BE = frozenset(("is", "are", "was", "were", "been", "being", "be"))
 _ARTICLES = frozenset(("a", "an", "the"))
+_ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
+_IS_IT = re.compile(
+    r"\W*(?:so |and |but )?(?:is|was|isn['’]t|wasn['’]t)\s+(?:the\s+)?(?:\s*of\s+(?:the\s+)?)?['\"“‘]?", re.IGNORECASE
+)
+_OF_KIND = re.compile(
+    r"['\"”’]?\s+(?:(?:really|actually|also|indeed|considered|classified as|called)\s+)*"
+    r"(?:an?|one of the|(?:an?|some) (?:kind|sort|type) of)\s+(?:\w+\s+)?",
+    re.IGNORECASE,
+)
+_IS_OF_KIND_ZH = re.compile(
+    r"[”》」]?\s*(?:真的|确实|也|还)?(?:是不是|是否是|是否为|是否属于|属不属于|算不算|是|属于|算是|算)\s*"
+    r"(?:一?[个座家种处条间所名位部本篇片])?[^，,。]{0,3}?的?"
+)
 _ANOTHER = frozenset(("other", "another", "others", "different", "别", "其", "另"))
 
 
@@ -58,8 +73,19 @@ def binding_cost(reading: Reading, place: int, node: int, nodes: tuple[Node, ...
 def _follows_its_verb(reading: Reading, verb: int, place: int) -> bool:
     """Whether a name comes straight after a verb that nothing but a question word stands before."""
     said, name = reading.mentions[verb], reading.mentions[place]
+    if reading.language == "zh" and said.last == name.first and word_at(reading, name.last) == "的":
+        following = next((m for m in reading.mentions if m.first == name.last + 1), None)
+        return following is not None and following.options[0].kind == "class"  # 引用了X的论文
     between = {t.text.casefold() for t in reading.tokens[said.last : name.first]}
     return said.first == 1 and word_at(reading, 0) in _WHO_OR_WHAT and not between - _NO_WORDS
+
+
+def undergoing_cost(reading: Reading, index: int, place: int, links: tuple[Link, ...]) -> float:
+    """What it costs that a class after 被 and a verb does what is done to it: 被引用最多的论文 are what is cited."""
+    for link in links:
+        if link.subject == index and link.place == place - 1 and reading.language == "zh":
+            return _UNDERGOING if word_at(reading, reading.mentions[link.place].first - 1) == "被" else 0.0
+    return 0.0
 
 
 def as_noun(reading: Reading, place: int) -> bool:
@@ -71,6 +97,27 @@ def as_noun(reading: Reading, place: int) -> bool:
     many = last.isascii() and singular(last) != last
     cue = any(s.last == mention.first for s in reading.cues.superlatives) or mention.first in reading.cues.asked
     return many or cue or before in ("which", "what", "many", "a", "an", "any", "all", "of", "per", "each")
+
+
+def said_to_be(reading: Reading, thing: Mention, kind: Mention) -> bool:
+    """Whether a yes-or-no question asks of a thing whether it is one of a kind: "is X a lake", X是湖吗."""
+    if not reading.cues.boolean or thing.last > kind.first:
+        return False
+    start, end = reading.tokens[thing.last - 1].end, reading.tokens[kind.first].start
+    article = _ARTICLE.match(reading.text, end)
+    between = reading.text[start : article.end() if article else end]
+    for other in reading.mentions:
+        if thing.last <= other.first and other.last <= kind.first:
+            name = reading.text[reading.tokens[other.first].start : reading.tokens[other.last - 1].end]
+            between = between.replace(name, "", 1)
+    if _IS_OF_KIND_ZH.fullmatch(between):
+        return True
+    before = reading.text[: reading.tokens[thing.first].start]
+    for other in reading.mentions:
+        if other.last <= thing.first:
+            name = reading.text[reading.tokens[other.first].start : reading.tokens[other.last - 1].end]
+            before = before.replace(name, "", 1)
+    return _IS_IT.fullmatch(before) is not None and _OF_KIND.fullmatch(between) is not None
 
 
 def another(reading: Reading, first: int) -> bool:
@@ -90,11 +137,17 @@ def clause_cost(reading: Reading, mention: Mention, node: int) -> float:
     return _FURTHER_COST if _FURTHER.search(between) else 0.0
 
 
-def direction_cost(reading: Reading, mention: Mention, node: int, place: int, *, back: bool) -> float:
-    """What it costs to read the property from the node forwards, or back, at these places in the text."""
+def direction_cost(
+    reading: Reading, mention: Mention, node: int, place: int, *, back: bool, called: Iterable[str] = ()
+) -> float:
+    """What it costs to read the property from the node forwards, or back, at these places in the text.
+
+    ``called``: what the property is called, in small letters.
+    """
     if place == node:
         return 0.0
-    cue = _word_order(reading, mention, node, after=node > place)
+    said_of = any(text.endswith(" of") for text in called) if called else True
+    cue = _word_order(reading, mention, node, after=node > place, said_of=said_of)
     if cue == 0:
         return 0.1 if back else 0.0
     wants_back = cue < 0
@@ -114,24 +167,28 @@ def order_cost(reading: Reading, mention: Mention, subject: Node, object_: Node)
     return 0.0 if (known is object_) == wants_object else 0.4
 
 
-def _word_order(reading: Reading, mention: Mention, known: int, *, after: bool) -> int:
+def _word_order(reading: Reading, mention: Mention, known: int, *, after: bool, said_of: bool = True) -> int:
     """1 if the known thing is what has the property, -1 if it is its value, 0 if the words do not say.
 
-    ``known`` is the place of its mention.
+    ``known`` is the place of its mention; ``said_of``: an "of" at the end belongs to the name of the property.
     """
     following = word_at(reading, mention.last)
     before = word_at(reading, mention.first - 1)
     phrase = reading.text[reading.tokens[mention.first].start : reading.tokens[mention.last - 1].end].casefold()
     if reading.language == "zh":
         return -1 if after or _is_said_to_be(reading, mention, known) else 1
+    of = following == "of" or (not said_of and phrase.endswith(" of"))
     if after:
-        if following == "of" or (before in ("the", "what", "which") and following in ("of", "for", "in")):
+        if of or (before in ("the", "what", "which") and following in ("of", "for", "in")):
             return 1
         if following == "by" and not phrase.endswith("by"):
             return 1
         return -1
     done_by = before in _BE and following == "by" and not phrase.endswith("by")
-    one_of = (before in _ARTICLES or phrase.split()[0] in _ARTICLES) and following == "of" and not phrase.endswith("of")
+    article = before in _ARTICLES or phrase.split()[0] in _ARTICLES
+    one_of = (article and following == "of" and not phrase.endswith("of")) or (
+        (article or before in _BE) and not said_of and phrase.endswith(" of")
+    )
     return -1 if done_by or one_of else 1
 
 

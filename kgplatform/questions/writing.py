@@ -203,7 +203,7 @@ class Writer:
         name = self._name(index, suffix)
         if len(node.terms) > 1:
             return [f"VALUES {name} {{ {' '.join(map(str, node.terms))} }}"]
-        if node.terms or node.named is None:
+        if node.named is None:
             return []
         path = f"{TYPE}/{SUBCLASS_OF}*" if self._wide(node.named) else "a"
         return [f"{name} {path} {node.named} ."]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from kgplatform.errors import ModelError
 from kgplatform.protocols import Retriever
 from kgplatform.retrieval.dense import DenseRetriever
 from kgplatform.retrieval.index import ChunkIndex
@@ -24,7 +25,8 @@ class HybridRetriever:
     """Finds passages by words and by meaning at once.
 
     Meaning has no say where the embedding model does not know the language of the question: an English model sees
-    Chinese characters as unknown words, and its ranking would be chance.
+    Chinese characters as unknown words, and its ranking would be chance. Nor has it where the model cannot be asked, as
+    when its server is down; `ChunkIndex.away` then says why.
     """
 
     name = "hybrid"
@@ -37,19 +39,11 @@ class HybridRetriever:
         self._dense_weight = dense_weight
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
-        """At most ``k`` hits, best first; the score is the fused one.
-
-        Raises:
-            ModelUnavailableError: the embedding model cannot be used.
-        """
+        """At most ``k`` hits, best first; the score is the fused one."""
         depth = max(_DEPTH, 2 * k) if k > 0 else 0
-        rankings = [(weight, part.retrieve(question, depth)) for weight, part in self._parts(question) if weight]
-        return fused(rankings, k, self.name)
-
-    def _parts(self, question: str) -> Iterable[tuple[float, Retriever]]:
-        yield self._lexical_weight, self._lexical
-        if speaks(self._index, question):
-            yield self._dense_weight, self._dense
+        by_words = self._lexical.retrieve(question, depth) if self._lexical_weight else []
+        by_meaning = meant(self._index, self._dense, question, depth) if self._dense_weight else []
+        return fused([(self._lexical_weight, by_words), (self._dense_weight, by_meaning)], k, self.name)
 
 
 class WeightedRetriever:
@@ -67,21 +61,29 @@ class WeightedRetriever:
         self._words, self._meaning = words / (words + meaning), meaning / (words + meaning)
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
-        """At most ``k`` hits, best first; the score is the weighted one, at most 1.
-
-        Raises:
-            ModelUnavailableError: the embedding model cannot be used.
-        """
+        """At most ``k`` hits, best first; the score is the weighted one, at most 1."""
         depth = max(_DEPTH, 2 * k) if k > 0 else 0
-        weighted = [(self._words, self._lexical.retrieve(question, depth))]
-        if speaks(self._index, question):
-            weighted.append((self._meaning, self._dense.retrieve(question, depth)))
-        return added(weighted, k, self.name)
+        by_words = self._lexical.retrieve(question, depth)
+        by_meaning = meant(self._index, self._dense, question, depth)
+        return added([(self._words, by_words), (self._meaning, by_meaning)], k, self.name)
 
 
 def speaks(index: ChunkIndex, question: str) -> bool:
     """Whether vectors have a say: there are usable ones, and their model knows the language of the question."""
     return not index.misfit and (not index.languages or language_of(question) in index.languages)
+
+
+def meant(index: ChunkIndex, dense: Retriever, question: str, depth: int) -> list[Hit]:
+    """The hits by meaning, none where vectors have no say; ``index.away`` says why the model cannot be asked, if so."""
+    if not speaks(index, question):
+        return []
+    try:
+        found = dense.retrieve(question, depth)
+    except ModelError as error:
+        index.away = str(error)
+        return []
+    index.away = ""
+    return found
 
 
 def added(rankings: Iterable[tuple[float, list[Hit]]], k: int, name: str) -> list[Hit]:

@@ -20,13 +20,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kgplatform.errors import ConfigError, WorkspaceError
+from kgplatform.errors import ConfigError, ModelError, ModelUnavailableError, WorkspaceError
 from kgplatform.protocols import Embedder
 from kgplatform.retrieval import words
 from kgplatform.retrieval.terms import question_pairs, question_stems
+from kgplatform.retrieval.words import digest_of, passage_key
 from kgplatform.text import language_of
 from kgplatform.types import Chunk
-from kgplatform.vectors import SEARCHES, STORAGES, VectorIndex
+from kgplatform.vectors import SEARCHES, STORAGES, VectorIndex, dimensions_of
 
 TITLE_BOOST: Final = 1.5
 _BATCH: Final = 512
@@ -85,37 +86,52 @@ class ChunkIndex:
     """The passages of a workspace, searchable; ``folder`` None keeps it in memory, no embedder leaves words only.
 
     ``languages`` holds the languages that the embedder knows, empty for any. ``damaged`` tells that files were there
-    that could not be read: what they held is gone until the next `sync`.
+    that could not be read: what they held is gone until the next `sync`. ``away`` says why the embedder could not be
+    asked when it was last needed; empty: it could.
 
     Raises:
         WorkspaceError: the folder cannot be read or written.
     """
 
     def __init__(self, folder: Path | None, embedder: Embedder | None, options: IndexOptions | None = None) -> None:
-        chosen = options or IndexOptions()
+        self._options = options or IndexOptions()
         self.embedder = embedder
+        self.away = ""
         self.languages: frozenset[str] = frozenset(getattr(embedder, "languages", None) or ())
         self._folder = folder
         self._words, was_damaged = words.opened(folder / "lexical" if folder else None)
-        self._vectors = (
-            VectorIndex(
-                folder / "vectors" / "chunks" if folder else None,
-                dimensions=embedder.dimensions,
-                model_name=embedder.name,
-                storage=chosen.storage,
-                search=chosen.search,
-            )
-            if embedder
-            else None
-        )
+        self._vectors = self._opened()
         self.damaged = was_damaged or (self._vectors is not None and self._vectors.damaged)
         self._state: str | None = None
+
+    def _opened(self) -> VectorIndex | None:
+        """The vectors; None: no embedder, or one that is away and never made any, so that words must do for now."""
+        if self.embedder is None:
+            return None
+        path = self._folder / "vectors" / "chunks" if self._folder else None
+        name, how = self.embedder.name, self._options
+        try:
+            dimensions = self.embedder.dimensions
+        except ModelError as error:
+            self.away = str(error)
+            dimensions = dimensions_of(path, name) if path else 0
+        if not dimensions:
+            return None
+        return VectorIndex(path, dimensions=dimensions, model_name=name, storage=how.storage, search=how.search)
+
+    def _awake(self) -> VectorIndex | None:
+        """The vectors, those of an embedder that was away asked for again; None: there is no embedder."""
+        if self._vectors is None and self.embedder is not None:
+            self._vectors = self._opened()
+            if self._vectors is None:
+                raise ModelUnavailableError(self.away, model=self.embedder.name)
+        return self._vectors
 
     def __len__(self) -> int:
         return int(self._words.searcher().num_docs)
 
     def __contains__(self, iri: object) -> bool:
-        return isinstance(iri, str) and bool(self._found([_key(iri)]))
+        return isinstance(iri, str) and bool(self._found([passage_key(iri)]))
 
     @property
     def misfit(self) -> str:
@@ -150,7 +166,7 @@ class ChunkIndex:
 
     def texts(self, iris: Sequence[str]) -> dict[str, str]:
         """The passages of those IRIs, as far as there are such."""
-        return {passage.iri: passage.text for passage in self._found([_key(iri) for iri in iris])}
+        return {passage.iri: passage.text for passage in self._found([passage_key(iri) for iri in iris])}
 
     def scored(self, scores: Mapping[int, float]) -> list[Found]:
         """The passages of those keys with their scores, best first."""
@@ -165,7 +181,7 @@ class ChunkIndex:
 
     def vectors(self, iris: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of the passages, one row each; a row of zeros where there is none."""
-        keys = np.array([_key(iri) for iri in iris], dtype=np.uint64)
+        keys = np.array([passage_key(iri) for iri in iris], dtype=np.uint64)
         found = np.zeros((len(keys), self._vectors.dimensions if self._vectors else 0), dtype=np.float32)
         if self._vectors is not None and len(keys):
             there = self._vectors.holds(keys)
@@ -210,9 +226,7 @@ class ChunkIndex:
             ModelUnavailableError: the embedding model cannot be used.
         """
         if self._vectors is not None and self._vectors.stale and len(self):
-            message = (
-                self.misfit or "the vectors of the passages are missing; make them by `kgplatform build --only index`"
-            )
+            message = self.misfit or "the passages have no vectors; `kgplatform build --only index` makes them"
             raise WorkspaceError(message, path=self._folder or Path())
         change = _Change(self, None)
         try:
@@ -230,7 +244,7 @@ class ChunkIndex:
         Raises:
             WorkspaceError: another process is writing this index, or the disk refuses.
         """
-        found = [passage.key for passage in self._found([_key(iri) for iri in iris])]
+        found = [passage.key for passage in self._found([passage_key(iri) for iri in iris])]
         change = _Change(self, None)
         try:
             change.drop(found)
@@ -263,7 +277,7 @@ class ChunkIndex:
     def _keys_of(self, document: str) -> Iterator[int]:
         """The keys of a document's passages that the index holds."""
         for number in count():
-            key = _key(f"{document}/chunk/{number}")
+            key = passage_key(f"{document}/chunk/{number}")
             if not words.addresses(self._words, [key]):
                 return
             yield key
@@ -304,12 +318,16 @@ class ChunkIndex:
             WorkspaceError: the vectors there are were made by another model.
             ModelUnavailableError: the embedding model cannot be used.
         """
+        return self.scored(dict(self.nearest(question, k)))
+
+    def nearest(self, question: str, k: int) -> list[tuple[int, float]]:
+        """What `by_meaning` finds, as the keys of the passages (`passage_key`) with their cosines, no text read."""
+        vectors = self._awake()
         if self.misfit:
             raise WorkspaceError(self.misfit, path=self._folder or Path())
-        if self._vectors is None or self.embedder is None or k <= 0 or not len(self._vectors) or not question.strip():
+        if vectors is None or self.embedder is None or k <= 0 or not len(vectors) or not question.strip():
             return []
-        near = dict(self._vectors.search(self.embedder.embed([question])[0], k))
-        return self.scored(near)
+        return vectors.search(self.embedder.embed([question])[0], k)
 
     def _found(self, keys: Sequence[int]) -> list[IndexedPassage]:
         """The passages of those keys, as far as there are such."""
@@ -336,6 +354,7 @@ class _Change:
     def __init__(self, index: ChunkIndex, held: Mapping[int, int] | None) -> None:
         self.seen: set[int] = set()
         self.added = self.removed = 0
+        index._awake()  # passages without vectors would be taken for whole
         self._index = index
         self._held = held
         self._writer: words.Writer | None = None
@@ -344,7 +363,7 @@ class _Change:
 
     def take(self, chunks: Sequence[tuple[Chunk, str]]) -> None:
         """Puts in those passages that the index does not hold as they are."""
-        entries = {_key(chunk.iri.value): (chunk, title) for chunk, title in chunks}
+        entries = {passage_key(chunk.iri.value): (chunk, title) for chunk, title in chunks}
         self.seen |= entries.keys()
         held = self._digests(list(entries))
         spoken = {key for key, (chunk, _) in entries.items() if self._is_spoken(chunk.text)}
@@ -352,7 +371,7 @@ class _Change:
         changed = {
             key: (chunk, title)
             for key, (chunk, title) in entries.items()
-            if held.get(key) != _digest(chunk.text, title)
+            if held.get(key) != digest_of(chunk.text, title)
         }
         bare = [key for key in entries if key in spoken and (key in changed or key not in embedded)]
         self._drop_vectors([key for key in embedded if key not in spoken])
@@ -360,7 +379,7 @@ class _Change:
         for key, (chunk, title) in sorted(changed.items()):
             if key in held:
                 self._open().delete(key)
-            self._open().put(words.Entry(key, _digest(chunk.text, title), chunk.iri.value, title, chunk.text))
+            self._open().put(words.Entry(key, digest_of(chunk.text, title), chunk.iri.value, title, chunk.text))
         self.added += sum(key not in held for key in changed)
 
     def drop(self, keys: Iterable[int]) -> None:
@@ -427,15 +446,3 @@ class _Change:
             made = embedder.embed([f"{title}\n{chunk.text}" for _, (chunk, title) in some])
             vectors.add(np.array([key for key, _ in some], dtype=np.uint64), made)
         self._vectors_changed = True
-
-
-def _key(iri: str) -> int:
-    return _hashed(iri)
-
-
-def _digest(text: str, title: str) -> int:
-    return _hashed(f"{title}\x1f{text}")
-
-
-def _hashed(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -11,6 +11,7 @@ from kgplatform.retrieval.context import passage_hits
 from kgplatform.retrieval.hybrid import speaks
 from kgplatform.retrieval.pagerank import PassageGraph, Ties, WalkWeights
 from kgplatform.retrieval.sources import Sources
+from kgplatform.retrieval.words import passage_key
 from kgplatform.types import Hit
 
 _NEAR: Final = 200
@@ -53,8 +54,7 @@ class PageRankRetriever:
         if k < 1:
             return [], PageRankTrace((), ())
         graph = self._sources.passage_graph(ties=self._ties)
-        places = {iri: place for place, iri in enumerate(graph.passages)}
-        near = {places[iri]: value for iri, value in near_passages(self._sources, question) if iri in places}
+        near = graph.placed(near_passages(self._sources, question))
         stated = self._stated(graph, question)
         published = self._ties is Ties.STATED
         reached = graph.rank_stated(near, stated) if published else graph.rank(question, near, stated)
@@ -75,11 +75,11 @@ class PageRankRetriever:
         return {item.place: item.similarity for item in near}
 
 
-def near_passages(sources: Sources, question: str, count: int = _NEAR) -> list[tuple[str, float]]:
-    """The passages nearest to the question with their cosine, or with what stands for it where words must do."""
+def near_passages(sources: Sources, question: str, count: int = _NEAR) -> list[tuple[int, float]]:
+    """The keys of the passages nearest to the question with their cosine, or with what stands for it by words."""
     index = sources.index
     if index.embedder and speaks(index, question):
-        return [(found.iri, found.score) for found in index.by_meaning(question, count)]
+        return index.nearest(question, count)
     by_words = index.by_words(question, count)
     best = by_words[0].score if by_words else 1.0
-    return [(found.iri, _WORDS_SCALE * found.score / best) for found in by_words]
+    return [(passage_key(found.iri), _WORDS_SCALE * found.score / best) for found in by_words]

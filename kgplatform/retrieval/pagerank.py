@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from kgplatform.retrieval import saving
 from kgplatform.retrieval.phrases import NameFinder, name_key, phrases, shared, title_keys
+from kgplatform.retrieval.words import passage_key
 
 _FORMAT: Final = 1
 _ROUNDS: Final = 20
@@ -94,6 +95,7 @@ class PassageGraph:
         self._nodes = nodes
         self._transitions = transitions
         self._columns: Any = None
+        self._places: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self.passages)
@@ -103,6 +105,12 @@ class PassageGraph:
         """The graph of the passages, tied by what they share and by the statements."""
         made = _Ties(passages, tuple(facts), ties)
         return cls([passage.iri for passage in passages], made.facts, made.titles, made.nodes, made.transitions())
+
+    def placed(self, found: Iterable[tuple[int, float]]) -> dict[int, float]:
+        """Passages by their keys in an index (`kgplatform.retrieval.words.passage_key`), by their places instead."""
+        if not self._places:
+            self._places = {passage_key(iri): place for place, iri in enumerate(self.passages)}
+        return {self._places[key]: value for key, value in found if key in self._places}
 
     def save(self, path: Path, made_from: str) -> None:
         """Writes the graph; ``made_from`` tells one set of passages from another.

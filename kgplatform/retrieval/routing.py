@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kgplatform.errors import ModelError
 from kgplatform.protocols import Retriever
 from kgplatform.retrieval.hybrid import HybridRetriever
 from kgplatform.retrieval.lexical import LexicalRetriever
@@ -68,11 +69,7 @@ class RouterRetriever:
         self._known: tuple[str, Character] | None = None
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
-        """At most ``k`` hits, best first; the score is the chosen retriever's.
-
-        Raises:
-            ModelUnavailableError: the embedding model cannot be used.
-        """
+        """At most ``k`` hits, best first; the score is the chosen retriever's."""
         return self.explain(question, k)[0]
 
     def explain(self, question: str, k: int) -> tuple[list[Hit], Route]:
@@ -81,7 +78,14 @@ class RouterRetriever:
         index = self._sources.index
         alone: Mapping[str, Retriever] = {"lexical": self._lexical, "pagerank": self._pagerank}
         both = HybridRetriever(index, lexical_weight=route.lexical, dense_weight=route.dense)
-        hits = alone.get(route.retriever, both).retrieve(question, k)
+        try:
+            hits = alone.get(route.retriever, both).retrieve(question, k)
+            away = index.away if route.retriever == "hybrid" else ""
+        except ModelError as error:
+            hits, away = self._lexical.retrieve(question, k), str(error)
+        if away:
+            index.away = away
+            route = Route("lexical", 1.0, 0.0, f"the embedding model cannot be asked: {away}")
         return [Hit(hit.iri, hit.text, hit.score, hit.rank, self.name) for hit in hits], route
 
     def route(self, question: str) -> Route:
@@ -90,11 +94,11 @@ class RouterRetriever:
         if index.embedder is None or (index.languages and language_of(question) not in index.languages):
             return Route("lexical", 1.0, 0.0, "the embedding model does not know the language of the question")
         character = self._character()
-        rare = self._written_one_way(question)
         if character.talk >= _TALK:
-            return Route("hybrid", 3.0, 1.0, rare or "the passages are talk")
+            return Route("hybrid", 3.0, 1.0, self._written_one_way(question) or "the passages are talk")
         if character.titled >= _TITLED:
             return Route("pagerank", 0.0, 0.0, "the passages name each other's titles")
+        rare = self._written_one_way(question)
         if rare:
             return Route("hybrid", 3.0, 1.0, rare)
         return Route("hybrid", 1.0, 1.0, "nothing speaks for words or for likeness alone")

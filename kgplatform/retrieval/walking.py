@@ -123,9 +123,7 @@ class TiedSentenceRetriever:
         """
         graph, vector = self._sources.similarity_graph(), embedded(self._sources, question)
         passages = self._sources.passage_graph()
-        places = {iri: place for place, iri in enumerate(passages.passages)}
-        near = {places[iri]: value for iri, value in near_passages(self._sources, question) if iri in places}
-        reached = passages.rank(question, near)
+        reached = passages.rank(question, passages.placed(near_passages(self._sources, question)))
         homes = self._homes(graph, passages.passages)
         shares = np.array(
             [max((reached[place] for place in homes[node.document]), default=0.0) for node in graph.sentences]

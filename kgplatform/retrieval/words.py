@@ -6,6 +6,7 @@ its IRI, title and text in the compressed store; its words are in the postings w
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -222,3 +223,17 @@ def _registered(index: Any) -> Any:
     index.register_tokenizer("kgplatform_english", analyzer())
     index.register_tokenizer("whitespace", TextAnalyzerBuilder(Tokenizer.whitespace()).build())
     return index
+
+
+def passage_key(iri: str) -> int:
+    """The number by which an index knows the passage of the IRI."""
+    return _hashed(iri)
+
+
+def digest_of(text: str, title: str) -> int:
+    """A number that changes when text or title does."""
+    return _hashed(f"{title}\x1f{text}")
+
+
+def _hashed(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -63,6 +63,8 @@ from kgplatform.web.words import WORDS
 _log = logging.getLogger("kgplatform.web")
 JOBS = "kgplatform-jobs"
 """Where the application keeps its `Jobs`, among its extensions."""
+WARMING = "kgplatform-warming"
+"""Where the application keeps what is to be worked out before the first page waits for it."""
 
 _DATA_PATHS = ("/sparql", "/graphs", "/api/", "/.well-known/")
 
@@ -91,7 +93,9 @@ def create_app(kg: Graph, *, access: Access | None = None) -> Flask:
     lately = Lately(kg)
     known = term_pages.Terms(kg, lately)
     jobs, recent = Jobs(kg.registry), Recent()
+    places = world_map.Places(kg)
     app.extensions[JOBS] = jobs
+    app.extensions[WARMING] = (lately.prepare, lambda: places.prepare(lately))
     describes = self_description.SelfDescription(kg)
     for made in (
         endpoint.blueprint(kg, lambda: describes.of_endpoint(request.host_url)),
@@ -113,7 +117,7 @@ def create_app(kg: Graph, *, access: Access | None = None) -> Flask:
         things.blueprint(kg, lately, known),
         term_pages.blueprint(kg, known),
         exploring.blueprint(kg, lately),
-        world_map.blueprint(kg, lately),
+        world_map.blueprint(kg, lately, places),
         reading.blueprint(kg),
         runs.blueprint(kg),
         informing.blueprint(kg, lately),

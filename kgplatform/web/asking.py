@@ -27,6 +27,7 @@ from kgplatform.web.overview import Lately
 from kgplatform.web.placing import with_places
 from kgplatform.web.querying import built_here
 from kgplatform.web.rights import Role, client
+from kgplatform.web.shelf import samples
 from kgplatform.web.starters import Kept
 from kgplatform.web.tables import Cell, Table, for_reading, table
 
@@ -160,10 +161,13 @@ def _home(asking: Asking) -> Any:
     labels = Labels(kg.dataset, kg.ontology, language())
     counts = [(labels.reference(iri), number) for iri, number in list(overview.classes.items())[:_CLASSES_SHOWN]]
     summaries = kg.registry.summaries()
+    may_write = client().role >= Role.WRITE
     return page(
         "home.html",
         kg.base,
         overview=overview,
+        may_write=may_write,
+        has_samples=overview.empty and may_write and samples(kg) is not None,
         counts=counts,
         documents=len(summaries),
         updated=max((item.updated for item in summaries), default=""),
@@ -308,14 +312,16 @@ def _picture(kg: Graph, lately: Lately, answer: Answer, query: str) -> dict[str,
 
 
 def _understood(kg: Graph, linked: tuple[Linked, ...]) -> list[Understood]:
-    """The words of the question and what each was taken for: the best reading of each."""
+    """The words of the question and what each was taken for, in the language of the page: the best reading of each."""
+    labels = Labels(kg.dataset, kg.ontology, language())
     best: dict[str, Linked] = {}
     for item in linked:
         key = item.text.casefold()
         if key not in best or item.score > best[key].score:
             best[key] = item
     return [
-        Understood(item.text, item.label, addresses.of_iri(item.iri, kg.base), item.iri.value) for item in best.values()
+        Understood(item.text, labels.of(item.iri).text, addresses.of_iri(item.iri, kg.base), item.iri.value)
+        for item in best.values()
     ]
 
 

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 from xml.sax.saxutils import escape
 
 from flask import Blueprint, Response, jsonify, request
 from pyoxigraph import NamedNode
 
-from kgplatform.building.exporting import PACKERS, Selection, export, shape_of
+from kgplatform.building.exporting import PACKERS, Selection, Shape, exported, shape_of
 from kgplatform.building.network import NETWORKS
 from kgplatform.describing import Labels
-from kgplatform.errors import ConfigError, StoreError
+from kgplatform.errors import ConfigError, KgPlatformError, QueryError, StoreError
+from kgplatform.parts import Counted
 from kgplatform.store import DEFAULT_GRAPH, checked_iri
 from kgplatform.vocab import TYPE, XSD, local_name
 from kgplatform.web import addresses, travelling
+from kgplatform.web.endpoint import sent_on
 from kgplatform.web.frame import language, page
 from kgplatform.web.needs import Graph
 from kgplatform.web.negotiation import GRAPHS
-from kgplatform.web.problems import problem
-from kgplatform.web.rights import Role, require
+from kgplatform.web.problems import problem, query_problem
+from kgplatform.web.rights import Role, client, require
+from kgplatform.wire import Request
+from kgplatform.worker_process import Snapshot
+from kgplatform.workers import Reply, Whole
 
 _MOST_PAGES = 50_000
 _EXTENSIONS = {
@@ -39,6 +45,10 @@ _EXTENSIONS = {
 _PACKED = {"gz": "application/gzip", "zst": "application/zstd"}
 _TYPES = {item.name: item.content_type for item in GRAPHS} | dict.fromkeys(NETWORKS, "application/xml")
 _MOST_CLASSES = 500
+_MOST_TIES = 500_000
+"""So many statements may be in a network, which is made in the memory of the server."""
+_LEAST_SECONDS = 600.0
+"""So long an export may take, however soon queries have to end."""
 
 
 def blueprint(kg: Graph) -> Blueprint:
@@ -93,25 +103,46 @@ def _file(kg: Graph) -> Response:
     packed = next((name for name in PACKERS if name in chosen), "")
     shape = replace(shape, packed=packed)
     version = travelling.wanted(kg)
-    with travelling.dataset_at(kg, version) as dataset:
-        try:
-            data = export(
-                dataset,
-                _selection(chosen.get("graph", ""), chosen.get("class", ""), chosen.get("since", "")),
-                shape,
-                registry=kg.registry,
-                terms=(*kg.ontology.classes, *kg.ontology.properties, *kg.ontology.individuals),
-                state=str(version.number) if version else "",
-            )
-        except StoreError as error:
-            return problem(404, "Nothing to export", str(error))
+    selection = _selection(chosen.get("graph", ""), chosen.get("class", ""), chosen.get("since", ""))
     name = f"graph.{_EXTENSIONS[shape.format]}{f'.{packed}' if packed else ''}"
     headers = {
         "Content-Type": _PACKED[packed] if packed else _TYPES[shape.format],
         "Content-Disposition": f'attachment; filename="{name}"',
         "Cache-Control": "no-cache",
     }
-    return travelling.mark(Response(data, headers=headers), version)
+    try:
+        with kg.versions.snapshot(version) if version else nullcontext() as at:
+            pieces, reply = _begun(kg, selection, shape, at=at, state=str(version.number) if version else "")
+    except StoreError as error:
+        return problem(404, "Nothing to export", str(error))
+    except QueryError as error:
+        return query_problem(error)
+    return travelling.mark(sent_on(pieces, reply, headers), version)
+
+
+def _begun(
+    kg: Graph, selection: Selection, shape: Shape, *, at: Snapshot | None, state: str
+) -> tuple[Iterator[bytes], Reply | Whole]:
+    """The pieces of the file, the first of which is there, and the worker's reply, to be closed at the end."""
+    replies: list[Reply | Whole] = []
+
+    def read(part: Request) -> tuple[Counted, Reply | Whole]:
+        seconds = max(_LEAST_SECONDS, kg.settings.server.timeout_seconds)
+        counted, reply = kg.workers.part(part, timeout_seconds=seconds, client=client().name, at=at)
+        replies.append(reply)
+        return counted, reply
+
+    terms = (*kg.ontology.classes, *kg.ontology.properties, *kg.ontology.individuals)
+    try:
+        pieces = exported(
+            read, kg.base, selection, shape, registry=kg.registry, terms=terms, state=state, most_ties=_MOST_TIES
+        )
+        first = next(pieces, b"")
+    except KgPlatformError:
+        for reply in replies:
+            reply.close()
+        raise
+    return chain((first,), pieces), replies[0]
 
 
 def _selection(graph: str, class_: str, since: str) -> Selection:

@@ -61,9 +61,10 @@ class Growing:
         for step in steps:
             if step.thing not in found:
                 continue
+            enough = step.number + len(found) + len(hidden)
             new = [
                 other
-                for other in self._surroundings.others(step.thing, step.relation)
+                for other in self._surroundings.others(step.thing, step.relation, most=enough)
                 if other not in hidden and other not in found
             ]
             for other in new[: step.number]:

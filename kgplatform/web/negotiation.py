@@ -19,6 +19,9 @@ class Format:
     aliases: tuple[str, ...] = ()
     charset: bool = False
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     @property
     def content_type(self) -> str:
         """The value of the ``Content-Type`` header."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 from pyoxigraph import NamedNode, Quad, Triple
 
 from kgplatform.dataset import EvidenceDataset
-from kgplatform.describing import APART, Labels, is_told, is_unnamed
+from kgplatform.describing import APART, Labels, Told, is_unnamed
 from kgplatform.ontology import Ontology
 from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.vocab import RDF, RDFS
@@ -25,6 +25,7 @@ from kgplatform.web.palette import Palette
 _MOST_COUNTED: Final = 100_000
 _MOST_SORTED: Final = 2_000
 _MOST_FOLLOWED: Final = 2_000
+_TIED: Final = 'FILTER(isIRI(?s) && ?s != ?thing && !STRSTARTS(STR(?s), "urn:kgplatform:node:"))'
 _LONGEST: Final = 120
 
 
@@ -43,6 +44,7 @@ class Surroundings:
         self._dataset = dataset
         self._ontology = ontology
         self._labels = labels
+        self._tellers: dict[NamedNode, Told] = {}
 
     def relations(self, iri: NamedNode) -> dict[Relation, int]:
         """The relations of a thing with how many others each leads to, in the ontology's order."""
@@ -50,10 +52,15 @@ class Surroundings:
         for quad in islice(self._dataset.store.quads(iri, None, None, DEFAULT_GRAPH), _MOST_COUNTED):
             if self.ties(quad) and not self._only_follows(quad):
                 counts[Relation(quad.predicate, inward=False)] += 1
-        for quad in islice(self._dataset.store.quads(None, None, iri, DEFAULT_GRAPH), _MOST_COUNTED):
-            if self.ties(quad) and not is_told(iri, quad, self._dataset, self._ontology):
-                counts[Relation(quad.predicate, inward=True)] += 1
+        for predicate, number in self._told(iri).counted(_TIED).items():
+            if self._is_tie(predicate):
+                counts[Relation(predicate, inward=True)] = number
         return {relation: counts[relation] for relation in sorted(counts, key=self._order)}
+
+    def _told(self, iri: NamedNode) -> Told:
+        if iri not in self._tellers:
+            self._tellers[iri] = Told(iri, self._dataset, self._ontology)
+        return self._tellers[iri]
 
     def _order(self, relation: Relation) -> tuple[bool, int, str]:
         term = self._ontology.properties.get(relation.predicate)
@@ -63,10 +70,15 @@ class Surroundings:
         """Whether the statement ties one thing to another."""
         if not isinstance(quad.object, NamedNode) or not isinstance(quad.subject, NamedNode):
             return False
-        if quad.predicate in APART or quad.predicate.value.startswith((RDF, RDFS)) or quad.subject == quad.object:
+        if quad.subject == quad.object or not self._is_tie(quad.predicate):
             return False
-        term = self._ontology.properties.get(quad.predicate)
-        return not (term and term.internal) and not is_unnamed(quad.object) and not is_unnamed(quad.subject)
+        return not is_unnamed(quad.object) and not is_unnamed(quad.subject)
+
+    def _is_tie(self, predicate: NamedNode) -> bool:
+        if predicate in APART or predicate.value.startswith((RDF, RDFS)):
+            return False
+        term = self._ontology.properties.get(predicate)
+        return not (term and term.internal)
 
     def _only_follows(self, quad: Quad) -> bool:
         """Whether the statement holds only because somebody says the same the other way round."""
@@ -77,9 +89,9 @@ class Surroundings:
         dataset = self._dataset
         return dataset.store.has(turned) and dataset.is_stated(turned) and not dataset.is_stated(quad.triple)
 
-    def others(self, iri: NamedNode, relation: Relation) -> list[NamedNode]:
-        """The things at the other end of a relation: by name where they are not too many, else as they come."""
-        found = list(dict.fromkeys(self._ends(iri, relation)))
+    def others(self, iri: NamedNode, relation: Relation, *, most: int = 0) -> list[NamedNode]:
+        """The things at the other end of a relation by name; of too many for that the first ``most`` as they come."""
+        found = list(dict.fromkeys(islice(self._ends(iri, relation), max(most, _MOST_SORTED + 1))))
         if len(found) > _MOST_SORTED:
             return found
         return sorted(found, key=lambda other: (self._labels.of(other).text.casefold(), other.value))
@@ -91,10 +103,19 @@ class Surroundings:
                 if self.ties(quad) and not self._only_follows(quad) and isinstance(quad.object, NamedNode):
                     yield quad.object
             return
-        for quad in islice(store.quads(None, relation.predicate, iri, DEFAULT_GRAPH), _MOST_COUNTED):
-            told = is_told(iri, quad, self._dataset, self._ontology)
-            if self.ties(quad) and not told and isinstance(quad.subject, NamedNode):
+        for quad in self._told(iri).referring(relation.predicate):
+            if self.ties(quad) and isinstance(quad.subject, NamedNode):
                 yield quad.subject
+
+    def number_of_others(self, iri: NamedNode, counted: dict[Relation, int]) -> int:
+        """How many things the relations lead to in all; what several of them lead to counts once."""
+        if not counted:
+            return 0
+        largest, *rest = sorted(counted, key=lambda relation: -counted[relation])
+        others = {other for relation in rest for other in self._ends(iri, relation)}
+        if len(others) * 20 > counted[largest] or (largest.inward and self._told(iri).ways(largest.predicate)):
+            return len(others.union(self._ends(iri, largest)))
+        return counted[largest] + sum(not self.has(iri, largest, other) for other in others)
 
     def between(self, things: Iterable[NamedNode]) -> list[Quad]:
         """All statements that tie some of the things to each other, each said once: of two inverse ones the first."""

@@ -1,32 +1,52 @@
-"""What is in the graph, in numbers, and questions to begin with: computed once for each version of the store."""
+"""What is in the graph, in numbers, and what things are called: computed once for each version of the store."""
 
 from __future__ import annotations
 
+import heapq
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.describing import NAMING
-from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.text import normalise
-from kgplatform.vocab import ALT_LABEL, OWL, RDF, RDFS, SKOS, TYPE
+from kgplatform.vocab import ALT_LABEL, OWL, RDF, RDFS, SKOS
+from kgplatform.web.atlas import texts
 from kgplatform.web.needs import Graph
 
-_CLASSES = "SELECT ?class (COUNT(?s) AS ?n) WHERE { ?s a ?class } GROUP BY ?class"
-_PROPERTIES = "SELECT ?p (COUNT(?s) AS ?n) WHERE { ?s ?p ?o } GROUP BY ?p"
+_CLASSES = "?s a ?term"
+_PROPERTIES = "?s ?term ?o"
 _VOCABULARIES = (OWL, RDF, RDFS, SKOS)
-_MOST_NAMES = 200_000
+_MOST_NAMES = 1_000_000
 
 
 @dataclass(frozen=True)
 class Overview:
-    """The numbers: instances by class, uses by property, statements; of what is stated, without the ontology's own."""
+    """The numbers: instances by class, uses by property, statements; of what is stated, without the ontology's own.
+
+    Statements are counted when they are first asked for: few pages need them, and classes take a tenth of the time.
+    """
 
     classes: dict[NamedNode, int] = field(default_factory=dict)
-    properties: dict[NamedNode, int] = field(default_factory=dict)
-    statements: int = 0
+    count: Callable[[], dict[NamedNode, int]] = dict
+    internal: frozenset[NamedNode] = frozenset()
+
+    @cached_property
+    def _all_properties(self) -> dict[NamedNode, int]:
+        return self.count()
+
+    @property
+    def properties(self) -> dict[NamedNode, int]:
+        """The properties with how many statements have them, the most used first; bookkeeping left out."""
+        return {iri: count for iri, count in self._all_properties.items() if iri not in self.internal}
+
+    @property
+    def statements(self) -> int:
+        """How many statements there are."""
+        return sum(self._all_properties.values())
 
     @property
     def empty(self) -> bool:
@@ -41,7 +61,7 @@ class Lately:
         self._kg = kg
         self._lock = threading.Lock()
         self._overview: tuple[int, Overview] | None = None
-        self._names: tuple[int, list[tuple[str, NamedNode]]] | None = None
+        self._names: tuple[int, list[tuple[str, str]]] | None = None
 
     def overview(self) -> Overview:
         """The numbers as they are now."""
@@ -51,6 +71,11 @@ class Lately:
                 self._overview = (version, _overview(self._kg))
             return self._overview[1]
 
+    def prepare(self) -> None:
+        """Works out numbers and names, before somebody waits for them."""
+        _ = self.overview().statements
+        self.called("a", 1)
+
     def called(self, text: str, limit: int) -> list[NamedNode]:
         """The things whose names hold the text, the ontology's terms last.
 
@@ -59,16 +84,18 @@ class Lately:
         wanted = normalise(text)
         if not wanted:
             return []
-        best: dict[NamedNode, tuple[int, int]] = {}
-        for name, iri in self._all_names():
+        best: dict[str, tuple[int, int]] = {}
+        for name, thing in self._all_names():
             if wanted in name:
                 rank = (0 if name == wanted else 1 if name.startswith(wanted) else 2, len(name))
-                best[iri] = min(rank, best.get(iri, rank))
+                if thing not in best or rank < best[thing]:
+                    best[thing] = rank
         ontology = self._kg.ontology
-        terms = {*ontology.classes, *ontology.properties, *ontology.individuals}
-        return sorted(best, key=lambda iri: (iri in terms, best[iri], iri.value))[:limit]
+        terms = {iri.value for kind in (ontology.classes, ontology.properties, ontology.individuals) for iri in kind}
+        ranked = heapq.nsmallest(limit, ((thing in terms, rank, thing) for thing, rank in best.items()))
+        return [NamedNode(thing) for _, _, thing in ranked]
 
-    def _all_names(self) -> list[tuple[str, NamedNode]]:
+    def _all_names(self) -> list[tuple[str, str]]:
         with self._lock:
             version = self._kg.store.version
             if self._names is None or self._names[0] != version:
@@ -76,47 +103,39 @@ class Lately:
             return self._names[1]
 
 
-def _names(kg: Graph) -> list[tuple[str, NamedNode]]:
-    found = []
+def _names(kg: Graph) -> list[tuple[str, str]]:
+    """What things are called, as names are compared, with the IRIs of the things."""
+    found: list[tuple[str, str]] = []
     for predicate in (*NAMING, ALT_LABEL):
-        for quad in kg.store.quads(None, predicate, None, DEFAULT_GRAPH):
-            if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal):
-                found.append((normalise(quad.object.value), quad.subject))
-                if len(found) >= _MOST_NAMES:
-                    return found
-    return found
+        found += [(normalise(name), thing) for thing, name in texts(kg.store, predicate)]
+    return found[:_MOST_NAMES]
 
 
-def _counted(kg: Graph, query: str) -> Counter[NamedNode]:
+def _counted(kg: Graph, pattern: str) -> Counter[NamedNode]:
+    """How often each term stands in the pattern in what is stated."""
     found: Counter[NamedNode] = Counter()
-    for term, number in kg.store.query(query).rows:
+    for term, number in kg.store.query(f"SELECT ?term (COUNT(*) AS ?n) WHERE {{ {pattern} }} GROUP BY ?term").rows:
         if isinstance(term, NamedNode) and isinstance(number, Literal):
             found[term] = int(number.value)
-    return found
+    text = f"SELECT ?g ?term (COUNT(*) AS ?n) WHERE {{ GRAPH ?g {{ {pattern} }} }} GROUP BY ?g ?term"
+    for graph in (kg.dataset.ontology, kg.dataset.inferred):
+        for _, term, number in kg.store.query(text, bindings={"g": graph}).rows:
+            if isinstance(term, NamedNode) and isinstance(number, Literal):
+                found[term] -= int(number.value)
+    return Counter({term: number for term, number in found.most_common() if number > 0})
 
 
 def _overview(kg: Graph) -> Overview:
-    classes, properties = _counted(kg, _CLASSES), _counted(kg, _PROPERTIES)
-    all_statements = sum(properties.values())
-    for graph in (kg.dataset.ontology, kg.dataset.inferred):
-        for quad in kg.store.quads(graph=graph):
-            properties[quad.predicate] -= 1
-            all_statements -= 1
-            if quad.predicate == TYPE and isinstance(quad.object, NamedNode):
-                classes[quad.object] -= 1
     ontology = kg.ontology
+    counted = _counted(kg, _CLASSES)
     return Overview(
         classes={
             iri: count
-            for iri, count in classes.most_common()
-            if count > 0 and not iri.value.startswith(_VOCABULARIES) and not _internal(kg, iri)
+            for iri, count in counted.items()
+            if not iri.value.startswith(_VOCABULARIES) and not _internal(kg, iri)
         },
-        properties={
-            iri: count
-            for iri, count in properties.most_common()
-            if count > 0 and not (iri in ontology.properties and ontology.properties[iri].internal)
-        },
-        statements=all_statements,
+        count=lambda: _counted(kg, _PROPERTIES),
+        internal=frozenset(iri for iri, term in ontology.properties.items() if term.internal),
     )
 
 

@@ -62,7 +62,6 @@ def _neighbours(artist: Artist, surroundings: Surroundings, iri: NamedNode) -> d
     counted = surroundings.relations(iri)
     groups = {relation: surroundings.stated_first(iri, relation) for relation in counted}
     shown = fairly(groups, _MOST_NEIGHBOURS)
-    all_others = {other for others in groups.values() for other in others}
     things = (iri, *(other for other in shown if other != iri))
     statements = [quad for quad in surroundings.between(things) if iri in (quad.subject, quad.object)]
     statements = surroundings.drawn(statements)
@@ -70,7 +69,7 @@ def _neighbours(artist: Artist, surroundings: Surroundings, iri: NamedNode) -> d
         Drawn(things, tuple(statements), iri),
         layout="radial",
         query=query_of(iri),
-        total={"nodes": len(all_others | {iri}), "edges": sum(counted.values())},
+        total={"nodes": 1 + surroundings.number_of_others(iri, counted), "edges": sum(counted.values())},
     )
 
 

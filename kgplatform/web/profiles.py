@@ -6,22 +6,23 @@ Each is worked out from one pass over some thousands of things at most, and says
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform.describing import APART, is_unnamed
 from kgplatform.ontology import Ontology
 from kgplatform.store import DEFAULT_GRAPH, Store
 from kgplatform.types import Term
 from kgplatform.vocab import TYPE, XSD
-from kgplatform.web.located import instances
 
-_MOST_LOOKED: Final = 5_000
-_MOST_STATEMENTS: Final = 50_000
+_MOST_LOOKED: Final = 2_000
+_MOST_STATEMENTS: Final = 5_000
+_MOST_SORTED: Final = 5_000
 _MOST_SAMPLES: Final = 3
 _LONGEST_SAMPLE: Final = 60
 _NUMERIC: Final = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "float", "int", "long"))
@@ -48,11 +49,49 @@ class Use:
             self.samples.setdefault(value)
 
 
+class Members:
+    """The things of a class and of those below it, each once; counted without being read."""
+
+    def __init__(self, store: Store, ontology: Ontology, class_: NamedNode) -> None:
+        self._store = store
+        below = sorted(ontology.subclasses(class_), key=lambda iri: iri.value)
+        self._classes = [sub for sub in below if next(self._quads(sub), None) is not None]
+
+    def _quads(self, class_: NamedNode) -> Iterator[NamedNode]:
+        said = self._store.quads(None, TYPE, class_, DEFAULT_GRAPH)
+        return (quad.subject for quad in said if isinstance(quad.subject, NamedNode))
+
+    @cached_property
+    def total(self) -> int:
+        """How many there are."""
+        if not self._classes:
+            return 0
+        listed = " ".join(str(class_) for class_ in self._classes)
+        text = f"SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE {{ VALUES ?class {{ {listed} }} ?s a ?class }}"
+        number = self._store.query(text).rows[0][0]
+        return int(number.value) if isinstance(number, Literal) else 0
+
+    def __iter__(self) -> Iterator[NamedNode]:
+        """All of them: by their IRIs, where they are not too many for that."""
+        return iter(self._sorted) if self.total <= _MOST_SORTED else self._each()
+
+    @cached_property
+    def _sorted(self) -> tuple[NamedNode, ...]:
+        return tuple(sorted(self._each(), key=lambda iri: iri.value))
+
+    def _each(self) -> Iterator[NamedNode]:
+        for number, class_ in enumerate(self._classes):
+            before = self._classes[:number]
+            for thing in self._quads(class_):
+                if not any(self._store.has(Triple(thing, TYPE, one)) for one in before):
+                    yield thing
+
+
 @dataclass(frozen=True, slots=True)
 class ClassProfile:
     """The things of a class, and how those that were looked at use their properties."""
 
-    things: tuple[NamedNode, ...]
+    things: Members
     looked: int
     uses: dict[NamedNode, Use]
 
@@ -72,11 +111,11 @@ def amount(value: Term) -> float | None:
         return None
 
 
-def class_profile(store: Store, ontology: Ontology, class_: NamedNode) -> ClassProfile:
+def class_profile(store: Store, ontology: Ontology, class_: NamedNode, *, most: int = _MOST_LOOKED) -> ClassProfile:
     """The profile of a class, those below it included."""
-    things = tuple(sorted(instances(store, ontology, class_), key=lambda iri: iri.value))
+    things = Members(store, ontology, class_)
     uses: dict[NamedNode, Use] = defaultdict(Use)
-    for thing in things[:_MOST_LOOKED]:
+    for thing in islice(things, most):
         seen: set[NamedNode] = set()
         for quad in islice(store.quads(thing, None, None, DEFAULT_GRAPH), _MOST_LOOKED):
             if quad.predicate in APART or is_unnamed(quad.object):
@@ -86,7 +125,7 @@ def class_profile(store: Store, ontology: Ontology, class_: NamedNode) -> ClassP
             if quad.predicate not in seen:
                 seen.add(quad.predicate)
                 use.things += 1
-    return ClassProfile(things, min(len(things), _MOST_LOOKED), dict(uses))
+    return ClassProfile(things, min(things.total, most), dict(uses))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -54,6 +55,7 @@ class Access:
         return origin if origin and _name(origin) in self.origins else None
 
 
+@lru_cache(maxsize=256)
 def _name(address: str) -> str:
     try:
         return (urlsplit(address).hostname or "").lower()

@@ -8,12 +8,12 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
 from kgplatform.errors import KgPlatformError
-from kgplatform.web.app import JOBS, create_app
+from kgplatform.web.app import JOBS, WARMING, create_app
 from kgplatform.web.assets import NOT_BUILT, is_built
 from kgplatform.web.connections import listening
 from kgplatform.web.needs import Graph
@@ -77,7 +77,7 @@ def serve(
         announce(NOT_BUILT)
     try:
         with _stopping():
-            threading.Thread(target=_warm_up, args=(kg,), daemon=True).start()
+            threading.Thread(target=_warm_up, args=(kg, app.extensions[WARMING]), daemon=True).start()
             server.run()
     except (KeyboardInterrupt, SystemExit):
         pass
@@ -98,11 +98,13 @@ def _connections_allowed() -> int:
     return max(100, min(_MOST_CONNECTIONS, soft - _OTHER_FILES))
 
 
-def _warm_up(kg: Graph) -> None:
-    """Loads what the first question and query would wait for."""
+def _warm_up(kg: Graph, parts: Iterable[Callable[[], None]]) -> None:
+    """Loads what the first question, query and pages would wait for."""
     with suppress(KgPlatformError):
         kg.workers.solutions("ASK {}", timeout_seconds=30)
         kg.search("a", 1)
+        for prepare in parts:
+            prepare()
 
 
 @contextmanager

@@ -14,11 +14,13 @@ from pyoxigraph import NamedNode
 from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from kgplatform import resources
 from kgplatform.documents.reading import SUFFIXES
 from kgplatform.documents.registry import DocumentSummary, State
 from kgplatform.documents.running import RunProgress
 from kgplatform.documents.tabular.opening import TABLE_SUFFIXES
 from kgplatform.documents.web import is_address
+from kgplatform.errors import NotFoundError
 from kgplatform.web import addresses
 from kgplatform.web.frame import Frame, language, page
 from kgplatform.web.jobs import Jobs, Phase, Standing
@@ -108,6 +110,14 @@ def blueprint(kg: Graph, jobs: Jobs) -> Blueprint:
         jobs.start(lambda: kg.add(*given))
         return redirect("/documents", 303)
 
+    @routes.post("/documents/sample")
+    def sample() -> Any:
+        require(Role.WRITE)
+        if (folder := samples(kg)) is None:
+            raise NotFoundError("there are no samples for this workspace", name="sample")
+        jobs.start(lambda: kg.add(folder))
+        return redirect("/documents", 303)
+
     @routes.post("/documents/work")
     def work() -> Any:
         act(kg, jobs, request.form.get("action", ""))
@@ -123,6 +133,15 @@ def blueprint(kg: Graph, jobs: Jobs) -> Blueprint:
     return routes
 
 
+def samples(kg: Graph) -> Path | None:
+    """The sample documents for the workspace's ontology; None where there are none, as in an installed wheel."""
+    folder = resources.examples()
+    if folder is None:
+        return None
+    named = (folder / name for name in kg.settings.ontology if name == Path(name).name)
+    return next((path for path in named if path.is_dir()), None)
+
+
 def _state(text: str) -> State | None:
     return State(text) if text in {item.value for item in State} else None
 
@@ -130,9 +149,14 @@ def _state(text: str) -> State | None:
 def _page(kg: Graph, jobs: Jobs, state: State | None) -> Response:
     counts = kg.registry.counts()
     number_ = max(1, int(given)) if (given := request.args.get("page", "1")).isdecimal() and len(given) < 7 else 1
-    found = kg.registry.summaries(state, limit=_PAGE, offset=(number_ - 1) * _PAGE)
+    text = request.args.get("q", "").strip()[:200]
+    if text:
+        every = [item for item in kg.registry.summaries(state) if _is_called(item, text)]
+        found, total = every[(number_ - 1) * _PAGE : number_ * _PAGE], len(every)
+    else:
+        found = kg.registry.summaries(state, limit=_PAGE, offset=(number_ - 1) * _PAGE)
+        total = sum(counts.values()) if state is None else counts.get(state, 0)
     stages = kg.registry.failed_stages() if counts.get(State.FAILED) else {}
-    total = sum(counts.values()) if state is None else counts.get(state, 0)
     work = Work(kg.registry.progress(), jobs.standing())
     return page(
         "documents.html",
@@ -141,6 +165,8 @@ def _page(kg: Graph, jobs: Jobs, state: State | None) -> Response:
         total=sum(counts.values()),
         statements=sum(item.statements for item in kg.registry.summaries(State.PROCESSED)),
         state=state,
+        text=text,
+        found=total,
         listed=[_listed(kg, item, stages) for item in found],
         number=number_,
         pages=max(1, -(-total // _PAGE)),
@@ -151,6 +177,12 @@ def _page(kg: Graph, jobs: Jobs, state: State | None) -> Response:
         suffixes=sorted({*SUFFIXES, *TABLE_SUFFIXES}),
         unfinished=counts.get(State.PENDING, 0) + counts.get(State.FAILED, 0),
     )
+
+
+def _is_called(item: DocumentSummary, text: str) -> bool:
+    """Whether the title or the file of a document holds the text."""
+    wanted = text.casefold()
+    return wanted in item.title.casefold() or wanted in item.source.rpartition("/")[2].casefold()
 
 
 def _listed(kg: Graph, item: DocumentSummary, stages: dict[NamedNode, str]) -> Listed:

@@ -19,7 +19,7 @@ from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Overview
 from kgplatform.web.words import plural
 
-_LOOKED_AT = 3000
+_LOOKED_AT = 500
 _PREPOSITIONS = frozenset(("in", "at", "by", "of", "from", "to", "with", "near", "on", "for", "as", "into"))
 _TELLING = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "date", "dateTime", "gYear"))
 
@@ -56,7 +56,7 @@ def starters(kg: Graph, overview: Overview, language: str) -> list[Starter]:
         *islice((Starter("list", text) for text in own.lists()), 1),
         *islice((Starter("count", text) for text in own.counts()), 1),
     ]
-    said = [*foreign.lookups(), *foreign.counts()]
+    said = [*foreign.counts()] or [*foreign.lookups()]
     return [*found, *(Starter("other", text) for text in said[-1:])]
 
 

@@ -6,29 +6,26 @@ for each class the properties that its things really have. No suggestion runs a 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 from flask import Blueprint, Response, jsonify, request
 from pyoxigraph import NamedNode
 
 from kgplatform.describing import Labels
-from kgplatform.ontology import Word, label_of
-from kgplatform.questions.schema import SchemaView
+from kgplatform.ontology import label_of
 from kgplatform.types import Term
-from kgplatform.vocab import COMMENT, TYPE, XSD, local_name
-from kgplatform.web import addresses
+from kgplatform.vocab import COMMENT, TYPE, XSD
+from kgplatform.web import addresses, completing
 from kgplatform.web.caching import is_known, weak_tag
 from kgplatform.web.frame import language, pages
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
+from kgplatform.web.remembering import Remembered
 from kgplatform.web.results import prefixed
 from kgplatform.web.saving import Saved
 from kgplatform.web.words import phrase
 
-_MOST_TERMS = 2000
-_MOST_PROPERTIES = 120
 _MOST_FOUND = 24
 _COMMENT = 240
 
@@ -36,6 +33,7 @@ _COMMENT = 240
 def blueprint(kg: Graph, lately: Lately) -> Blueprint:
     """The routes of completion."""
     routes = Blueprint("suggesting", __name__)
+    kept = Remembered(kg)
 
     @routes.get("/api/schema")
     def schema() -> Response:
@@ -43,7 +41,7 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
         headers = {"ETag": tag, "Cache-Control": "no-cache"}
         if is_known(tag):
             return Response(status=304, headers=headers)
-        response = jsonify(_schema(kg.knowledge.schema, dict(kg.store.prefixes)))
+        response = jsonify(kept.get("schema", lambda: completing.schema(kg, lately.overview())))
         response.headers.update(headers)
         return response
 
@@ -59,60 +57,6 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
         return response
 
     return routes
-
-
-def _schema(schema: SchemaView, prefixes: dict[str, str]) -> dict[str, object]:
-    ordered = sorted(prefixes.items(), key=lambda pair: -len(pair[1]))
-    classes = sorted(schema.classes, key=lambda iri: (-schema.count(iri), iri.value))[:_MOST_TERMS]
-    properties = sorted(schema.properties, key=lambda iri: (-schema.properties[iri].count, iri.value))[:_MOST_TERMS]
-    at = {iri: number for number, iri in enumerate(properties)}
-    return {
-        "prefixes": prefixes,
-        "classes": [
-            {
-                "iri": iri.value,
-                "name": prefixed(iri.value, ordered),
-                **_said(schema.classes[iri].words, schema.classes[iri].comments),
-                "count": schema.count(iri),
-                "properties": _properties_of(schema, iri, at),
-            }
-            for iri in classes
-        ],
-        "properties": [
-            {
-                "iri": iri.value,
-                "name": prefixed(iri.value, ordered),
-                **_said(schema.properties[iri].words, schema.properties[iri].comments),
-                "count": schema.properties[iri].count,
-                "thing": schema.properties[iri].is_object,
-                "unit": schema.properties[iri].unit,
-                "values": [local_name(item.value) for item in schema.ranges(iri)[:3]],
-                "samples": list(schema.properties[iri].samples[:3]),
-            }
-            for iri in properties
-        ],
-    }
-
-
-def _said(words: Iterable[Word], comments: Iterable[Word]) -> dict[str, str]:
-    """The labels in both languages, and the description in English or whatever there is."""
-    listed = tuple(words)
-    zh = next((word.text for word in listed if word.language.startswith("zh")), "")
-    return {
-        "en": label_of([word for word in listed if not word.language.startswith("zh")], "en", ""),
-        "zh": zh,
-        "comment": label_of(comments, "en", "")[:_COMMENT],
-        "about": next((word.text for word in comments if word.language.startswith("zh")), "")[:_COMMENT],
-    }
-
-
-def _properties_of(schema: SchemaView, class_: NamedNode, at: dict[NamedNode, int]) -> list[list[int]]:
-    """The properties that things of the class have, by number, with how many statements of theirs use each."""
-    counts: Counter[NamedNode] = Counter()
-    for edge in schema.outgoing.get(class_, ()):
-        if edge.literal or edge.object != edge.predicate:
-            counts[edge.predicate] += edge.count
-    return [[at[iri], number] for iri, number in counts.most_common(_MOST_PROPERTIES) if iri in at]
 
 
 def _found(kg: Graph, lately: Lately, text: str) -> Iterator[dict[str, object]]:

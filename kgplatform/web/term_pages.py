@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from flask import Blueprint, redirect, request
@@ -18,7 +19,7 @@ from kgplatform.web.frame import Frame, language, page
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
 from kgplatform.web.palette import Palette
-from kgplatform.web.profiles import ClassProfile, PropertyProfile, Use, class_profile, property_profile
+from kgplatform.web.profiles import ClassProfile, Members, PropertyProfile, Use, class_profile, property_profile
 from kgplatform.web.remembering import Remembered
 from kgplatform.web.saving import Saved
 from kgplatform.web.sheets import Sheet, csv_of, number, sheet
@@ -60,7 +61,7 @@ class Terms:
         overview, ontology = self._lately.overview(), self._kg.ontology
         if iri in ontology.classes or iri in overview.classes:
             return self._class(iri, **common)
-        if iri in ontology.properties or iri in overview.properties:
+        if iri in ontology.properties or any(True for _ in islice(self._kg.store.quads(None, iri, None), 1)):
             return self._property(iri, **common)
         return None
 
@@ -95,7 +96,7 @@ class Terms:
         profile = self._kept.get(("class", iri), lambda: class_profile(kg.store, kg.ontology, iri))
         rows = self._rows(iri, profile, labels)
         properties = self._property_sheet(rows, frame)
-        start = self._start(len(profile.things))
+        start = self._start(profile.things.total)
         things = self._things(profile.things, labels, frame)
         if (wanted := csv_of(properties, things)) is not None:
             return wanted
@@ -115,11 +116,11 @@ class Terms:
             disjoint=self._disjoint(iri, labels),
             color=Palette(self._lately.overview()).index(iri),
             direct=direct,
-            total=len(profile.things),
+            total=profile.things.total,
             looked=profile.looked,
             rows=rows,
             properties=properties,
-            samples=[labels.reference(item) for item in profile.things[start : start + _A_PAGE]],
+            samples=[labels.reference(item) for item in islice(profile.things, start, start + _A_PAGE)],
             start=start,
             step=_A_PAGE,
             things=things,
@@ -204,7 +205,7 @@ class Terms:
         )
         return sheet("properties", (t("property"), t("range"), t("b_share"), t("things_with"), t("values_seen")), found)
 
-    def _things(self, things: tuple[NamedNode, ...], labels: Labels, frame: Frame) -> Sheet:
+    def _things(self, things: Members, labels: Labels, frame: Frame) -> Sheet:
         """All things of the class; their names are looked up only where the table is asked for."""
         wanted = request.args.get("format") == "csv" and request.args.get("table") == "things"
         rows = ((Cell(labels.of(iri).text, frame.at(iri)), Cell(iri.value)) for iri in (things if wanted else ()))

@@ -27,7 +27,7 @@ class Example:
 
 def of_class(kg: Graph, class_: NamedNode, profile: ClassProfile, labels: Labels) -> list[Example]:
     """Things with their most used properties; how many there are; how many by a value that several share."""
-    if not profile.things:
+    if not profile.things.total:
         return []
     name, kind = _named(kg, class_), labels.of(class_).text
     a = _member(kg, class_)

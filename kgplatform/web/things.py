@@ -63,7 +63,7 @@ def blueprint(kg: Graph, lately: Lately, terms: Terms) -> Blueprint:
         labels = Labels(kg.dataset, kg.ontology, language())
         found = lately.called(text, _MOST_FOUND)
         passages = kg.search(text, 5) if text else ()
-        things = [(labels.reference(iri), [labels.of(t).text for t in _types(kg, iri)]) for iri in found]
+        things = [(labels.reference(iri), _kinds(kg, iri, labels)) for iri in found]
         return page("search.html", kg.base, text=text, things=things, passages=passages)
 
     @routes.get("/api/search")
@@ -105,6 +105,14 @@ def _passage(item: Evidence) -> dict[str, object]:
 
 def _types(kg: Graph, iri: NamedNode) -> list[NamedNode]:
     return [term for term in kg.store.objects(iri, TYPE) if isinstance(term, NamedNode)]
+
+
+def _kinds(kg: Graph, iri: NamedNode, labels: Labels) -> list[str]:
+    """What a thing is, in words; of a term of the ontology whether it is a class or a property."""
+    frame = Frame(language(), kg.base)
+    if iri in kg.ontology.classes or iri in kg.ontology.properties:
+        return [frame.t("class_" if iri in kg.ontology.classes else "property")]
+    return [labels.of(type_).text for type_ in _types(kg, iri)]
 
 
 def _iri(text: str) -> NamedNode:

@@ -48,7 +48,7 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "ask_hint": ("Ask in English or Chinese", "可用中文或英文提问"),
     "ask_about": ("Ask about this", "就此提问"),
     "every_answer": ("Every answer shows its query and its sources.", "每个回答都附有查询语句和出处。"),
-    "holds": ("{statements} statements about {things}.", "关于{things}的 {statements} 条陈述。"),
+    "holds": ("{statements} statements about {things}.", "关于 {things}的 {statements} 条陈述。"),
     "counted": ("{n} {things}", "{n} 个{things}"),
     "and": (" and ", "和"),
     "comma": (", ", "、"),
@@ -100,7 +100,8 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "too_long": ("The question is too long; {n} characters are allowed.", "问题过长，最多 {n} 个字符。"),
     # nothing here
     "empty_title": ("Nothing here yet.", "这里还没有内容。"),
-    "empty_text": ("Add documents or tables, then come back:", "先添加文档或表格，再回到此页："),
+    "empty_text": ("Add documents or tables, here or on the command line.", "请在此处或命令行中添加文档或表格。"),
+    "load_sample": ("Load the sample", "载入示例"),
     # query
     "run": ("Run", "运行"),
     "examples": ("Examples", "示例"),

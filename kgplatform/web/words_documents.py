@@ -35,6 +35,8 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     ),
     "docs_by_state": ("Documents by state", "按状态查看文档"),
     "docs_all": ("All", "全部"),
+    "docs_find": ("Name of a document", "文档名称"),
+    "docs_found": ("{n} documents are called “{q}”.", "名称含“{q}”的文档有 {n} 份。"),
     "docs_none": ("No documents yet.", "还没有文档。"),
     "docs_none_text": ("Drop files above, or add them from the command line:", "请将文件拖到上方，或在命令行中添加："),
     "docs_download_all": ("The list as", "下载列表："),

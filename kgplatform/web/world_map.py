@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, abort, jsonify, request
@@ -19,9 +20,12 @@ from pyoxigraph import NamedNode
 
 from kgplatform.describing import Labels, Reference
 from kgplatform.errors import ConfigError, NotFoundError
+from kgplatform.store import DEFAULT_GRAPH
+from kgplatform.vocab import TYPE
 from kgplatform.web import addresses
+from kgplatform.web.atlas import Atlas, atlas, instances
 from kgplatform.web.frame import Frame, language, page
-from kgplatform.web.located import Atlas, Spot, atlas, instances, members, read_frame, ways
+from kgplatform.web.located import Spot, read_frame, ways
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
 from kgplatform.web.palette import Palette
@@ -35,13 +39,12 @@ _MOST_LEVELS: Final = 200
 _MOST_BYTES: Final = 32_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A thing and where it is drawn: ``at`` is the thing itself, or the place that stands for it; None: nowhere."""
 
-    thing: NamedNode
+    thing: str
     spot: Spot | None = None
-    at: NamedNode | None = None
+    at: str | None = None
 
     @property
     def is_own(self) -> bool:
@@ -67,6 +70,15 @@ class Places:
         self._kg = kg
         self._kept = Remembered(kg)
 
+    def kept(self, key: tuple[object, ...], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """What ``make`` gives, or gave for the key since the store last changed."""
+        return self._kept.get(key, make)
+
+    def prepare(self, lately: Lately) -> None:
+        """Works out what every map needs, before somebody waits for it."""
+        self.classes(lately)
+        self.counts(None)
+
     @property
     def atlas(self) -> Atlas:
         """Where everything is."""
@@ -76,39 +88,50 @@ class Places:
         """The things of a class (none given: all that have a place), each with where it is drawn."""
         return self._kept.get(("placed", class_), lambda: tuple(self._placed(class_)))
 
-    def counts(self, class_: NamedNode | None) -> Counter[NamedNode]:
+    def counts(self, class_: NamedNode | None) -> Counter[str]:
         """How many of these things lie in each place."""
         return self._kept.get(("counts", class_), lambda: self.atlas.counts(item.thing for item in self.placed(class_)))
 
     def _placed(self, class_: NamedNode | None) -> Iterable[Placed]:
-        known = self.atlas
-        if class_ is None:
-            things = known.spots.keys() | known.above.keys()
-        else:
-            things = instances(self._kg.store, self._kg.ontology, class_)
-        for thing in sorted(things, key=lambda iri: iri.value):
-            found = known.place_of(thing)
-            yield Placed(thing, *found) if found else Placed(thing)
+        known, spots = self.atlas, self.atlas.spots
+        things = spots.keys() | known.above.keys() if class_ is None else self._members(class_)
+        for thing in sorted(things):
+            if (own := spots.get(thing)) is not None:
+                yield Placed(thing, own, thing)
+            else:
+                yield Placed(thing, *found) if (found := known.place_of(thing)) else Placed(thing)
+
+    def _members(self, class_: NamedNode) -> set[str]:
+        return instances(self._kg.store, self._kg.ontology, class_)
 
     def classes(self, lately: Lately) -> list[tuple[NamedNode, int]]:
         """The classes some of whose things have a place, with the number of all of them."""
         return self._kept.get("classes", lambda: self._classes(lately))
 
     def _classes(self, lately: Lately) -> list[tuple[NamedNode, int]]:
-        known = self.atlas
-        placed = known.spots.keys() | known.above.keys()
-        found, said = [], members(self._kg.store)
-        for class_ in lately.overview().classes:
-            things = set().union(*(said.get(sub, ()) for sub in self._kg.ontology.subclasses(class_)))
-            if not placed.isdisjoint(things):
+        known, counted = self.atlas, lately.overview().classes
+        found = []
+        for class_ in counted:
+            filled = [sub for sub in self._kg.ontology.subclasses(class_) if sub in counted]
+            if len(filled) == 1:
+                if self._has_a_place(filled[0]):
+                    found.append((class_, counted[filled[0]]))
+                continue
+            things = self._members(class_)  # some may be of several of the classes, and count once
+            if not (things.isdisjoint(known.spots) and things.isdisjoint(known.above)):
                 found.append((class_, len(things)))
         return found
 
+    def _has_a_place(self, class_: NamedNode) -> bool:
+        known = self.atlas
+        said = self._kg.store.quads(None, TYPE, class_, DEFAULT_GRAPH)
+        names = (quad.subject.value for quad in said if isinstance(quad.subject, NamedNode))
+        return any(name in known.spots or name in known.above for name in names)
 
-def blueprint(kg: Graph, lately: Lately) -> Blueprint:
+
+def blueprint(kg: Graph, lately: Lately, places: Places) -> Blueprint:
     """The routes of the map, and of the outlines that the settings name."""
     routes = Blueprint("world_map", __name__)
-    places = Places(kg)
 
     @routes.get("/map")
     def map_() -> Any:
@@ -165,10 +188,12 @@ class _Page:
             raise NotFoundError(f"there is no class {self._class.value}", name=self._class.value)
         if request.args.get("bbox") and self._bbox is None:
             abort(400, "bbox is west,south,east,north in degrees, such as 118,28,122.5,31")
-        below = [item for item in self._places.placed(self._class) if self._is_below(item)]
+        below = self._below()
         located = [item for item in below if item.spot is not None]
-        lost = [item for item in below if item.spot is None]
-        framed = [item for item in located if self._bbox is None or (item.spot and self._bbox.holds(item.spot))]
+        lost = [item for item in below if item.spot is None] if len(located) < len(below) else []
+        framed = located
+        if self._bbox is not None:
+            framed = [item for item in located if item.spot and self._bbox.holds(item.spot)]
         tables = self._table("places", [*framed, *(lost if self._bbox is None else [])]), self._table("lost", lost)
         if (wanted := csv_of(*tables)) is not None:
             return wanted
@@ -184,8 +209,8 @@ class _Page:
             place=self._labels.reference(self._place) if self._place is not None else None,
             total=len(below),
             located=len(located),
-            borrowed=sum(not item.is_own for item in located),
-            lost=[self._labels.reference(item.thing) for item in lost[:_MOST_LISTED]],
+            borrowed=sum(thing != at for thing, _, at in located),
+            lost=[self._named(item.thing) for item in lost[:_MOST_LISTED]],
             lost_total=len(lost),
             framed=self._listed(framed),
             framed_total=len(framed),
@@ -193,12 +218,19 @@ class _Page:
             bbox=str(self._bbox) if self._bbox else "",
             whole=self._href(bbox=""),
             tables=tables,
-            picture=self._picture(located, framed),
+            picture=self._places.kept(self._key(), lambda: self._picture(located, framed)),
         )
 
-    def _is_below(self, item: Placed) -> bool:
-        place = self._place
-        return place is None or item.thing == place or place in self._places.atlas.above.get(item.thing, ())
+    def _below(self) -> Sequence[Placed]:
+        """The things of the class that are the chosen place, or lie in it."""
+        placed, above = self._places.placed(self._class), self._places.atlas.above
+        if self._place is None:
+            return placed
+        place = self._place.value
+        return [item for item in placed if item.thing == place or place in above.get(item.thing, ())]
+
+    def _key(self) -> tuple[object, ...]:
+        return "picture", language(), self._class, self._place, str(self._bbox)
 
     def _href(self, **changed: str) -> str:
         """This page with other words; an empty one is left out."""
@@ -211,37 +243,41 @@ class _Page:
         """The places round the chosen one, the largest first, and itself."""
         if self._place is None:
             return []
-        above = self._places.atlas.above
-        around = sorted(above.get(self._place, ()), key=lambda iri: (len(above.get(iri, ())), iri.value))
-        return [(self._labels.reference(iri), self._href(place=iri.value, bbox="")) for iri in (*around, self._place)]
+        above, own = self._places.atlas.above, self._place.value
+        around = sorted(above.get(own, ()), key=lambda name: (len(above.get(name, ())), name))
+        return [(self._named(name), self._href(place=name, bbox="")) for name in (*around, own)]
+
+    def _named(self, name: str) -> Reference:
+        return self._labels.reference(NamedNode(name))
 
     def _levels(self) -> list[Level]:
         """The places directly below the chosen one (none: those in no other) that have something in them."""
         counts, known = self._places.counts(self._class), self._places.atlas
         if self._place is None:
-            found = [iri for iri in counts if not known.above.get(iri)]
+            found = [name for name in counts if not known.above.get(name)]
         else:
-            found = [iri for iri in counts if self._place in known.nearest(iri)]
-        ranked = sorted(found, key=lambda iri: (-counts[iri], self._labels.of(iri).text.casefold()))[:_MOST_LEVELS]
-        most = max((counts[iri] for iri in ranked), default=0) or 1
+            found = [name for name in counts if self._place.value in known.nearest(name)]
+        named = [(name, self._named(name)) for name in found]
+        ranked = sorted(named, key=lambda pair: (-counts[pair[0]], pair[1].label.casefold()))[:_MOST_LEVELS]
+        most = max((counts[name] for name, _ in ranked), default=0) or 1
         palette = Palette(self._lately.overview())
         return [
             Level(
-                self._labels.reference(iri),
-                self._labels.of(kind).text if (kind := palette.class_of(self._kg, iri)) is not None else "",
-                counts[iri],
-                round(100 * counts[iri] / most),
-                self._href(place=iri.value, bbox=""),
+                term,
+                self._labels.of(kind).text if (kind := palette.class_of(self._kg, NamedNode(name))) is not None else "",
+                counts[name],
+                round(100 * counts[name] / most),
+                self._href(place=name, bbox=""),
             )
-            for iri in ranked
+            for name, term in ranked
         ]
 
     def _listed(self, items: Sequence[Placed]) -> list[tuple[Reference, Reference | None]]:
         """The first things of the frame, each with the place that it is drawn at, where that is another."""
         return [
             (
-                self._labels.reference(item.thing),
-                self._labels.reference(item.at) if item.at is not None and not item.is_own else None,
+                self._named(item.thing),
+                self._named(item.at) if item.at is not None and not item.is_own else None,
             )
             for item in items[:_MOST_LISTED]
         ]
@@ -252,43 +288,50 @@ class _Page:
         wanted = request.args.get("format") == "csv"
         rows = (
             (
-                Cell(self._labels.of(item.thing).text),
-                Cell(item.thing.value),
+                Cell(self._named(item.thing).label),
+                Cell(item.thing),
                 Cell(f"{item.spot.latitude:.6f}".rstrip("0").rstrip(".") if item.spot else "", numeric=True),
                 Cell(f"{item.spot.longitude:.6f}".rstrip("0").rstrip(".") if item.spot else "", numeric=True),
-                Cell(self._labels.of(item.at).text if item.at is not None and not item.is_own else ""),
+                Cell(self._named(item.at).label if item.at is not None and not item.is_own else ""),
             )
             for item in (items if wanted else ())
         )
         return sheet(key, (t("name"), "IRI", t("latitude"), t("longitude"), t("drawn_at")), rows)
 
     def _picture(self, located: Sequence[Placed], framed: Sequence[Placed]) -> dict[str, Any]:
-        """The points: those of the frame first, where there are too many for all."""
-        palette = Palette(self._lately.overview())
-        borrowed = Counter(item.at for item in located if not item.is_own)
-        spots = {item.at: item.spot for item in (*framed, *located) if item.at is not None and item.spot is not None}
-        shown = list(spots.items())[:_MOST_POINTS]
-        of = {iri: palette.class_of(self._kg, iri) for iri, _ in shown}
-        classes = list(dict.fromkeys(item for item in of.values() if item is not None))
-        at = {iri: number for number, iri in enumerate(classes)}
-        points: list[dict[str, Any]] = []
-        for iri, spot in shown:
-            label = self._labels.of(iri).text[:120]
-            point = {"id": iri.value, "label": label, "lat": spot.latitude, "lon": spot.longitude, "class": None}
-            kind, inside = of[iri], borrowed.get(iri, 0)
-            point |= {"href": addresses.of_iri(iri, self._kg.base), "class": at[kind] if kind is not None else None}
-            if inside:
-                point |= {"title": self._frame.t("map_at_place", n=inside, place=label), "value": inside}
-            points.append(point)
+        """The points: those of the frame first, where there are too many for all, spread over what there is."""
+        borrowed = Counter(at for thing, _, at in located if thing != at)
+        spots = {at: spot for _, spot, at in chain(framed, located if framed is not located else ()) if at and spot}
+        number = len(spots) if framed is located else len({item.at for item in framed})
+        shown = _spread(list(islice(spots, number)), _MOST_POINTS)
+        shown += islice(spots, number, number + _MOST_POINTS - len(shown))
         data: dict[str, Any] = {
-            "points": points,
-            "classes": palette.records(classes, self._labels, self._kg.base),
+            **self._points([NamedNode(name) for name in shown], spots, borrowed),
             "query": self._query(),
             "total": {"points": len(spots)},
         }
         if self._bbox is not None:
             data["bbox"] = [self._bbox.west, self._bbox.south, self._bbox.east, self._bbox.north]
         return data
+
+    def _points(
+        self, shown: Sequence[NamedNode], spots: Mapping[str, Spot], borrowed: Counter[str | None]
+    ) -> dict[str, Any]:
+        """What is drawn at each of the places, and the classes that this points to."""
+        palette = Palette(self._lately.overview())
+        of = {iri: palette.class_of(self._kg, iri) for iri in shown}
+        classes = list(dict.fromkeys(item for item in of.values() if item is not None))
+        at = {iri: number for number, iri in enumerate(classes)}
+        points: list[dict[str, Any]] = []
+        for iri in shown:
+            label, spot = self._labels.of(iri).text[:120], spots[iri.value]
+            point = {"id": iri.value, "label": label, "lat": spot.latitude, "lon": spot.longitude, "class": None}
+            kind, inside = of[iri], borrowed.get(iri.value, 0)
+            point |= {"href": addresses.of_iri(iri, self._kg.base), "class": at[kind] if kind is not None else None}
+            if inside:
+                point |= {"title": self._frame.t("map_at_place", n=inside, place=label), "value": inside}
+            points.append(point)
+        return {"points": points, "classes": palette.records(classes, self._labels, self._kg.base)}
 
     def _query(self) -> str:
         of_class = f"  ?thing a/rdfs:subClassOf* {self._class} .\n" if self._class is not None else ""
@@ -298,6 +341,11 @@ class _Page:
             "  { ?thing geo:latitude ?latitude ; geo:longitude ?longitude }\n  UNION\n"
             "  { ?thing geo:locatedIn ?place }\n}\nLIMIT 10000\n"
         )
+
+
+def _spread(names: list[str], most: int) -> list[str]:
+    """So many of the names at most, taken at even distances."""
+    return names if len(names) <= most else [names[number * len(names) // most] for number in range(most)]
 
 
 def _iri(name: str) -> NamedNode | None:

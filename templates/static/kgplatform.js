@@ -40,6 +40,8 @@
     on("[data-theme-button]", "click", toggleTheme);
     on("[data-copy]", "click", copy);
     document.querySelectorAll("[data-editor] textarea").forEach(editor);
+    const nav = document.querySelector(".bar nav"), here = nav?.querySelector("[aria-current]");
+    if (here && nav.scrollWidth > nav.clientWidth) nav.scrollLeft = here.offsetLeft - nav.offsetLeft - 40;
     on(".askbox", "submit", (event) => event.currentTarget.classList.add("waiting"));
   });
   addEventListener("pageshow", () => document.querySelectorAll(".waiting").forEach((node) => node.classList.remove("waiting")));

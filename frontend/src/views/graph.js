@@ -82,7 +82,7 @@ const layout = (data, count) => {
     const focus = data.nodes.find((node) => node.focus)?.id;
     return { name: "concentric", concentric: (node) => (node.id() === focus ? 10 : node.degree() > 3 ? 2 : 1), levelWidth: () => 1, minNodeSpacing: 40, ...common };
   }
-  return { name: "fcose", quality: count > 150 ? "default" : "proof", randomize: true, nodeDimensionsIncludeLabels: count <= 60, nodeSeparation: count > 60 ? 60 : 90, idealEdgeLength: count > 60 ? 42 : 80, nodeRepulsion: count > 60 ? 4500 : 6500, packComponents: true, ...common };
+  return { name: "fcose", quality: count > 150 ? "default" : "proof", numIter: count > 150 ? 1000 : 2500, randomize: true, nodeDimensionsIncludeLabels: count <= 60, nodeSeparation: count > 60 ? 60 : 90, idealEdgeLength: count > 60 ? 42 : 80, nodeRepulsion: count > 60 ? 4500 : 6500, packComponents: true, ...common };
 };
 
 /** Random numbers that are the same each time, so that a graph looks the same each time. */

@@ -14,6 +14,7 @@ from kgplatform.documents.tabular.source import Cell, RowProblem, SourceRow
 
 MAX_COLUMNS = 20_000
 MAX_PROBLEMS = 1000
+_LONGEST_BATCH = 32_000_000
 BETWEEN_VALUES = "; "
 UNDECODED = "\udcff"
 """Stands for bytes that are not of the file's encoding; no proper text holds it."""
@@ -143,7 +144,7 @@ class OpenedTable:
         self._log = ProblemLog(self._known)
 
     def batches(self, size: int) -> Iterator[tuple[SourceRow, ...]]:
-        """The rows in order, ``size`` at a time; what was irregular in them is added to `problems`.
+        """The rows in order, ``size`` at a time, or fewer long ones; what was irregular is added to `problems`.
 
         Raises:
             ReadError: the source broke in the middle.
@@ -151,7 +152,7 @@ class OpenedTable:
         self._log = ProblemLog(self._known)
         rows = self._rows(self._log)
         try:
-            while batch := tuple(islice(rows, max(1, size))):
+            while batch := tuple(_some(rows, max(1, size))):
                 yield batch
         finally:
             rows.close()
@@ -160,6 +161,21 @@ class OpenedTable:
     def problems(self) -> tuple[RowProblem, ...]:
         """What was irregular in the header and in the rows read so far."""
         return self._log.seen()
+
+
+def length_of(row: SourceRow) -> int:
+    """How many characters the cells of a row have."""
+    return sum(map(len, filter(None, row.cells)))
+
+
+def _some(rows: Iterator[SourceRow], size: int) -> Iterator[SourceRow]:
+    """The next so many rows, or as many as are not too long together."""
+    length = 0
+    for row in islice(rows, size):
+        yield row
+        length += length_of(row)
+        if length > _LONGEST_BATCH:
+            return
 
 
 def row_of(number: int, texts: Sequence[str], columns: Sequence[str], log: ProblemLog) -> SourceRow | None:

@@ -19,7 +19,7 @@ from kgplatform.documents.tabular.cells import (
     row_of,
     value_text,
 )
-from kgplatform.documents.tabular.json_stream import DECODER, Json, JsonStream, steps_of
+from kgplatform.documents.tabular.json_stream import DECODER, LARGEST_VALUE, Json, JsonStream, steps_of
 from kgplatform.documents.tabular.source import SourceRow
 from kgplatform.documents.tabular.text_file import encoding_of_file, opened_text, text_lines
 from kgplatform.errors import ReadError
@@ -47,6 +47,8 @@ class _JsonFile:
         named = self.path.suffix.lower() in (".jsonl", ".ndjson")
         if not named and not second.startswith("{"):
             return False
+        if len(first) > LARGEST_VALUE:
+            return named and not first.startswith("[")
         try:
             return isinstance(DECODER.decode(first), dict)
         except (json.JSONDecodeError, RecursionError):
@@ -67,7 +69,7 @@ class _JsonFile:
         return self._line_records(log) if self.is_lines else self._stream_records()
 
     def _line_records(self, log: ProblemLog) -> _Numbered:
-        with text_lines(self.path, self.encoding) as lines:
+        with text_lines(self.path, self.encoding, longest=LARGEST_VALUE) as lines:
             for number, line in enumerate(lines, start=1):
                 if not line.strip(" \t\r\n\ufeff"):
                     continue

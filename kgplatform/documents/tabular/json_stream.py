@@ -13,7 +13,7 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | bool | None"
 """A value; numbers are kept as they are written."""
 
 _CHUNK = 1 << 18
-_LARGEST_VALUE = 64 << 20
+LARGEST_VALUE: Final = 16 << 20
 _DEEPEST_WALK = 6
 _MOST_ARRAYS = 1000
 _CONSTANTS = {"NaN": None, "Infinity": "INF", "-Infinity": "-INF"}
@@ -24,7 +24,7 @@ class JsonStream:
     """A JSON text, of which a part at a time is in memory.
 
     Each method reads on from where the last one stopped, and raises `ReadError` with the line where the text is
-    not JSON or one value of it is larger than 64 million characters.
+    not JSON or one value of it is larger than 16 million characters.
     """
 
     def __init__(self, handle: TextIO, path: Path) -> None:
@@ -158,8 +158,8 @@ class JsonStream:
 
     def _more(self) -> None:
         kept = len(self._buffer) - self._at
-        if kept > _LARGEST_VALUE:
-            raise self._wrong("a value is larger than 64 million characters; split it or use JSON lines")
+        if kept > LARGEST_VALUE:
+            raise self._wrong("a value is larger than 16 million characters; split it or use JSON lines")
         self._lines += self._buffer.count("\n", 0, self._at)
         read = self._handle.read(max(_CHUNK, kept))
         self._buffer = self._buffer[self._at :] + read

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,7 @@ from urllib.parse import unquote, unquote_plus, urlsplit
 from kgplatform.documents.tabular.json_file import json_tables, open_json
 from kgplatform.documents.tabular.parquet import open_parquet
 from kgplatform.documents.tabular.source import TableSource
-from kgplatform.documents.tabular.spreadsheet import open_sheet, sheets_in
+from kgplatform.documents.tabular.spreadsheet import open_sheet, sheets_in, unpacked_bytes
 from kgplatform.documents.tabular.sqlite import open_sqlite, sqlite_tables
 from kgplatform.documents.tabular.text_file import open_delimited
 from kgplatform.errors import ReadError
@@ -28,6 +29,8 @@ TABLE_SUFFIXES: Final = tuple(suffix for suffix in _KINDS if suffix not in (".tx
 """The suffixes by which a file is known to be a table."""
 COLUMNS: Final = "columns="
 """What the part behind ``#`` begins with where it names the columns of a file without a header."""
+_HEAVY_BYTES: Final = 64_000_000
+_ROUND: Final = 1_000
 _MAGIC = (
     *((b"SQLite format 3\x00", "sqlite"), (b"PAR1", "parquet")),
     *((b"PK\x03\x04", "sheet"), (b"\xd0\xcf\x11\xe0", "sheet")),
@@ -110,6 +113,25 @@ def is_table(location: str | Path) -> bool:
         return True
     file, _, part = text.partition("#")
     return Path(file).suffix.lower() in TABLE_SUFFIXES or part.startswith(COLUMNS)
+
+
+def is_heavy(location: str | Path) -> bool:
+    """Whether a table's file is a packed one that unpacks to so much that another process should go through it first.
+
+    Raises:
+        ReadError: as `open_table`.
+    """
+    place = _place(str(location), None)
+    return _kind(place) == "sheet" and unpacked_bytes(place.path) > _HEAVY_BYTES
+
+
+def go_through(location: str | Path) -> None:
+    """Reads a table from end to end and keeps nothing: whether it can be read is known after.
+
+    Raises:
+        ReadError: as `open_table`, or it broke in the middle.
+    """
+    deque(open_table(location).batches(_ROUND), maxlen=0)
 
 
 def _place(location: str | Path, base_folder: Path | None) -> _Place:

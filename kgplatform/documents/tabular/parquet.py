@@ -18,17 +18,26 @@ if TYPE_CHECKING:
 
 PARQUET_TYPE: Final = "application/vnd.apache.parquet"
 _FETCHED_CELLS = 20_000
-_SETTINGS = {"threads": 1, "autoinstall_known_extensions": False, "autoload_known_extensions": False}
-_KEPT = ("float", "double", "blob", "list", "array", "map", "struct", "union", "variant")
+_FETCHED_ROWS = 256
+_LONGEST_ROW = 500_000
+"""So many bytes of text at most: DuckDB holds 2,048 rows at a time, whatever they come to."""
+_SETTINGS = {
+    "threads": 1,
+    "memory_limit": "1GB",
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+_KEPT = ("float", "double", "list", "array", "map", "struct", "union", "variant")
 _DEEPEST = 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A column of the table: its dotted name, and the SQL for its value."""
+    """A column of the table: its dotted name, the SQL for its value, and for how long that is (empty: never long)."""
 
     name: str
     expression: str
+    length: str = ""
 
 
 def open_parquet(path: Path, *, name: str) -> OpenedTable:
@@ -50,8 +59,11 @@ def _fields(name: str, expression: str, type_: duckdb.sqltypes.DuckDBPyType, dep
     if type_.id == "struct" and depth < _DEEPEST:
         for child, inner in type_.children:
             yield from _fields(f"{name}.{child}", f"{expression}.{_quoted(child)}", inner, depth + 1)
+    elif type_.id in ("varchar", "blob"):
+        yield _Field(name, expression, f"{'strlen' if type_.id == 'varchar' else 'octet_length'}({expression})")
     elif type_.id in _KEPT:
-        yield _Field(name, expression)
+        is_number = type_.id in ("float", "double")
+        yield _Field(name, expression, "" if is_number else f"strlen(CAST({expression} AS VARCHAR))")
     elif type_.id == "timestamp with time zone":
         yield _Field(name, f"replace(CAST({expression} AT TIME ZONE 'UTC' AS VARCHAR), ' ', 'T') || 'Z'")
     elif type_.id.startswith("timestamp"):
@@ -62,10 +74,13 @@ def _fields(name: str, expression: str, type_: duckdb.sqltypes.DuckDBPyType, dep
 
 def _rows(path: Path, fields: Sequence[_Field], columns: tuple[str, ...], log: ProblemLog) -> Generator[SourceRow]:
     chosen = ", ".join(field.expression for field in fields)
-    size = max(1, _FETCHED_CELLS // len(fields))
+    length = " + ".join(f"coalesce({field.length}, 0)" for field in fields if field.length) or "0"
+    too_long = f"error('a row has more than {_LONGEST_ROW:,} bytes of text')"
+    fits = f"CASE WHEN {length} > {_LONGEST_ROW} THEN {too_long} ELSE true END"
+    size = min(_FETCHED_ROWS, max(1, _FETCHED_CELLS // len(fields)))
     number = 0
     with _connected(path) as connection:
-        cursor = connection.execute(f"SELECT {chosen} FROM read_parquet(?)", [_literal(path)])
+        cursor = connection.execute(f"SELECT {chosen} FROM read_parquet(?) WHERE {fits}", [_literal(path)])
         while values := cursor.fetchmany(size):
             for record in values:
                 number += 1
@@ -83,6 +98,7 @@ def _connected(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
     try:
         with duckdb.connect(config=_SETTINGS) as connection:
+            connection.execute("SET enable_progress_bar = false")  # it would be printed
             yield connection
     except (duckdb.Error, UnicodeError, OverflowError) as error:
         reason = str(error).split("\n", 1)[0].replace(str(path), path.name)

@@ -72,6 +72,20 @@ def sheets_in(path: Path) -> tuple[str, ...]:
         return tuple(s.title for s in workbook.worksheets if _header(s, Layout((), 0)) is not None)
 
 
+def unpacked_bytes(path: Path) -> int:
+    """How many bytes the parts of a workbook are, as it says itself; nothing more of a part is ever read.
+
+    Raises:
+        ReadError: the file is broken or of an old form.
+    """
+    _refuse_old(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return sum(entry.file_size for entry in archive.infolist())
+    except (*_BROKEN, OSError) as error:
+        raise ReadError(f"is no workbook that can be read: {_reason(error)}", path=path) from error
+
+
 def _candidates(workbook: Workbook, sheet: str | None, path: Path) -> Iterable[ReadOnlyWorksheet]:
     sheets: list[ReadOnlyWorksheet] = list(workbook.worksheets)
     if sheet is None:

@@ -23,7 +23,8 @@ from kgplatform.documents.tabular.source import SourceRow
 from kgplatform.errors import ReadError
 
 SQLITE_TYPE: Final = "application/vnd.sqlite3"
-_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_LONGEST_CELL = 64_000_000
+_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION}
 _TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 
 
@@ -33,17 +34,18 @@ def open_sqlite(path: Path, *, name: str, table: str | None = None, query: str |
     Raises:
         ReadError: the file is no database, has no such table or several, or the query is no SELECT that it can run.
     """
+    is_own = query is not None
     if query is None:
         table = _chosen(sqlite_tables(path), table, path)
         query, name = f"SELECT * FROM {_quoted(table)}", table
-    with _asked(path, query) as cursor:
+    with _asked(path, query, is_own=is_own) as cursor:
         if cursor.description is None:
             raise ReadError("the query gives no rows; it has to be a SELECT", path=path)
         header = [column[0] for column in cursor.description]
     if len(header) > MAX_COLUMNS:
         raise ReadError(f"has {len(header)} columns; at most {MAX_COLUMNS} are read", path=path)
     columns, problems = column_names(header, 0)
-    return OpenedTable(name, columns, SQLITE_TYPE, partial(_rows, path, query, columns), problems)
+    return OpenedTable(name, columns, SQLITE_TYPE, partial(_rows, path, query, columns, is_own=is_own), problems)
 
 
 def sqlite_tables(path: Path) -> tuple[str, ...]:
@@ -71,8 +73,15 @@ def _chosen(known: tuple[str, ...], table: str | None, path: Path) -> str:
     return found
 
 
-def _rows(path: Path, query: str, columns: tuple[str, ...], log: ProblemLog) -> Generator[SourceRow]:
-    with _asked(path, query) as cursor:
+def _rows(
+    path: Path,
+    query: str,
+    columns: tuple[str, ...],
+    log: ProblemLog,
+    *,
+    is_own: bool,
+) -> Generator[SourceRow]:
+    with _asked(path, query, is_own=is_own) as cursor:
         for number, record in enumerate(cursor, start=1):
             row = row_of(number, [value_text(value) for value in record], columns, log)
             if row is not None:
@@ -80,12 +89,13 @@ def _rows(path: Path, query: str, columns: tuple[str, ...], log: ProblemLog) -> 
 
 
 @contextmanager
-def _asked(path: Path, query: str) -> Iterator[sqlite3.Cursor]:
+def _asked(path: Path, query: str, *, is_own: bool = False) -> Iterator[sqlite3.Cursor]:
     """The result of a query; nothing but reading is allowed to it."""
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)) as database:
             database.text_factory = _text
-            database.set_authorizer(_authorize)
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_CELL)
+            database.set_authorizer(_authorize_own if is_own else _authorize)
             yield database.execute(query)
     except (sqlite3.Error, sqlite3.Warning, UnicodeError, OverflowError) as error:
         raise ReadError(f"SQLite says: {error}", path=path) from error
@@ -103,6 +113,11 @@ _UNDECODED = dict.fromkeys(range(0xDC80, 0xDD00), UNDECODED)
 
 def _authorize(action: int, *_: object) -> int:
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+
+
+def _authorize_own(action: int, *_: object) -> int:
+    """The same for a query that the user wrote; a recursive view that came with the file may never end."""
+    return sqlite3.SQLITE_OK if action == sqlite3.SQLITE_RECURSIVE else _authorize(action)
 
 
 def _quoted(name: str) -> str:

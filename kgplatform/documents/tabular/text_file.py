@@ -101,14 +101,14 @@ def _line(record: Record, dialect: Dialect) -> int:
 
 
 @contextmanager
-def text_lines(path: Path, encoding: str) -> Iterator[Iterator[str]]:
+def text_lines(path: Path, encoding: str, *, longest: int = _LONGEST_LINE) -> Iterator[Iterator[str]]:
     r"""The lines of the file, which all end with ``\n``; bytes that do not decode are `UNDECODED`.
 
     Raises:
-        ReadError: the file cannot be read, or has a line of more than 64 million characters.
+        ReadError: the file cannot be read, or has a line of more characters than the longest may have.
     """
     with opened_text(path, encoding) as handle:
-        yield _bounded(handle, path)
+        yield _bounded(handle, path, longest)
 
 
 @contextmanager
@@ -125,12 +125,13 @@ def opened_text(path: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
         raise ReadError(f"cannot be read: {error.strerror or error}", path=path) from error
 
 
-def _bounded(handle: io.TextIOWrapper, path: Path) -> Iterator[str]:
-    for line in iter(partial(handle.readline, _LONGEST_LINE), ""):
+def _bounded(handle: io.TextIOWrapper, path: Path, longest: int) -> Iterator[str]:
+    for line in iter(partial(handle.readline, longest), ""):
         if line[-1] == "\n":
             yield line
-        elif len(line) >= _LONGEST_LINE:
-            raise ReadError("has a line of more than 64 million characters: it is not a table", path=path)
+        elif len(line) >= longest:
+            reason = f"has a line of more than {longest >> 20} million characters: it is not a table"
+            raise ReadError(reason, path=path)
         else:
             yield line + "\n"
 

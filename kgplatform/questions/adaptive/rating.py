@@ -232,7 +232,7 @@ def _strong(question: Wanted, weights: dict[Term, float], item: Candidate) -> Ca
     if not found:
         return item
     counts = {term: weight * (1.0 if term.is_name else 2.0) for term, weight in weights.items()}
-    anchors = [(count, place) for term, count in counts.items() for place in _found(term, item.text)]
+    anchors = [(term, count, place) for term, count in counts.items() for place in _found(term, item.text)]
     most = sum(counts.values()) or 1.0
     scored = [(_worth(question, item.text, span, anchors, most), -span[0], span) for span in found]
     worth, _, span = max(scored)
@@ -266,18 +266,22 @@ def _stemmed(word: str) -> tuple[str, ...]:
 
 
 def _worth(
-    question: Wanted, text: str, span: tuple[int, int], anchors: Sequence[tuple[float, tuple[int, int]]], most: float
+    question: Wanted,
+    text: str,
+    span: tuple[int, int],
+    anchors: Sequence[tuple[Term, float, tuple[int, int]]],
+    most: float,
 ) -> float:
     """How well a stretch answers, about 0 to 1: by its nearness to the question's words, and what stands before it."""
     start, end = span
     scale = _HAN_GAP if has_han(text[start:end]) else _GAP
-    near: dict[float, float] = {}
-    for weight, (a, b) in anchors:
+    near: dict[Term, float] = {}
+    for term, weight, (a, b) in anchors:
         if a < end and b > start and not question.focus:
             continue  # the stretch holds a word of the question: it is not said of it
         between = text[end:a] if a >= end else text[b:start]
         gap = max(0, len(between)) / scale + len(_CLAUSE.findall(between)) * 0.5
-        near[weight] = max(near.get(weight, 0.0), weight / (1.0 + gap))
+        near[term] = max(near.get(term, 0.0), weight / (1.0 + gap))
     worth = sum(near.values()) / most
     lead = text[max(0, start - 30) : start]
     if question.kind is Sought.PERSON and _BY.search(lead):
@@ -295,7 +299,7 @@ def _worth(
     if question.kind is Sought.PERSON and re.search(r"\d", text[start:end]):
         worth -= 0.5
     if question.focus & _WHOLE and re.search(r"[,，]\s*$", lead):
-        worth += 0.6
+        worth += 0.9  # "in Ford County, Kansas": the preposition is Kansas's too, and the comma parts nothing
     return worth
 
 

@@ -47,6 +47,11 @@ _PRONOUN = re.compile(
     r"\b(?:it|that one|this one|that (?:flight|one|thing)|this (?:flight|one|thing))\b(?!['’]s\b)|\bits\b|它(?!们)|该航班|这个航班|那个航班|那里",
     re.IGNORECASE,
 )
+_THOSE = re.compile(r"\b(?:of\s+)(?:them|those|these)\b|其中的?|它们(?:中|里)?的?|这些(?:中|里)的?", re.IGNORECASE)
+_ASKING = re.compile(
+    r"^\W*(?:(?:and|so)\s+)?(?:which|what|(?:show|give|find|tell) me|list)(?:\s+(?:are|all))?\s+(?:the\s+)?|有?(?:哪些|哪几[个家座])",
+    re.IGNORECASE,
+)
 _QUESTION = re.compile(
     r"\b(?:what|which|who|where|when|how|why|is|are|does|do|did|was|were|list|show|tell|give)\b|哪|什么|几|谁|多少|吗|怎",
     re.IGNORECASE,
@@ -111,6 +116,11 @@ def in_place_of(text: str, turn: Turn, names: NameIndex) -> str:
         if fitting:
             other = max(fitting, key=lambda found: found.score)
             return turn.question[: other.start] + core[item.start : item.end] + turn.question[other.end :]
+    things = [item for item in new if item.kind == "entity" and item.start == 0 and item.end == len(core)]
+    places = {(item.start, item.end) for item in old if item.kind == "entity"}
+    if things and len(places) == 1:  # "and X?" of another kind, where only one thing was spoken of
+        start, end = places.pop()
+        return turn.question[:start] + core + turn.question[end:]
     terms = [item for item in new if item.kind in ("class", "property")]
     older = [item for item in old if item.kind in ("class", "property")]
     if terms and older and any(item.kind in ("entity", "value") for item in old):
@@ -128,6 +138,13 @@ def _alike(one: Linked, other: Linked, names: NameIndex) -> bool:
 
 def with_referent(text: str, turn: Turn, names: NameIndex) -> str:
     """The text with the thing that the last turn was about in place of "it"; empty where nothing can be meant."""
+    those = _THOSE.search(text)
+    if those is not None and len(turn.values) > 1:
+        listed = _ASKING.sub("", turn.question).strip(" ?？。.!！")
+        chinese = has_han(text)
+        return (
+            f"{text[: those.start()]}{'' if chinese else 'of '}{listed}{'中' if chinese else ''}{text[those.end() :]}"
+        )
     match = _PRONOUN.search(text)
     if match is None:
         return ""
@@ -140,7 +157,13 @@ def with_referent(text: str, turn: Turn, names: NameIndex) -> str:
 
 def _referent(turn: Turn, names: NameIndex) -> str:
     """What the last turn was about: the one thing that its question names, else the one that answered it."""
-    linked = [item for item in names.link(turn.question) if item.kind in ("entity", "value")]
+    found = names.link(turn.question)
+    kinds = {sub for item in found if item.kind == "class" for sub in names.schema.subclasses(item.iri)}
+    if len(turn.values) == 1:  # "the dearest hotel in A": the hotel, not A
+        answers = [item for item in names.link(turn.values[0]) if item.text == turn.values[0]]
+        if any(item.kind == "entity" and kinds & set(names.types(item.iri)) for item in answers):
+            return turn.values[0]
+    linked = [item for item in found if item.kind in ("entity", "value")]
     places = {(item.start, item.end) for item in linked}
     if len(places) == 1:
         item = linked[0]

@@ -13,19 +13,22 @@ from kgplatform.types import Solutions, Term
 from kgplatform.vocab import SUBCLASS_OF, TYPE, XSD
 
 _MOST = 400
+COUNTED = 1_000_000
+"""So many are looked up where they are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """Things with a value of each of ``pairs`` (any of one group), whose moment lies in a window.
 
-    ``moments``: the first of these properties that a thing has is its moment.
+    ``moments``: the first of these properties that a thing has is its moment; ``most``: so many are looked up.
     """
 
     groups: tuple[tuple[Pair, ...], ...] = ()
     moments: tuple[NamedNode, ...] = ()
     low: datetime | None = None
     high: datetime | None = None
+    most: int = _MOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def query_of(wanted: Wanted, frame: Frame) -> str:
             lines.append(f"FILTER(?moment <= {written(wanted.high, frame)})")
     shown, order = ("?thing ?moment", "ORDER BY ?moment") if wanted.moments else ("?thing", "")
     body = "\n".join(f"  {line}" for line in lines)
-    return f"SELECT DISTINCT {shown} WHERE {{\n{body}\n}} {order} LIMIT {_MOST}".replace("  LIMIT", " LIMIT")
+    return f"SELECT DISTINCT {shown} WHERE {{\n{body}\n}} {order} LIMIT {wanted.most}".replace("  LIMIT", " LIMIT")
 
 
 def _type_path(frame: Frame) -> str:

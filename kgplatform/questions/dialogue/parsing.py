@@ -101,7 +101,7 @@ def parse_question(text: str, frame: Frame, translator: BuiltinTranslator, now: 
         codes.append((code, *gone[0]))
     found = [item for item in found if not any(item.start < end and start < item.end for start, end in gone)]
     spans += gone
-    asked, about, other = _asked(reading, found, frame)
+    asked, about, other = asked_of(reading, found, frame)
     return Parsed(
         text=text,
         language="zh" if reading.language == "zh" else "en",
@@ -358,14 +358,21 @@ def _is_strange(mention: Mention, reading: Reading, found: list[Constraint], fra
     )
 
 
-def _asked(reading: Reading, found: list[Constraint], frame: Frame) -> tuple[tuple[NamedNode, ...], bool, bool]:
-    """The properties asked for; whether the things' own class is named, and whether anything else is."""
+def asked_of(
+    reading: Reading, found: Iterable[Constraint], frame: Frame, apart: tuple[int, int] = (0, 0)
+) -> tuple[tuple[NamedNode, ...], bool, bool]:
+    """The properties asked for; whether the things' own class is named, and whether anything else is.
+
+    Words in the stretch of text ``apart`` say something else: the 点 of 准点 is no place.
+    """
     asked: list[NamedNode] = []
     about = other = False
+    found = list(found)
+    taken = [(item.start, item.end) for item in found] + [apart]
     for number, mention in enumerate(reading.mentions):
         option = mention.options[0]
         start, end = _place(mention, reading)
-        if any(item.start < end and start < item.end for item in found) or _is_cue(_text(mention, reading), frame):
+        if any(low < end and start < high for low, high in taken) or _is_cue(_text(mention, reading), frame):
             continue
         if (
             option.kind not in ("class", "property")

@@ -1,4 +1,4 @@
-"""Which of many things are late or on time: those whose stretch is longer than nothing, or is not, as a list or count.
+"""Which of many things are late or on time: those whose stretch is longer than nothing, or is not; the longest of all.
 
 Of "now" are the things of now's day that have not happened yet, by the times foreseen for them; of a window those that
 the timetable has in it, by the time as it happened, else as foreseen. What is void, such as cancelled, is neither.
@@ -7,15 +7,15 @@ the timetable has in it, by the time as it happened, else as foreseen. What is v
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.questions.dialogue.looking import Found, Lookup, Wanted, as_moment, query_of, written
-from kgplatform.questions.dialogue.parsing import said_in
-from kgplatform.questions.dialogue.phrases import length_text, phrase
+from kgplatform.questions.dialogue.parsing import asked_of, said_in
+from kgplatform.questions.dialogue.phrases import amount_text, length_text, phrase
 from kgplatform.questions.dialogue.replies import OPTIONS, SHOWN, Reply
 from kgplatform.questions.dialogue.scheme import Span
 from kgplatform.questions.dialogue.ways import Way
@@ -27,6 +27,12 @@ _PART_OF_DAY = re.compile(
     re.IGNORECASE,
 )
 _BE = re.compile(r"\b(?:is|are|was|were|be|been|running)\s+$", re.IGNORECASE)
+_ONLY_WHEN = frozenset(("late", "early"))
+"""Words of a state that may only say what part of the day is meant."""
+_LONGEST = re.compile(
+    r"\b(?:longest|biggest|largest|greatest|highest|worst|most|maximum|max)\b|最[长久大严重多晚厉]", re.IGNORECASE
+)
+_SHORTEST = re.compile(r"\b(?:shortest|smallest|lowest|least|minimum|min)\b|最[短小少轻]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +62,12 @@ class States(Way):
         if state is None or not self._is_asked(state):
             return None
         cues = self.parsed.reading.cues
-        if cues.superlatives or cues.aggregate or cues.each is not None:
+        extreme = self._extreme(state)
+        if cues.aggregate or cues.each is not None or (cues.superlatives and not extreme):
             return Reply(phrase("state_summed", self.parsed.language), found=False)
         lookup, late = self._in(state)
+        if extreme and late:
+            return self._most(extreme, lookup, late)
         if cues.counting is not None:
             return self._counted_in(lookup)
         if is_yes_no(self.parsed):
@@ -82,6 +91,8 @@ class States(Way):
     def _is_of_day(self, start: int, end: int) -> bool:
         """Whether the word only says when: "leave late tonight", but not "are late this afternoon"."""
         text = self.parsed.text
+        if text[start:end].casefold() not in _ONLY_WHEN:
+            return False
         return _PART_OF_DAY.match(text, end) is not None and _BE.search(text[:start]) is None
 
     def _is_asked(self, state: _State) -> bool:
@@ -89,9 +100,40 @@ class States(Way):
         parsed = self.parsed
         if parsed.codes or parsed.identifiers or parsed.partial or _OTHERWISE.search(parsed.text):
             return False
-        named = parsed.about or self._directions() or any(self._conditions(state))
+        _, about, other = self._named_beside(state)
+        cues = parsed.reading.cues
+        named = about or self._directions() or any(self._conditions(state)) or is_yes_no(parsed)
+        summed = cues.superlatives or cues.aggregate or cues.counting is not None
         own = parsed.text[state.start : state.end].casefold()
-        return bool(named) and not parsed.other and all(word.casefold() in own for word in parsed.missing)
+        return bool(named or summed) and not other and all(word.casefold() in own for word in parsed.missing)
+
+    def _named_beside(self, state: _State) -> tuple[tuple[NamedNode, ...], bool, bool]:
+        """The properties that the question names, whether it names the things, and whether anything else."""
+        parsed = self.parsed
+        return asked_of(parsed.reading, parsed.constraints, self.frame, (state.start, state.end))
+
+    def _extreme(self, state: _State) -> int:
+        """1 where the question wants the longest, -1 where the shortest of the stretches, 0 where it wants neither.
+
+        Whose things are so the most often is another question: "which airline has the most delays".
+        """
+        text = self.parsed.text
+        if self._named_beside(state)[0] or self.parsed.reading.cues.counting is not None:
+            return 0
+        return 1 if _LONGEST.search(text) else -1 if _SHORTEST.search(text) else 0
+
+    def _most(self, extreme: int, lookup: Lookup, late: list[_Late]) -> Reply:
+        """The things whose stretch is the longest or shortest, or how long that is where no thing is asked for."""
+        best = max(extreme * abs(item.length) for item in late)
+        kept = [item for item in late if extreme * abs(item.length) == best]
+        found = replace(lookup, found=tuple(item.found for item in kept))
+        reply = self._reply(f"{self._told(kept)} {self._now_said()}", found)
+        if self.parsed.about or self._directions():
+            return reply
+        length = abs(kept[0].length)
+        joint = "：" if self.parsed.language == "zh" else ": "
+        text = f"{length_text(length, self.parsed.language)}{joint}{reply.text}"
+        return replace(reply, text=text, values=(amount_text(length, "minute"),))
 
     def _conditions(self, state: _State) -> Iterator[tuple[tuple[NamedNode, NamedNode | Literal], ...]]:
         """What the question says of the things besides their state."""
@@ -142,7 +184,7 @@ class States(Way):
         first, last = written(day, frame), written(day + timedelta(days=1), frame)
         return "FILTER(!BOUND(?happened))", f"FILTER(?ends >= {first})", f"FILTER(?begins < {last})"
 
-    def _told(self, late: list[_Late]) -> str:
+    def _told(self, late: Sequence[_Late]) -> str:
         """A few things in full, of many the first and how many there are."""
         language = self.parsed.language
         joint, ends = ("；", "。") if language == "zh" else ("; ", ".")

@@ -11,6 +11,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.errors import QueryError
 from kgplatform.questions import answer
+from kgplatform.questions.causes import asks_why
 from kgplatform.questions.dialogue import follow, leaning
 from kgplatform.questions.dialogue.classify import Classified, classify
 from kgplatform.questions.dialogue.classify_model import classify_by_model
@@ -31,8 +32,10 @@ from kgplatform.questions.dialogue.ways import Way
 from kgplatform.questions.dialogue.whether import is_yes_no, not_understood, whether
 from kgplatform.questions.steps import Stage, tell
 from kgplatform.questions.support import supporting
+from kgplatform.questions.telling import subject_of
 from kgplatform.questions.unlinked import unsaid
-from kgplatform.text import has_han, language_of
+from kgplatform.questions.wording import language_asked_in
+from kgplatform.text import has_han
 from kgplatform.types import Answer, Clarification, Evidence, Query, Question, QuestionKind, Solutions, Usage, Verdict
 
 _LONGEST = 2_000
@@ -248,7 +251,7 @@ class _Talking:
         """The answer to a question that stands alone."""
         if text != self._text:
             self._notes.append(f"taken as: {text}")
-        if self._frame is None or not any(c.isalnum() for c in text):
+        if self._frame is None or not any(c.isalnum() for c in text) or self._is_of_one(text):
             return self._plain(text, text)
         parsed = self._parsed(text)
         try:
@@ -256,6 +259,10 @@ class _Talking:
         except QueryError as error:
             self._notes.append(f"not looked up: {error}")
             return self._plain(text, text)
+
+    def _is_of_one(self, text: str) -> bool:
+        """Whether a question asks why, or to be told of one thing: neither is a question of a class."""
+        return asks_why(text) or subject_of(text, self._parts.knowledge.names) is not None
 
     def _by_class(self, parsed: Parsed, frame: Frame) -> Said:
         now = self._now()
@@ -433,7 +440,7 @@ class _Talking:
         return self._frame.now(self._talk.now, self._talk.clock())
 
     def _language(self) -> str:
-        return "zh" if language_of(self._text) == "zh" else "en"
+        return "zh" if language_asked_in(self._text) == "zh" else "en"
 
 
 def _kind(reply: Reply) -> QuestionKind:

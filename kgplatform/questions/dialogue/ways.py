@@ -12,7 +12,16 @@ from pyoxigraph import Literal, NamedNode
 
 from kgplatform.questions.dialogue.classify import board_words, other_constraints
 from kgplatform.questions.dialogue.frames import Pair
-from kgplatform.questions.dialogue.looking import Found, Lookup, Wanted, as_moment, look_up, moment_of, values
+from kgplatform.questions.dialogue.looking import (
+    COUNTED,
+    Found,
+    Lookup,
+    Wanted,
+    as_moment,
+    look_up,
+    moment_of,
+    values,
+)
 from kgplatform.questions.dialogue.moments import Window
 from kgplatform.questions.dialogue.phrases import phrase
 from kgplatform.questions.dialogue.replies import OPTIONS, Choice, Reply, Wording
@@ -52,8 +61,9 @@ class Way(Wording):
         minute = when.sharp and when.high - when.low < timedelta(minutes=1)
         moment = self._asked_moment() or (self.frame.scheme.timetable if minute else self._moment_of(when))
         wanted = Wanted(self._groups(), (moment,) if moment else (), when.low, when.high)
-        lookup = look_up(wanted, self.frame, self.run)
-        if self.parsed.reading.cues.counting is not None:
+        counting = self.parsed.reading.cues.counting is not None
+        lookup = look_up(replace(wanted, most=COUNTED) if counting else wanted, self.frame, self.run)
+        if counting:
             return self.counted(lookup, when.low, when.high)
         if not lookup.found and self._is_now(when) and self.parsed.by(self.frame.scheme.places):
             return self.place()
@@ -73,9 +83,14 @@ class Way(Wording):
     def is_lookup(self) -> bool:
         """Whether the question is whole and only lists or counts things of a window, by what is known of them."""
         cues, parsed, frame = self.parsed.reading.cues, self.parsed, self.frame
-        summed = cues.superlatives or cues.aggregate or cues.each is not None or cues.negations or cues.boolean
+        edge = len(cues.superlatives) == 1 and (_FIRST.search(parsed.text) or _LAST.search(parsed.text))
+        compared = cues.counting is not None and len(self._owners()) > 1
+        summed = (cues.superlatives and not edge) or cues.aggregate or cues.each is not None or compared
+        other = cues.negations or cues.boolean
         named = parsed.about or self._directions() or cues.counting is not None
-        if parsed.window is None or parsed.identifiers or parsed.codes or parsed.other or parsed.missing or summed:
+        if parsed.window is None or parsed.identifiers or parsed.codes or parsed.other or parsed.missing:
+            return False
+        if summed or other:
             return False
         known = {p for item in parsed.constraints for p, _ in item.pairs}
         moment = self._asked_moment()
@@ -190,8 +205,16 @@ class Way(Wording):
         """All that the question says of the things, its codes among them."""
         scheme = self.frame.scheme
         codes = [tuple((scheme.code, Literal(code)) for code in self.parsed.codes)] if scheme.code else []
-        words = [item.pairs for item in other_constraints(self.parsed, self.frame)]
-        return tuple(group for group in (*codes, *words, *self._directions()) if group)
+        owners = self._owners()
+        words = [item.pairs for item in other_constraints(self.parsed, self.frame) if item.pairs not in owners]
+        either = tuple(dict.fromkeys(pair for group in owners for pair in group))
+        return tuple(group for group in (*codes, either, *words, *self._directions()) if group)
+
+    def _owners(self) -> tuple[tuple[Pair, ...], ...]:
+        """What names owners alone: a thing has one, so that several named are alternatives."""
+        owner = self.frame.scheme.owner
+        found = other_constraints(self.parsed, self.frame)
+        return tuple(item.pairs for item in found if all(predicate == owner for predicate, _ in item.pairs))
 
     def _directions(self) -> tuple[tuple[Pair, ...], ...]:
         """What the scheme's own words say."""

@@ -68,9 +68,10 @@ def not_understood(parsed: Parsed) -> tuple[str, ...]:
         taken = [*parsed.spans, *((item.start, item.end) for item in parsed.constraints)]
         if any(start < token.end and token.start < end for start, end in taken):
             used.add(place)
-        if reading.weights[place] <= 0 or _LIGHT.fullmatch(token.text):
+        if _LIGHT.fullmatch(token.text):
             used.add(place)
-    return reading.phrases(frozenset(range(len(reading.tokens))) - used)
+    lost = (place for place, weight in enumerate(reading.weights) if weight > 0 and place not in used)
+    return reading.phrases(reading.in_words(lost, reading.covered()))
 
 
 def _state(parsed: Parsed, frame: Frame) -> tuple[Span, bool] | None:

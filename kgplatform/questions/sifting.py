@@ -1,0 +1,97 @@
+"""Which stretches of a question are no names although they look like some: amounts, comparisons, kinds of things."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pyoxigraph import NamedNode
+
+from kgplatform.questions.names import NameIndex, Span
+from kgplatform.questions.tokens import Token
+from kgplatform.questions.wording import COMPARATIVES, PLACE_WORDS
+from kgplatform.text import normalise, singular
+
+_KIND = 0.7
+_INDEFINITE = frozenset(("a", "an", "any", "some", "many", "every", "each", "no"))
+_NUMERAL = re.compile(r"[-+]?\d+(?:[ .,]\d+)*")
+_LINKING = frozenset(("of", "is", "are", "was", "were", "=", ":", "是", "为", "等于", "等", "于"))
+_ARTICLES = frozenset(("a", "an", "the"))
+_NAMED_OUTRIGHT = 0.99
+
+
+def is_amount(span: Span, tokens: list[Token]) -> bool:
+    """Whether a number is an amount that something is compared with, and so no name."""
+    before = tokens[span.first - 1].text.casefold() if span.first else ""
+    return span.last - span.first == 1 and tokens[span.first].text.isdigit() and before in ("than", "least", "most")
+
+
+def compares(span: Span, tokens: list[Token]) -> bool:
+    """Whether a word only leads to a number that something is compared with: the "under" of "under 50 yuan"."""
+    number = span.last < len(tokens) and tokens[span.last].text[0].isdigit()
+    return span.last - span.first == 1 and number and tokens[span.first].text.casefold() in COMPARATIVES
+
+
+def measured(terms: list[Span], tokens: list[Token], names: NameIndex) -> dict[int, frozenset[NamedNode]]:
+    """The numeric properties that a token may give the value of: those named right before it ("the rating of 2")."""
+    found: dict[int, frozenset[NamedNode]] = {}
+    for span in terms:
+        sure = (name.term for name in span.names if name.kind == "property" and name.score >= _NAMED_OUTRIGHT)
+        numeric = frozenset(
+            iri
+            for iri in sure
+            if isinstance(iri, NamedNode) and (term := names.schema.properties.get(iri)) and term.numeric
+        )
+        place = span.last
+        while place < len(tokens) and tokens[place].text.casefold() in _LINKING:
+            place += 1
+        if numeric:
+            found[place] = found.get(place, frozenset()) | numeric
+    return found
+
+
+def valued(terms: list[Span], tokens: list[Token], weights: tuple[float, ...], names: NameIndex) -> list[Span]:
+    """Values that look like function words, beside the name of their property: "blood type A", "in good condition"."""
+    found = []
+    for span in terms:
+        sure = {name.term for name in span.names if name.kind == "property" and name.score >= _NAMED_OUTRIGHT}
+        after = span.last
+        while after < len(tokens) and tokens[after].text.casefold() in _LINKING:
+            after += 1
+        for place in (span.first - 1, after):
+            if not sure or not 0 <= place < len(tokens) or weights[place]:
+                continue
+            said = tokens[place].text
+            values = [n for n in names.exact.get(said.casefold(), ()) if n.kind == "value" and n.predicate in sure]
+            if values and (said.casefold() not in _ARTICLES or said.isupper()):
+                found.append(Span(place, place + 1, tuple(values)))
+    return found
+
+
+def is_of(span: Span, tokens: list[Token], measured: Mapping[int, frozenset[NamedNode]]) -> bool:
+    """Whether a number that happens to be a value of something else gives the value of the property named before it."""
+    properties = measured.get(span.first)
+    if not properties or not _NUMERAL.fullmatch(" ".join(t.text for t in tokens[span.first : span.last])):
+        return False
+    return not any(name.kind == "value" and name.predicate in properties for name in span.names)
+
+
+def of_a_kind(span: Span, terms: list[Span], tokens: list[Token], text: str, names: NameIndex) -> bool:
+    """Whether words that happen to be a thing's whole name say a kind: "a good chinese restaurant", "for thai food".
+
+    The last word is what a class is called, the words before it name something of their own, and either that is of this
+    class, or the words stand where one of many is meant.
+    """
+    last = tokens[span.last - 1].text
+    if span.last - span.first < 2 or span.names[0].kind != "entity" or not last.islower() or not last.isascii():
+        return False
+    head = normalise(text[tokens[span.first].start : tokens[span.last - 2].end])
+    said = (name for term in terms if (term.first, term.last) == (span.last - 1, span.last) for name in term.names)
+    classes = {name.term for name in said if name.kind == "class" and name.score > _KIND}
+    heads = [name for name in names.exact.get(head, ()) if name.kind in ("entity", "value")]
+    if not heads or not (classes or last in PLACE_WORDS or singular(last) in PLACE_WORDS):
+        return False
+    if any(classes & set(names.types(name.term)) for name in heads):
+        return not classes & set(names.types(span.names[0].term))
+    before = [tokens[i].text.casefold() for i in range(max(0, span.first - 2), span.first)]
+    return bool(_INDEFINITE.intersection(before))
