@@ -37,8 +37,9 @@ PATIENCE = 15_000
 
 
 def chromium() -> str | None:
-    """The browser of this machine, if it has one that Playwright can drive."""
-    found = (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    """The browser of this machine, if it has one that Playwright can drive; the one without windows is the lightest."""
+    shells = ("chromium-headless-shell", "chrome-headless-shell")
+    found = (shutil.which(name) for name in (*shells, "chromium", "chromium-browser", "google-chrome"))
     return next((path for path in found if path), None)
 
 

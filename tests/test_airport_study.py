@@ -17,10 +17,13 @@ from kgplatform.errors import ConfigError, NotFoundError, QueryRejectedError
 from kgplatform.evaluation.airport.ambiguous import candidates, following, next_on_ramp
 from kgplatform.evaluation.airport.asking import Asked, right
 from kgplatform.evaluation.airport.making import Sizes, StudyQuestion, make, read, write
-from kgplatform.evaluation.airport.measuring import classes_of, invented, report, study
+from kgplatform.evaluation.airport.measuring import invented
 from kgplatform.evaluation.airport.rows import COLUMNS, Flight, FlightTable, read_flights
 from kgplatform.evaluation.airport.sql import SqlTable, ask_sql, columns_of, normal_form, prompt_of, statement_of
 from kgplatform.evaluation.gold import read_gold
+from kgplatform.evaluation.studies import airport
+from kgplatform.evaluation.studies.report import mean
+from kgplatform.evaluation.studies.setting import Setting
 from kgplatform.protocols import Message
 from kgplatform.questions.dialogue.classify_model import classify_by_model
 from kgplatform.questions.dialogue.parsing import parse_question
@@ -96,17 +99,24 @@ def test_a_set_is_written_and_read_again(table: FlightTable, tmp_path: Path) -> 
     assert len(gold.questions) >= 18
 
 
-def test_the_built_in_translator_reaches_the_bars_and_invents_nothing(kg: KnowledgeGraph, table: FlightTable) -> None:
-    questions = make(table, seed=21, sizes=SIZES)
-    studied = list(study(questions, ask=lambda text, now: kg.ask(text, now=now), label_of=kg.label))
-    found = report(studied, method="built-in")
-    rates = {score.set: score.right.value for score in found.sets}
-    assert rates["straightforward"] >= 0.95
-    assert rates["reasoning"] >= 0.90
-    assert classes_of(studied).accuracy >= 0.95
-    assert found.invented == 0
-    assert found.match is not None
-    assert found.match.value > 0.5
+def test_the_built_in_translator_reaches_the_bars_and_invents_nothing(
+    kg: KnowledgeGraph, table: FlightTable, tmp_path: Path
+) -> None:
+    file = tmp_path / "questions.jsonl"
+    write(make(table, seed=21, sizes=SIZES), file)
+    report, outcomes = airport.run(Setting(kg, file=file))
+    assert [item.id for item in report.tables] == ["sql", "graph", "classes", "reasoning"]
+    assert report.options["file"] == str(file)
+    rates = {kind: mean(outcomes, "exact", "graph, built-in", kind=kind) for kind in ("straightforward", "reasoning")}
+    assert rates["straightforward"] is not None
+    assert rates["straightforward"].value >= 0.95
+    assert rates["reasoning"] is not None
+    assert rates["reasoning"].value >= 0.90
+    assert airport.classes_of(outcomes).accuracy >= 0.95
+    assert sum(item.numbers["invented"] or 0 for item in outcomes) == 0
+    match = mean(outcomes, "match", "graph, built-in", kind="straightforward")
+    assert match is not None
+    assert match.value > 0.5
 
 
 def test_a_value_that_no_row_holds_is_found_out(kg: KnowledgeGraph) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
 from browser import Browsing, axe, browser, browsing, served, shot, until  # noqa: F401
-from small_graph import EVIL, HOTELS
+from small_graph import EVIL, HOTELS, small_graph
 
 RUNAWAY = (
     "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . FILTER(CONCAT(STR(?c), STR(?f)) = 'x') }"
@@ -291,3 +292,60 @@ def test_without_scripts_the_page_is_a_form_and_a_table(browsing: Browsing) -> N
     page.locator("textarea[name=query]").fill("ASK {}")
     page.locator("button[type=submit]").first.click()
     assert "yes" in page.locator(".answer").inner_text()
+
+
+def test_a_stopped_query_says_which_pattern_selects_little_and_may_run_longer(
+    browsing: Browsing, tmp_path: Path
+) -> None:
+    kg = small_graph(tmp_path, timeout_seconds=1)
+    try:
+        page = browsing.page("/query", address=browsing.serve(kg))
+        typed(page, RUNAWAY)
+        page.keyboard.press("Control+Enter")
+        page.locator(".trouble .why", has_text="shares no variable").wait_for()
+        assert "?d ?e ?f on line 1" in page.locator(".trouble .why").inner_text()
+        axe(page)
+        page.get_by_role("button", name="Run for 5 minutes").click()
+        page.wait_for_selector(".running")
+        time.sleep(1.5)
+        assert len(kg.workers.running.listed()) == 1
+        page.keyboard.press("Escape")
+        page.wait_for_selector(".editor-status:has-text('free')")
+    finally:
+        kg.close()
+
+
+def test_a_map_without_coordinates_adds_them_to_the_query(browsing: Browsing, tmp_path: Path) -> None:
+    kg = small_graph(tmp_path)
+    geo = "https://w3id.org/kgplatform/geo#"
+    kg.update(f"INSERT {{ ?h <{geo}latitude> 30.7 ; <{geo}longitude> 120.5 }} WHERE {{ ?h <{geo}near> ?x }}")
+    try:
+        address = f"/query?query={quote(HOTELS)}&view=map"
+        page = browsing.page(address, address=browsing.serve(kg))
+        page.get_by_role("button", name="Add them").click()
+        page.wait_for_selector(".leaflet-container")
+        assert "?lat ?long" in text_of(page)
+        assert page.locator("path.point, .cluster").count() > 0
+    finally:
+        kg.close()
+
+
+def test_a_page_that_is_loaded_again_is_where_it_was(browsing: Browsing) -> None:
+    tens = "VALUES ?{0} {{ 0 1 2 3 4 5 6 7 8 9 }}"
+    query = f"SELECT * {{ {' '.join(tens.format(name) for name in 'abc')} }}"
+    page = opened(browsing, query, view="table")
+    page.locator("table.rows th .sort", has_text=re.compile("^c$")).click()
+    deep = "(box => { box.scrollTop = 1e6; return document.querySelectorAll('table.rows tbody tr').length > 400; })"
+    until(page, f"{deep}(document.querySelector('.rows-scroll'))")
+    page.evaluate("document.querySelector('.rows-scroll').scrollTop = 5000")
+    until(page, "document.querySelector('.rows-scroll').scrollTop === 5000")
+    page.reload()
+    until(page, "Math.abs((document.querySelector('.rows-scroll')?.scrollTop ?? 0) - 5000) < 2")
+    assert page.locator("th[aria-sort=ascending]").inner_text().startswith("c")
+    page = opened(browsing, CITIES, view="map")
+    page.locator(".leaflet-control-zoom-in").click()
+    page.locator(".leaflet-control-zoom-in").click()
+    drawn = "[...document.querySelectorAll('path.point')].map((path) => path.getAttribute('d')).join()"
+    before = page.evaluate(drawn)
+    page.reload()
+    until(page, f"{drawn} === {before!r}")

@@ -19,9 +19,12 @@ from kgplatform.questions.advising import advise
 from kgplatform.questions.check import check
 from kgplatform.questions.elements import taken_apart
 from kgplatform.questions.emptiness import Cause, why_empty
+from kgplatform.questions.slowness import BROAD, why_slow
 from kgplatform.store import Store, parse
 from kgplatform.types import IssueKind, Solutions
+from kgplatform.vocab import GEO
 from kgplatform.web.app import create_app
+from kgplatform.web.placing import asking_for_places
 
 STORE = Store.open()
 STORE.update(
@@ -168,3 +171,51 @@ def test_the_command_line_says_why_there_are_no_rows(tmp_path: Path, capsys: pyt
         assert create_app(kg).test_client().get("/api/why-empty").status_code == 400
     assert main(["query", "-w", str(tmp_path / "kg"), "-e", P + 'SELECT ?h { ?h o:code "B8" }']) == 0
     assert 'What there is: "B7".' in capsys.readouterr().err
+
+
+def many(text: str, limit: int, seconds: float) -> Solutions:
+    """Everything matches much, except what asks for a code."""
+    if "o:huge" in text:
+        raise QueryTimeoutError(query=text, seconds=seconds)
+    rows = 3 if "o:code" in text else BROAD
+    return Solutions(("x",), ((None,),) * min(rows, limit))
+
+
+def test_a_slow_query_is_told_the_pattern_that_selects_little() -> None:
+    found = why_slow(P + 'SELECT * {\n  ?h o:code "B7" .\n  ?h ?p ?o .\n  ?o o:huge ?z }', many)
+    assert found.patterns == 3
+    assert [item.text for item in found.broad] == ["?h ?p ?o", "?o o:huge ?z"]
+    assert found.words() == f"1 of 3 patterns are selective; ?h ?p ?o on line {P.count(chr(10)) + 3} is not."
+    assert found.words("zh").startswith("3 个三元组模式中有 1 个有选择性")
+
+
+def test_a_slow_query_is_told_the_condition_that_nothing_ties_to_the_others() -> None:
+    tied = why_slow(P + 'SELECT * { ?h o:code "B7" . ?h o:near ?x . ?x o:name ?n }', many)
+    assert tied.apart is None
+    apart = why_slow(P + "SELECT * { ?h o:code ?c . ?x o:code ?d . ?x o:name ?n }", many).apart
+    assert apart is not None
+    assert apart.text == "?x o:code ?d"
+    assert why_slow("SELECT", many).words() == ""
+
+
+def test_places_are_asked_for_only_where_a_query_can_take_them() -> None:
+    store = Store.open()
+    store.update(f"INSERT DATA {{ <urn:a> <{GEO}latitude> 1 ; <{GEO}longitude> 2 ; <urn:p> 3 . <urn:b> <urn:p> 4 }}")
+    query = asking_for_places("SELECT ?h WHERE { ?h <urn:p> ?n } ORDER BY ?n", "h", store)
+    found = store.query(query)
+    assert found.variables == ("h", "lat", "long")
+    assert [row[1] is None for row in found.rows] == [False, True]
+    assert store.query(asking_for_places("SELECT * { ?h <urn:p> ?n }", "h", store)).variables == (
+        "h",
+        "n",
+        "lat",
+        "long",
+    )
+    for unfit in (
+        "SELECT (COUNT(*) AS ?n) { ?h <urn:p> ?n }",
+        "ASK { ?h <urn:p> 3 }",
+        "SELECT ?lat { ?h <urn:p> ?lat }",
+    ):
+        assert asking_for_places(unfit, "h", store) == ""
+    assert asking_for_places("SELECT ?h { ?h <urn:p> ?n }", "h } DROP", store) == ""
+    assert asking_for_places("SELECT ?h { ?h <urn:p> ?n }", "h", Store.open()) == ""

@@ -24,6 +24,7 @@ from kgplatform.retrieval.index import ChunkIndex
 from kgplatform.retrieval.routing import RouterRetriever
 from kgplatform.testing import HashEmbedder
 from kgplatform.types import Chunk, Evidence
+from kgplatform.web.app import create_app
 
 AIRPORT = Path(__file__).parents[1] / "examples" / "airport"
 
@@ -122,6 +123,12 @@ def test_a_server_that_is_down_leaves_the_words_and_it_is_said(
         assert route.retriever == "lexical"
         assert "cannot be asked" in route.reason
         assert kg.ask("When does the West Zone open?").text
+        client = create_app(kg).test_client()
+        for address in ("/search?q=rooms+for+families", "/retrieval?question=rooms+for+families"):
+            shown_page = client.get(address).text
+            assert "Hotels" in shown_page
+            assert "found by words only" in shown_page
+        assert away in client.get("/api/search?q=rooms").get_json()["words_only"]
 
 
 def test_meaning_has_its_say_as_soon_as_the_server_is_there(tmp_path: Path) -> None:

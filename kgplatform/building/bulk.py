@@ -32,7 +32,7 @@ _TYPED = re.compile(
     rb'"(?!(?:0|-?[1-9]\d{0,17})"\^\^<' + _XSD + rb"integer>)"
     rb'(?!-?(?:0|[1-9]\d{0,12})\.\d{0,4}[1-9]"\^\^<' + _XSD + rb"decimal>)"
     rb'(?!\d{4}-\d\d-\d\d"\^\^<' + _XSD + rb"date>)"
-    rb'(?:[^"\\\n]|\\.)*+"\^\^<[^>\n]++>'
+    rb'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"\^\^<[^>\n]++>'
 )
 """A typed literal, unless it is sure to come back from the store as it is written."""
 _TESTED = 5_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,8 +25,6 @@ from kgplatform.evaluation.studies.runs import (
     FOLDER,
     REPORT,
     RESULTS,
-    Headline,
-    RunFacts,
     as_lines,
     as_text,
     kept,
@@ -43,7 +41,7 @@ def chosen(given: argparse.Namespace) -> int:
     Raises:
         ConfigError: a study or a file is missing, or too much.
     """
-    from kgplatform.cli import airport, comparing
+    from kgplatform.cli import comparing
 
     if given.compare:
         if given.study:
@@ -61,11 +59,7 @@ def chosen(given: argparse.Namespace) -> int:
     if given.examples or given.count is not None or given.language or given.model:
         told = "--examples, --count, --language and --model are for a study that makes its own questions"
         raise ConfigError(f"{told}; leave {given.file} or them out", setting="file")
-    if given.study == "airport":
-        if given.fresh:
-            raise ConfigError("a run of a file of the airport study keeps nothing to forget", setting="fresh")
-        return airport.run(given)
-    return run(given)
+    return studies.run(given) if given.study == "airport" else run(given)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -86,7 +80,7 @@ def _extraction(given: argparse.Namespace) -> int:
             (item for item, found in zip(gold, before, strict=True) if found is None), kg.extractor_for(), kg.ontology
         )
         bar, texts = output.Bar(), []
-        with opened(_lines_file(given.output)) as file:
+        with opened(studies.lines_file(given.output)) as file:
             for number, (key, found) in enumerate(zip(keys, before, strict=True), 1):
                 item = found or next(reading)
                 if found is None:
@@ -141,11 +135,6 @@ def _told_again(again: int, what: str) -> None:
         output.note(f"{again} {what} as kept from an earlier run; --fresh begins anew")
 
 
-def _lines_file(path: Path | None) -> Path | None:
-    """The file that each result is written to as it comes; None where a folder or nothing is wanted."""
-    return path if path is not None and path.suffix and not path.is_dir() else None
-
-
 def _put(file: TextIO | None, line: Mapping[str, object]) -> None:
     if file:
         file.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -160,26 +149,11 @@ def _finish(
 ) -> None:
     """Writes the run to the folder asked for, and keeps it in the workspace."""
     files = studies.files_of(study)
-    if given.output and _lines_file(given.output) is None:
+    if given.output and studies.lines_file(given.output) is None:
         studies.write(given.output, {**files, REPORT: as_text(record), RESULTS: as_lines(lines)})
     if not given.no_keep:
         run_ = kept(kg.folder, report=record, results=lines, facts=studies.facts_of(study), files=files)
         output.note(f"kept as {run_.folder}")
-
-
-def keep(
-    kg: KnowledgeGraph,
-    given: argparse.Namespace,
-    *,
-    report: Mapping[str, object],
-    results: Iterable[Mapping[str, object]],
-    headline: Headline,
-    seconds: float,
-) -> None:
-    """Keeps a run of the questions of a file in the workspace."""
-    facts = RunFacts(given.study, _method(given, kg), "", headline.n, seconds, _options(given), headline)
-    run_ = kept(kg.folder, report=report, results=results, facts=facts)
-    output.note(f"kept as {run_.folder}")
 
 
 def _questions(given: argparse.Namespace) -> int:
@@ -192,7 +166,7 @@ def _questions(given: argparse.Namespace) -> int:
         bar, options, again = output.Bar(), asking.options(given, measured=True), 0
         lines: list[Mapping[str, object]] = []
         asked: list[ScoredQuestion] = []
-        with opened(_lines_file(given.output)) as file:
+        with opened(studies.lines_file(given.output)) as file:
             for number, question in enumerate(gold.questions, 1):
                 key = key_of("questions", asdict(question), asdict(options), _method(given, kg), state)
                 line = kept_lines.find(key)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kgplatform import config, resources
-from kgplatform.cli import output
+from kgplatform.cli import asking, output
 from kgplatform.errors import ConfigError, NotFoundError, StoreError
 from kgplatform.evaluation.studies.page import as_page
 from kgplatform.evaluation.studies.report import Outcome, StudyReport, Table, as_csv, as_json, as_markdown, shown
@@ -60,7 +60,9 @@ def run(given: argparse.Namespace) -> int:
         report = replace(report, options={**report.options, "workspace": kg.folder.name})
         files = files_of(report)
         lines = [outcome.line() for outcome in outcomes]
-        if given.output:
+        if (single := lines_file(given.output)) is not None:
+            written(single, as_lines(lines))
+        elif given.output:
             write(given.output, {**files, REPORT: as_text(as_json(report)), RESULTS: as_lines(lines)})
         if not given.no_keep:
             run_ = kept(kg.folder, report=as_json(report), results=lines, facts=facts_of(report), files=files)
@@ -70,6 +72,11 @@ def run(given: argparse.Namespace) -> int:
     else:
         _print(report)
     return 0
+
+
+def lines_file(path: Path | None) -> Path | None:
+    """The single file that results are written to, a line each; None where a folder or nothing is wanted."""
+    return path if path is not None and path.suffix and not path.is_dir() else None
 
 
 def _setting(given: argparse.Namespace, kg: KnowledgeGraph, bar: output.Bar) -> Setting:
@@ -91,6 +98,8 @@ def _setting(given: argparse.Namespace, kg: KnowledgeGraph, bar: output.Bar) -> 
         others=tuple(_named(kg, name) for name in dict.fromkeys(given.model)),
         cache=OutcomeCache(kg.folder / FOLDER / CACHE / f"{given.study}.jsonl", fresh=given.fresh),
         progress=bar,
+        file=given.file,
+        asking=asking.options(given, measured=True),
     )
 
 

@@ -141,6 +141,11 @@ class ChunkIndex:
         return f"{self._vectors.misfit}; `kgplatform build --only index` makes them anew"
 
     @property
+    def words_only(self) -> str:
+        """Why searches go by words alone although there is an embedder; empty: they do not."""
+        return self.misfit or self.away
+
+    @property
     def behind(self) -> bool:
         """Whether the vectors are missing or of another model, so that all have to be made by `sync`."""
         return self._vectors is not None and (self._vectors.stale or bool(self._vectors.misfit))

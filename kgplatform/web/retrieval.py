@@ -102,6 +102,7 @@ def blueprint(kg: Graph) -> Blueprint:
             k=k,
             names=list(RETRIEVERS),
             found=found,
+            words_only=kg.sources.index.words_only if found else "",
             common=(common := _common(found)),
             shared=sum(place(item) in common for item in found[0].hits) if found else 0,
         )
@@ -199,7 +200,7 @@ def _walked(kg: Graph, graph: SimilarityGraph, walk: Walk, question: str) -> Hea
 def _heat(kg: Graph, question: str, passages: Sequence[Evidence]) -> Heat | None:
     """The likeness of the question and the first passages, each to each."""
     texts = [" ".join(item.quote.split()) for item in passages[:_MOST_HEATED]]
-    if not texts:
+    if not texts or kg.sources.index.away:
         return None
     return _heated(question, texts, kg.embedder.embed([question, *texts]))
 

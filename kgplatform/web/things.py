@@ -64,7 +64,8 @@ def blueprint(kg: Graph, lately: Lately, terms: Terms) -> Blueprint:
         found = lately.called(text, _MOST_FOUND)
         passages = kg.search(text, 5) if text else ()
         things = [(labels.reference(iri), _kinds(kg, iri, labels)) for iri in found]
-        return page("search.html", kg.base, text=text, things=things, passages=passages)
+        lacking = kg.sources.index.words_only if text else ""
+        return page("search.html", kg.base, text=text, things=things, passages=passages, words_only=lacking)
 
     @routes.get("/api/search")
     def api_search() -> Response:
@@ -85,6 +86,7 @@ def blueprint(kg: Graph, lately: Lately, terms: Terms) -> Blueprint:
                     for iri in lately.called(text, _MOST_FOUND)
                 ],
                 "passages": [_passage(item) for item in kg.search(text, 10)],
+                "words_only": kg.sources.index.words_only,
             }
         )
 

@@ -162,6 +162,7 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "no_facts": ("The graph states nothing more about it.", "图谱中没有更多陈述。"),
     # search
     "found_things": ("Things", "事物"),
+    "words_only": ("Passages were found by words only:", "段落仅按词语检索："),
     "found_passages": ("Passages", "段落"),
     "found_nothing": (
         "Nothing in the graph is called so, and no passage is near.",

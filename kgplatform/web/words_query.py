@@ -49,6 +49,7 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "ui_no_rows": ("The query is valid but nothing in the graph matches it.", "查询语句正确，但图谱中没有匹配的内容。"),
     "ui_nothing_run": ("Press {key} to run the query, or pick an example.", "按 {key} 运行查询，或选一个示例。"),
     "ui_timeout": ("Stopped after {t} s. The query is unchanged.", "{t} 秒后已停止。查询语句保持不变。"),
+    "ui_run_longer": ("Run for 5 minutes", "运行 5 分钟"),
     "ui_add_limit": ("Add LIMIT 1000", "加上 LIMIT 1000"),
     "ui_not_run_yet": ("The query has not run; see what is wrong beside it.", "查询未运行，请看旁边的说明。"),
     "ui_not_run": ("Not run", "未运行"),
@@ -60,6 +61,7 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
         "A map needs coordinates: select a latitude and a longitude, or a WKT point.",
         "地图需要坐标：请选取纬度和经度，或 WKT 点。",
     ),
+    "ui_add_places": ("Add them", "添加坐标"),
     "ui_needs_chart": ("A chart needs a column of numbers.", "图表需要一列数字。"),
     "ui_needs_graph": (
         "A graph needs two columns of things, or a CONSTRUCT query.",

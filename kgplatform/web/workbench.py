@@ -35,6 +35,8 @@ from kgplatform.web.rights import Role, client, require
 from kgplatform.workers import WorkersBusyError
 
 MAX_ROWS = 10_000
+PATIENCE_SECONDS = 300.0
+"""So long a query may run for somebody who may write and asks for it."""
 _NAMED_ROWS = 300
 """So many rows come with the names of their things; the page asks for the other names once it shows these."""
 _MOST_NAMED = 2_500
@@ -66,7 +68,7 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
             return problem(400, "Bad request", "`name` is 16 to 64 hexadecimal digits")
         started = time.monotonic()
         try:
-            return _found(kg, lately, text, f"{_PREFIX}{name}" if name else "")
+            return _found(kg, lately, text, f"{_PREFIX}{name}" if name else "", _seconds(kg))
         except KgPlatformError as error:
             return query_problem(error, elapsed_seconds=time.monotonic() - started)
 
@@ -106,6 +108,14 @@ def _asked(name: str) -> str:
     return found.replace("\r\n", "\n")
 
 
+def _seconds(kg: Graph) -> float:
+    """How long the query may run: as the settings say; longer where somebody who may write asks for patience."""
+    record: Any = request.get_json(silent=True) if request.is_json else {}
+    limit = kg.settings.server.timeout_seconds
+    is_patient = isinstance(record, dict) and record.get("patient") is True
+    return max(limit, PATIENCE_SECONDS) if is_patient and client().role >= Role.WRITE else limit
+
+
 def _iris() -> list[NamedNode]:
     """The IRIs that were sent."""
     record: Any = request.get_json(silent=True)
@@ -118,9 +128,8 @@ def _iris() -> list[NamedNode]:
         raise ProtocolError(400, "Bad request", str(error)) from error
 
 
-def _found(kg: Graph, lately: Lately, text: str, name: str) -> Response:
+def _found(kg: Graph, lately: Lately, text: str, name: str, limit: float) -> Response:
     """The result with what is needed to show it."""
-    limit = kg.settings.server.timeout_seconds
     started = time.monotonic()
     shown = Shown(kg, lately, language())
     record: dict[str, object] = {"form": scan(text).form}

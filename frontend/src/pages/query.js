@@ -4,7 +4,7 @@ import { key } from "../lib/keys.js";
 import { command, number, seconds, t } from "../lib/words.js";
 import { editor } from "../query/editor.js";
 import { format } from "../query/format.js";
-import { forget, keep, kept, remember, remembered, titleOf } from "../query/memory.js";
+import { forget, keep, kept, leave, remember, remembered, returned, titleOf } from "../query/memory.js";
 import { Running } from "../query/running.js";
 import { openSaving } from "../query/saving.js";
 import { Results, VIEWS } from "../query/views.js";
@@ -22,7 +22,7 @@ class Page {
     this.run_label = [...this.button.childNodes].map((node) => node.cloneNode(true));
     this.status = h("p", { class: "editor-status", role: "status" });
     this.trouble = h("div", { class: "trouble", hidden: true, role: "alert" });
-    this.results = new Results(root.querySelector(".result"), { chosen: (name) => { this.view = name; this.address(); } });
+    this.results = new Results(root.querySelector(".result"), { chosen: (name) => { this.view = name; this.address(); }, load: (query, view) => this.load(query, view) });
   }
 
   start() {
@@ -48,7 +48,10 @@ class Page {
     this.keys();
     addEventListener("popstate", () => this.restore());
     addEventListener("keydown", (event) => this.pressed(event));
-    if (this.root.dataset.run === "yes") return this.run({ keep: true });
+    addEventListener("pagehide", () => { const place = this.results.api?.here?.(); if (place) leave({ view: this.results.view, place }); });
+    const before = returned();
+    if (before) this.view = new URLSearchParams(location.search).get("view") ?? before.view;
+    if (this.root.dataset.run === "yes") return this.run({ keep: true }).then(() => (before?.view === this.results.view ? this.results.api?.restore?.(before.place) : null));
     this.results.say(h("p", {}, t("nothing_run", { key: `${command}-Enter` })));
     this.editor.focus();
     return null;
@@ -87,9 +90,9 @@ class Page {
     this.history.querySelector("ul").replaceChildren(h("li", { class: "faint" }, t("history_none")), ...rows, ...(clear ? [clear] : []));
   }
 
-  load(query) {
+  load(query, view = "") {
     this.editor.set(query.replace(/\n$/, ""));
-    this.view = "";
+    this.view = view;
     this.run();
   }
 
@@ -126,14 +129,15 @@ class Page {
 
   say_status(text) { this.status.className = "editor-status"; this.status.replaceChildren(text); }
 
-  async run({ keep = false } = {}) {
+  async run({ keep = false, patient = false } = {}) {
     const query = this.editor.text();
+    this.patient = patient;
     if (!query.trim()) return;
     this.trouble.hidden = true;
     if (!keep) this.address(true);
     const begun = performance.now(), waiting = setTimeout(() => this.wait(begun), QUIET_MILLISECONDS);
     try {
-      const result = await this.running.run(query);
+      const result = await this.running.run(query, { patient });
       if (result === null) { this.say_status(t("cancelled")); live(t("cancelled")); return; }
       this.back = -1;
       remember(query, { rows: result.rows?.length ?? 1, seconds: result.seconds });
@@ -189,12 +193,23 @@ class Page {
     } catch { /* the sentence that nothing matches stands */ }
   }
 
+  /** Says below a query that was stopped what makes it slow, once the server has found out. */
+  async slow(query, reason) {
+    try {
+      const why = await fetch("/api/why-slow", { method: "POST", body: new URLSearchParams({ query }) }).then((answer) => (answer.ok ? answer.json() : null));
+      if (!why?.words) return;
+      reason.replaceChildren(why.words, " ", h("button", { type: "button", class: "link", onclick: () => this.editor.go(why.line, 1) }, t("line", { line: why.line })));
+    } catch { /* that it took too long stands */ }
+  }
+
   failed(problem, query) {
     if (!this.results.result) this.results.say(h("p", {}, t("not_run_yet")));
     const lines = [];
     if (problem.status === 504) {
-      const bare = query.replace(/\s+$/, "");
-      lines.push(h("p", {}, h("b", {}, t("timeout", { t: problem.seconds ?? "?" })), " "), h("p", { class: "buttons" }, h("button", { type: "button", onclick: () => this.load(`${bare}\nLIMIT 1000`) }, t("add_limit"))));
+      const bare = query.replace(/\s+$/, ""), reason = h("p", { class: "why" });
+      const longer = this.root.dataset.save && !this.patient ? h("button", { type: "button", onclick: () => this.run({ patient: true }) }, t("run_longer")) : null;
+      lines.push(h("p", {}, h("b", {}, t("timeout", { t: problem.seconds ?? "?" }))), reason, h("p", { class: "buttons" }, longer, h("button", { type: "button", onclick: () => this.load(`${bare}\nLIMIT 1000`) }, t("add_limit"))));
+      this.slow(query, reason);
     } else if (problem.line) {
       const column = Math.max(1, problem.column ?? 1);
       lines.push(h("p", {}, h("b", {}, `${t("at", { line: problem.line, column })}: `), h("span", { lang: tag(problem.detail) }, String(problem.detail).replace(/^[^\d:：]*\d+[^\d:：]+\d+[^\d:：]*[:：]\s*/, "")), h("span", { class: "meant" })));

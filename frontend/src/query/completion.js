@@ -92,13 +92,13 @@ export const complete = async (context) => {
   if (inside && (inside.kind === "comment" || inside.kind === "string") && pos < inside.to + 1) return null;
   const wanted = typed.toLowerCase().replace(/^[?$]/, (sign) => sign), place = reader.at(from);
   if (!typed && !context.explicit && !(place.role === "object" && isType(place) && text[pos - 1] === " ")) return null;
-  const options = await offered(all, reader, place, wanted, pos, context.explicit);
+  const options = await offered(all, reader, place, wanted, pos);
   return options.length ? { from, options, filter: false } : null;
 };
 
 const isType = ({ verb, prefixes }) => verb?.text === "a" || iriOf(verb, prefixes) === TYPE;
 
-const offered = async (all, reader, place, wanted, pos, explicit) => {
+const offered = async (all, reader, place, wanted, pos) => {
   if (/^[?$]/.test(wanted)) return variables(reader, wanted, pos);
   const typesOf = (subject) => (subject ? place.types.get(subject.text) ?? [] : []);
   if (place.role === "object" && isType(place)) return classes(all, wanted);
@@ -108,7 +108,7 @@ const offered = async (all, reader, place, wanted, pos, explicit) => {
   }
   if (place.role === "object" || place.role === "expression") {
     const found = wanted ? await things(all, wanted.includes(":") ? wanted.slice(wanted.indexOf(":") + 1) : wanted) : [];
-    return [...(wanted && !explicit ? [] : variables(reader, "?", pos)), ...found, ...(place.role === "expression" ? [...keywords(wanted), ...(wanted.length > 1 ? classes(all, wanted) : [])] : [])];
+    return [...(wanted ? [] : variables(reader, "?", pos)), ...found, ...(place.role === "expression" ? [...keywords(wanted), ...(wanted.length > 1 ? classes(all, wanted) : [])] : [])];
   }
   if (place.role === "subject") return [...(wanted ? [] : variables(reader, "?", pos)), ...keywords(wanted), ...(await things(all, wanted))];
   return keywords(wanted);

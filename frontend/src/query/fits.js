@@ -20,6 +20,9 @@ const named = (result, names) => result.columns.findIndex((column) => names.has(
 /** The column that names the rows: the first of things, else of texts. */
 const naming = (result) => columnsOf(result, "thing").find((column) => !isLinking(result, column.index)) ?? columnsOf(result, "text")[0] ?? null;
 
+/** The name of the column of things that the rows are about; empty where there is none. */
+export const nameOfRows = (result) => columnsOf(result, "thing").find((column) => !isLinking(result, column.index))?.name ?? "";
+
 /** Whether a column holds properties, which are edges and not nodes. */
 const isLinking = (result, index) => {
   const found = result.rows.slice(0, 50).map((row) => at(result, row, index)).filter(Boolean);

@@ -26,3 +26,14 @@ export const titleOf = (query) => {
   if (summary) return summary[1].trim();
   return query.split("\n").filter((line) => line.trim() && !/^\s*(PREFIX|BASE)\b/i.test(line)).join(" ").replace(/\s+/g, " ").slice(0, 90);
 };
+
+/** Where a reader is on a page, for when it is loaded again; it goes with the window. */
+export const leave = (place) => { try { sessionStorage.setItem("kgplatform place", JSON.stringify({ url: location.href, ...place })); } catch { /* then it begins at the top */ } };
+
+/** Where the reader was, if this page is one that was loaded before: by reload or by going back. */
+export const returned = () => {
+  try {
+    const place = JSON.parse(sessionStorage.getItem("kgplatform place")), [loaded] = performance.getEntriesByType("navigation");
+    return place?.url === location.href && loaded && loaded.type !== "navigate" ? place : null;
+  } catch { return null; }
+};

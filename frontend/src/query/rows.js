@@ -100,5 +100,18 @@ export const rowsTable = (parent, result, { named = true } = {}) => {
   });
   fill();
   if (result.named) requestAnimationFrame(() => setTimeout(renew));
-  return { destroy: () => {}, rows: () => state.rows };
+  return {
+    destroy: () => {}, rows: () => state.rows,
+    here: () => ({ top: scroller.scrollTop, made, sorted: state.sorted, up: state.up, wanted: state.wanted }),
+    restore: async (place) => {
+      if (place.sorted !== null || place.wanted) {
+        Object.assign(state, { sorted: place.sorted, up: place.up, wanted: place.wanted });
+        filter.value = place.wanted;
+        if (place.sorted !== null) heads[place.sorted]?.setAttribute("aria-sort", place.up ? "ascending" : "descending");
+        await arrange();
+      }
+      while (made < Math.min(place.made, state.rows.length)) add();
+      scroller.scrollTop = place.top;
+    },
+  };
 };

@@ -9,13 +9,13 @@ export class Running {
 
   get is() { return this.now !== null; }
 
-  /** The result of the query; null where it was cancelled. Raises `Problem`. */
-  async run(query) {
+  /** The result of the query; null where it was cancelled; `patient`: it may take minutes. Raises `Problem`. */
+  async run(query, { patient = false } = {}) {
     await this.cancel();
     const mine = { name: nameOf(), stop: new AbortController(), cancelled: false };
     this.now = mine;
     try {
-      return naming(await send("POST", "/api/run", { query, name: mine.name }, { signal: mine.stop.signal }));
+      return naming(await send("POST", "/api/run", { query, name: mine.name, ...(patient ? { patient } : {}) }, { signal: mine.stop.signal }));
     } catch (error) {
       if (mine.cancelled) return null;
       throw error;

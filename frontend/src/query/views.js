@@ -3,16 +3,17 @@ import { h, live, safe } from "../lib/dom.js";
 import { mark } from "../lib/classes.js";
 import { show } from "../lib/figures.js";
 import { number, seconds, t } from "../lib/words.js";
-import { cards, chartChoices, chartData, chartDefaults, fitting, graphData, mapData, timelineData } from "./fits.js";
+import { cards, chartChoices, chartData, chartDefaults, fitting, graphData, mapData, nameOfRows, timelineData } from "./fits.js";
 import { rowsTable } from "./rows.js";
 
 export const VIEWS = ["table", "chart", "map", "graph", "timeline", "gallery"];
 
 export class Results {
-  /** `pane` is the element; `chosen` hears which view the reader chose. */
-  constructor(pane, { chosen }) {
+  /** `pane` is the element; `chosen` hears which view the reader chose, `load` runs another query for a view. */
+  constructor(pane, { chosen, load }) {
     this.pane = pane;
     this.chosen = chosen;
+    this.load = load;
     this.result = null;
     this.query = "";
     this.view = "";
@@ -72,6 +73,16 @@ export class Results {
     this.downloads.replaceChildren(h("details", { class: "menu right" }, h("summary", { class: "button small" }, t("download")), list));
   }
 
+  /** A button that adds the coordinates of the rows' things to the query, where the graph has them. */
+  async offer_places(buttons) {
+    const variable = nameOfRows(this.result), asked = this.query;
+    if (!variable) return;
+    try {
+      const { query } = await fetch("/api/with-places", { method: "POST", body: new URLSearchParams({ query: asked, variable }) }).then((answer) => answer.json());
+      if (query && this.query === asked) buttons.append(h("button", { type: "button", onclick: () => this.load(query, "map") }, t("add_places")));
+    } catch { /* then there is nothing to add */ }
+  }
+
   async choose(name, byReader) {
     if (!this.result || this.result.boolean !== undefined) return;
     this.view = name;
@@ -79,7 +90,12 @@ export class Results {
     if (byReader) this.chosen(name);
     this.api?.destroy?.();
     this.body.replaceChildren();
-    if (!this.can[name]) { this.body.append(h("div", { class: "quietly" }, h("p", {}, t(`needs_${name}`)))); return; }
+    if (!this.can[name]) {
+      const buttons = h("p", { class: "buttons" });
+      this.body.append(h("div", { class: "quietly" }, h("p", {}, t(`needs_${name}`)), buttons));
+      if (name === "map") this.offer_places(buttons);
+      return;
+    }
     if (this.result.named && name !== "table" && name !== "text") {
       const { result } = this;
       this.body.append(h("div", { class: "quietly" }, h("p", {}, t("names_coming"))));

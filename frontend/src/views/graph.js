@@ -120,6 +120,8 @@ export const draw = (stage, data, { figure }) => {
     highlight: (ids) => { const wanted = new Set(ids); cy.nodes().forEach((node) => { node.toggleClass("picked", wanted.has(node.id())); }); },
     png: () => cy.png({ output: "blob", scale: 2, bg: token("--paper"), full: true }),
     restyle: () => cy.style(styles(many, grow)),
+    here: () => ({ zoom: cy.zoom(), pan: { ...cy.pan() } }),
+    restore: (place) => cy.viewport(place),
     destroy: () => { watch.disconnect(); cy.destroy(); },
   };
   const watch = new ResizeObserver(() => { cy.resize(); });

@@ -92,6 +92,8 @@ export const draw = async (stage, data, { figure }) => {
     map, fit, others,
     on: (name, run) => { if (name === "moved") listeners.push(run); },
     pick: (id) => { state.picked = id; paint(); const point = points.find((one) => one.id === id); if (point && !map.getBounds().contains([point.lat, point.lon])) map.panTo([point.lat, point.lon]); },
+    here: () => ({ at: [map.getCenter().lat, map.getCenter().lng], zoom: map.getZoom() }),
+    restore: ({ at, zoom }) => map.setView(at, zoom, { animate: false }),
     destroy: () => { watch.disconnect(); map.remove(); },
   };
 };

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from kgplatform.building.asking import AskOptions
 from kgplatform.evaluation.airport.ambiguous import CLASSES
 from kgplatform.evaluation.airport.asking import NONE
-from kgplatform.evaluation.airport.making import Sizes, StudyQuestion, make
+from kgplatform.evaluation.airport.making import Sizes, StudyQuestion, make, read
 from kgplatform.evaluation.airport.measuring import invented, is_right
 from kgplatform.evaluation.airport.rows import FlightTable, read_flights
 from kgplatform.evaluation.airport.sql import STYLES, ask_sql
@@ -45,18 +44,28 @@ def sizes_of(count: int) -> Sizes:
 def run(setting: Setting) -> tuple[StudyReport, tuple[Outcome, ...]]:
     """The study on the setting's workspace, and what it rests on; ``count`` is that of the straightforward questions.
 
+    With a file, its questions are asked, and no rows are looked for.
+
     Raises:
         NotFoundError: the workspace has no flights.
+        ReadError: the file cannot be read, or holds no questions.
     """
     started = time.perf_counter()
     table = read_flights(setting.kg)
-    questions = make(table, seed=setting.seed, sizes=sizes_of(setting.count))
-    rows, unread = found_rows(table, setting)
+    rows: Sequence[Outcome]
+    unread: Sequence[str]
+    if setting.file is None:
+        questions = make(table, seed=setting.seed, sizes=sizes_of(setting.count))
+        rows, unread = found_rows(table, setting)
+    else:
+        rows, (questions, lost) = (), read(setting.file)
+        unread = [f"{setting.file.name}: {problem}; left out" for problem in lost]
     asked = tuple(_asked(questions, setting))
     sql = tuple(_sql(questions, table, setting))
     graph_name = f"{GRAPH}, {setting.method}"
     asked = tuple(replace(item, system=graph_name) for item in asked)
     headline = mean(asked, "exact", graph_name, kind="straightforward")
+    tables = (_sql_table(sql, setting), _graph(asked, graph_name), _classes(asked), _reasoning(asked, graph_name))
     report = StudyReport(
         study="airport",
         title="Airport study: traditional retrieval, SQL and the graph",
@@ -66,13 +75,7 @@ def run(setting: Setting) -> tuple[StudyReport, tuple[Outcome, ...]]:
         judge="",
         questions=len(questions),
         seconds=time.perf_counter() - started,
-        tables=(
-            _retrievers(rows),
-            _sql_table(sql, setting),
-            _graph(asked, graph_name),
-            _classes(asked),
-            _reasoning(asked, graph_name),
-        ),
+        tables=(_retrievers(rows), *tables) if rows else tables,
         tests=paired(rows, ("first",), list(dict.fromkeys(item.system for item in rows)), against="lexical"),
         differs=_differs(setting, table),
         problems=(*unread, *problems_of((*rows, *asked, *sql))),
@@ -89,7 +92,7 @@ def _count(questions: Sequence[StudyQuestion], name: str) -> int:
 def _asked(questions: Sequence[StudyQuestion], setting: Setting) -> Iterator[Outcome]:
     """The platform asked every question as of its moment, kept outcomes first."""
     state = state_of(setting.kg)
-    options = AskOptions(using="auto" if setting.model else "builtin", measured=True)
+    options = replace(setting.asking, using=setting.asking.using if setting.model else "builtin")
 
     def ask(question: StudyQuestion) -> Outcome:
         kg, asked = setting.kg, question.asked
@@ -109,7 +112,7 @@ def _asked(questions: Sequence[StudyQuestion], setting: Setting) -> Iterator[Out
     for number, question in enumerate(questions, 1):
         if setting.progress:
             setting.progress(number, len(questions), question.asked.text)
-        key = setting.key("airport", (question.id, question.asked.text, question.now), GRAPH, state)
+        key = setting.key("airport", (question.id, question.asked.text, question.now, str(options)), GRAPH, state)
         yield _kept(setting, key, lambda question=question: ask(question))  # type: ignore[misc]
 
 
@@ -225,6 +228,12 @@ def _reasoning(asked: Sequence[Outcome], name: str) -> Table:
 
 def _differs(setting: Setting, table: FlightTable) -> tuple[str, ...]:
     by = f"{setting.method} translates" if setting.model else "no model took part, and SQL was not tried"
+    if setting.file is not None:
+        return (
+            f"The questions are those of {setting.file.name}, about {len(table.flights):,} flights of the workspace; "
+            "the study's are about an airport's own flights and not public.",
+            f"The study's numbers are answers by GPT-4; here {by}.",
+        )
     return (
         "The study's flight table is an airport's own and not public; here are "
         f"{len(table.flights):,} flights of the workspace (the example's are generated), with its columns.",

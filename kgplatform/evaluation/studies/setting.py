@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kgplatform import __version__, resources
+from kgplatform.building.asking import AskOptions
 from kgplatform.building.learning import FILE as LEARNT
 from kgplatform.errors import ConfigError, StoreError
 from kgplatform.evaluation.judging.by_model import ModelJudge
@@ -122,7 +123,8 @@ class Setting:
     """A workspace, how much is asked of it, by whom it is judged, and where outcomes are kept.
 
     ``model`` answers and judges, None: the built-in ways do; ``others`` are further models, for a study that compares
-    them. ``progress`` is told of every question: done, total, name.
+    them. ``progress`` is told of every question: done, total, name. ``file`` holds questions to be asked in place of
+    those that a study makes, for a study that can; ``asking`` is how the platform is asked, beside who answers.
     """
 
     kg: KnowledgeGraph
@@ -133,6 +135,8 @@ class Setting:
     others: tuple[ChatModel, ...] = ()
     cache: OutcomeCache = field(default_factory=OutcomeCache)
     progress: Callable[[int, int, str], None] | None = None
+    file: Path | None = None
+    asking: AskOptions = field(default_factory=lambda: AskOptions(measured=True))
 
     def __post_init__(self) -> None:
         """Checks the values.
@@ -156,6 +160,8 @@ class Setting:
 
     def options(self) -> dict[str, object]:
         """What decides over the questions and answers, for the report."""
+        if self.file is not None:
+            return {"file": str(self.file), "using": self.method}
         return {"count": self.count, "seed": self.seed, "languages": list(self.languages), "using": self.method}
 
     def key(self, study: str, question: Sequence[str], system: str, state: str) -> str:
