@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
@@ -130,10 +130,12 @@ class EntityView:
 class Labels:
     """The words for terms in a language: by the ontology, else by what the graph calls them, else by their IRI.
 
+    Several languages are tried in their order.
+
     Looks a term up once; make a new one for each request.
     """
 
-    def __init__(self, dataset: EvidenceDataset, ontology: Ontology, language: str) -> None:
+    def __init__(self, dataset: EvidenceDataset, ontology: Ontology, language: str | Sequence[str]) -> None:
         self._dataset = dataset
         self._ontology = ontology
         self._language = language

@@ -12,7 +12,7 @@ others are left to the reasoner.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -76,10 +76,10 @@ class Individual:
     comments: tuple[Word, ...] = ()
 
 
-def label_of(words: Iterable[Word], language: str, fallback: str) -> str:
-    """The first word in the language, else the first in English, else the first, else ``fallback``."""
+def label_of(words: Iterable[Word], language: str | Sequence[str], fallback: str) -> str:
+    """The first word in the language (the first of several that has one), in English, in any; else ``fallback``."""
     listed = list(words)
-    for wanted in (language, "en", ""):
+    for wanted in (*([language] if isinstance(language, str) else language), "en", ""):
         for word in listed:
             if word.language == wanted or word.language.startswith(f"{wanted}-"):
                 return word.text

@@ -57,6 +57,12 @@ def get(client: FlaskClient, path: str, status: int = 200) -> str:
     return response.text
 
 
+def headed(page: str) -> str:
+    found = re.search(r"<h1.*?</h1>", page, re.DOTALL)
+    assert found
+    return words(found[0])
+
+
 def words(text: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", " ", text))
 
@@ -428,3 +434,27 @@ def test_a_label_in_any_language_is_better_than_none(tmp_path: Path) -> None:
         page = get(create_app(small).test_client(), "/id/entity/x?lang=zh")
         assert "Füße" in page
         assert ">kind</a>" in get(create_app(small).test_client(), "/ontology?lang=zh")
+
+
+def test_names_are_shown_in_a_language_of_their_own_in_the_pages_of_another(tmp_path: Path) -> None:
+    names = {"de": "Füße", "en": "Feet", "zh": "脚"}
+    with KnowledgeGraph.create(tmp_path / "w", ontology="core") as small:
+        small.dataset.state(
+            [
+                Triple(thing("x"), TYPE, thing("Kind")),
+                *(Triple(thing("x"), LABEL, Literal(text, language=tag)) for tag, text in names.items()),
+            ]
+        )
+        client = create_app(small).test_client()
+        assert "Feet" in headed(get(client, "/id/entity/x"))
+        about = get(client, "/about?data=de")
+        assert "<option selected>de</option>" in about
+        assert "Names of things" in about
+        shown = get(client, "/id/entity/x")
+        assert "Füße" in headed(shown)
+        assert '<html lang="en"' in shown
+        assert "脚" in headed(get(client, "/id/entity/x?lang=zh&data=sv"))
+        get(client, "/about?data=")
+        assert "脚" in headed(get(client, "/id/entity/x?lang=zh"))
+        get(client, "/about?lang=en&data=%22%3E%3Cscript%3E")
+        assert "Feet" in headed(get(client, "/id/entity/x?lang=en"))

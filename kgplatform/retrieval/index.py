@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -142,7 +142,7 @@ class ChunkIndex:
 
     @property
     def words_only(self) -> str:
-        """Why searches go by words alone although there is an embedder; empty: they do not."""
+        """Why searches go by words alone although there is an embedder, if they do."""
         return self.misfit or self.away
 
     @property
@@ -281,11 +281,8 @@ class ChunkIndex:
 
     def _keys_of(self, document: str) -> Iterator[int]:
         """The keys of a document's passages that the index holds."""
-        for number in count():
-            key = passage_key(f"{document}/chunk/{number}")
-            if not words.addresses(self._words, [key]):
-                return
-            yield key
+        keys = (passage_key(f"{document}/chunk/{number}") for number in count())
+        return takewhile(lambda key: bool(words.addresses(self._words, [key])), keys)
 
     def _spoken(self, languages: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Which languages the embedder knows; a vector of a text that it cannot read would mislead."""
@@ -300,8 +297,8 @@ class ChunkIndex:
         query = self._query(question) if wanted > 0 else None
         if query is None:
             return []
-        entries = ((score, searcher.doc(at)) for score, at in searcher.search(query, limit=wanted, count=False).hits)
-        found = [Found(*words.iri_and_text(entry), float(score), words.title(entry)) for score, entry in entries]
+        hits = ((score, searcher.doc(at)) for score, at in searcher.search(query, limit=wanted, count=False).hits)
+        found = (Found(*words.iri_and_text(entry), float(score), words.title(entry)) for score, entry in hits)
         return sorted(found, key=lambda item: (-item.score, item.iri))
 
     def _query(self, question: str) -> Any:
@@ -352,8 +349,7 @@ class ChunkIndex:
 class _Change:
     """What is done to an index under one writer: passages taken or dropped, and both sides committed.
 
-    ``held`` are the digests of all that the index holds; None: they are looked up one by one. The writer is opened, and
-    so the index locked against other processes, when there is first something to write.
+    ``held`` are the digests of all that the index holds; None: they are looked up. The first write locks the index.
     """
 
     def __init__(self, index: ChunkIndex, held: Mapping[int, int] | None) -> None:

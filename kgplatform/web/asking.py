@@ -19,7 +19,7 @@ from kgplatform.web.citing import Segment, cited, marks_of
 from kgplatform.web.endpoint import problem
 from kgplatform.web.explaining import explained
 from kgplatform.web.feedback import Recent
-from kgplatform.web.frame import language, page
+from kgplatform.web.frame import language, page, tongues
 from kgplatform.web.highlighting import compact
 from kgplatform.web.keeping import KeptAnswer, KeptAnswers
 from kgplatform.web.needs import Graph
@@ -158,7 +158,7 @@ def _waiting_page(kg: Graph, question: str) -> Response:
 def _home(asking: Asking) -> Any:
     overview = asking.lately.overview()
     kg = asking.kg
-    labels = Labels(kg.dataset, kg.ontology, language())
+    labels = Labels(kg.dataset, kg.ontology, tongues())
     counts = [(labels.reference(iri), number) for iri, number in list(overview.classes.items())[:_CLASSES_SHOWN]]
     summaries = kg.registry.summaries()
     may_write = client().role >= Role.WRITE
@@ -307,13 +307,13 @@ def _picture(kg: Graph, lately: Lately, answer: Answer, query: str) -> dict[str,
     """The rows as the scripts draw them; with the places of the things where these are known and not asked for."""
     found = answer.solutions
     located = with_places(found, kg.store) if len(found.rows) <= _MOST_LOCATED else found
-    record = results.Shown(kg, lately, language()).rows(located)
+    record = results.Shown(kg, lately, tongues()).rows(located)
     return {**record, "query": query, "form": "SELECT"}
 
 
 def _understood(kg: Graph, linked: tuple[Linked, ...]) -> list[Understood]:
     """The words of the question and what each was taken for, in the language of the page: the best reading of each."""
-    labels = Labels(kg.dataset, kg.ontology, language())
+    labels = Labels(kg.dataset, kg.ontology, tongues())
     best: dict[str, Linked] = {}
     for item in linked:
         key = item.text.casefold()

@@ -16,7 +16,7 @@ from kgplatform.errors import NotFoundError
 from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.vocab import CORE, RDFS, graph_iri
 from kgplatform.web import addresses
-from kgplatform.web.frame import Frame, language, page
+from kgplatform.web.frame import Frame, language, page, tongues
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
 from kgplatform.web.palette import Palette
@@ -67,7 +67,7 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
     def community(name: str) -> Any:
         found = views()
         view = _named(name, found, kg.base)
-        frame, labels = Frame(language(), kg.base), Labels(kg.dataset, kg.ontology, language())
+        frame, labels = Frame(language(), kg.base), Labels(kg.dataset, kg.ontology, tongues())
         ties = _ties(kg, view)
         members = _members(view, ties, labels, frame)
         wanted = csv_of(members)

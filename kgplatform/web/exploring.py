@@ -18,7 +18,7 @@ from kgplatform.errors import NotFoundError
 from kgplatform.vocab import LABEL, TYPE
 from kgplatform.web import addresses
 from kgplatform.web.exploration import AT_ONCE, Exploration, Names, hops_of, read
-from kgplatform.web.frame import Frame, language, page
+from kgplatform.web.frame import Frame, language, page, tongues
 from kgplatform.web.growing import Growing, Grown
 from kgplatform.web.needs import Graph
 from kgplatform.web.neighbours import Artist, Drawn, Relation, Surroundings
@@ -78,7 +78,7 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
 
     @routes.get("/explore")
     def explore() -> Any:
-        labels = Labels(kg.dataset, kg.ontology, language())
+        labels = Labels(kg.dataset, kg.ontology, tongues())
         room = _Room(kg, lately, labels, Names(kg.store.prefixes), Surroundings(kg.dataset, kg.ontology, labels))
         state = read(request.args, room.names)
         asked = _asked(room, state)

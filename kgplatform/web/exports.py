@@ -22,7 +22,7 @@ from kgplatform.store import DEFAULT_GRAPH, checked_iri
 from kgplatform.vocab import TYPE, XSD, local_name
 from kgplatform.web import addresses, travelling
 from kgplatform.web.endpoint import sent_on
-from kgplatform.web.frame import language, page
+from kgplatform.web.frame import page, tongues
 from kgplatform.web.needs import Graph
 from kgplatform.web.negotiation import GRAPHS
 from kgplatform.web.problems import problem, query_problem
@@ -78,7 +78,7 @@ def blueprint(kg: Graph) -> Blueprint:
 
 
 def _form(kg: Graph) -> Response:
-    labels = Labels(kg.dataset, kg.ontology, language())
+    labels = Labels(kg.dataset, kg.ontology, tongues())
     counted = {iri: sum(1 for _ in kg.store.quads(None, TYPE, iri, DEFAULT_GRAPH)) for iri in kg.ontology.classes}
     classes = [(iri.value, labels.of(iri).text, count) for iri, count in counted.items() if count]
     return page(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -22,6 +23,10 @@ from kgplatform.web.assets import built
 from kgplatform.web.highlighting import highlight
 
 COOKIE = "kgplatform_lang"
+DATA = "data"
+DATA_COOKIE = "kgplatform_data"
+_TAG = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8}){0,4}")
+"""A language tag (BCP 47 §2.1, without its rarest parts)."""
 _YEAR_SECONDS = 365 * 24 * 3600
 _IN_BAR = (
     *(("ask", "/"), ("query", "/query"), ("explore", "/explore"), ("map", "/map"), ("ontology", "/ontology")),
@@ -50,6 +55,14 @@ def language() -> str:
         if given in words.LANGUAGES:
             return given
     return request.accept_languages.best_match(words.LANGUAGES) or "en"
+
+
+def tongues() -> tuple[str, ...]:
+    """The languages in which things are named, the first first: ``?data=``, else the cookie; then the interface's."""
+    for given in (request.args.get(DATA), request.cookies.get(DATA_COOKIE)):
+        if given is not None and _TAG.fullmatch(given):
+            return (given, language())
+    return (language(),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +152,11 @@ def page(template: str, base: str, *, status: int = 200, **values: Any) -> Respo
     response.headers["Vary"] = "Accept, Accept-Language, Cookie"
     response.headers["Cache-Control"] = "no-cache"
     response.headers["Content-Language"] = frame.language
+    wanted = request.args.get(DATA)
+    if wanted is not None and _TAG.fullmatch(wanted):
+        response.set_cookie(DATA_COOKIE, wanted, max_age=_YEAR_SECONDS, samesite="Lax", httponly=True)
+    elif wanted == "":
+        response.delete_cookie(DATA_COOKIE)
     if request.args.get("lang") in words.LANGUAGES:
         response.set_cookie(COOKIE, frame.language, max_age=_YEAR_SECONDS, samesite="Lax", httponly=True)
     return response

@@ -7,19 +7,23 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
+from itertools import islice
 from typing import Any
 
 from flask import Blueprint, request
+from pyoxigraph import Literal
 
 from kgplatform import __version__
+from kgplatform.vocab import LABEL
 from kgplatform.web.assets import FOLDER, LICENCES
-from kgplatform.web.frame import page
+from kgplatform.web.frame import page, tongues
 from kgplatform.web.needs import Graph
 from kgplatform.web.openapi import described
 from kgplatform.web.overview import Lately
 from kgplatform.web.security import POLICY
 
 _PACKAGES = ("pyoxigraph", "flask", "waitress", "pyshacl", "rdflib", "numpy", "scikit-learn", "matplotlib")
+_MOST_NAMES = 5_000
 _RULE = re.compile(r"^={20,}$", re.MULTILINE)
 _QUERY = "SELECT ?class (COUNT(?thing) AS ?things) WHERE { ?thing a ?class } GROUP BY ?class ORDER BY DESC(?things)"
 
@@ -76,9 +80,20 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
             embedding=kg.settings.embedding,
             takes_addresses=kg.settings.documents.web,
             endpoints=kg.settings.federation.endpoints,
+            named_in=_languages(kg),
+            wanted=tongues()[0] if len(tongues()) > 1 else "",
         )
 
     return routes
+
+
+def _languages(kg: Graph) -> list[str]:
+    """The languages that things, classes and properties have names in, as far as the first names show."""
+    names = (quad.object for quad in islice(kg.store.quads(predicate=LABEL), _MOST_NAMES))
+    found = {word.language for class_ in kg.ontology.classes.values() for word in class_.words}
+    found |= {word.language for property_ in kg.ontology.properties.values() for word in property_.words}
+    found |= {name.language or "" for name in names if isinstance(name, Literal)}
+    return sorted(tag for tag in found if tag)
 
 
 def _snippets(host: str) -> list[Snippet]:

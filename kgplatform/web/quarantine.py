@@ -12,7 +12,7 @@ from pyoxigraph import NamedNode
 from kgplatform.checking.findings import Severity
 from kgplatform.describing import Labels
 from kgplatform.documents.registry import DocumentRecord, State
-from kgplatform.web.frame import language
+from kgplatform.web.frame import language, tongues
 from kgplatform.web.jobs import Jobs
 from kgplatform.web.needs import Graph
 from kgplatform.web.protocol import ProtocolError
@@ -34,7 +34,7 @@ def reasons(kg: Graph, record: DocumentRecord) -> tuple[Reason, ...]:
     """What violates shapes in a document that is kept apart, the first ones; none for other documents."""
     if record.state is not State.QUARANTINED:
         return ()
-    labels, wanted = Labels(kg.dataset, kg.ontology, language()), language()
+    labels, wanted = Labels(kg.dataset, kg.ontology, tongues()), language()
     found = kg.check(record.document.iri.value).findings
     violations = [item for item in found if item.severity is Severity.VIOLATION]
     return tuple(Reason(cell(item.focus, labels, kg.base), item.told(wanted)) for item in violations[:_MOST_REASONS])

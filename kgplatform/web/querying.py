@@ -22,7 +22,7 @@ from kgplatform.vocab import OWL, RDF, RDFS, SKOS, XSD
 from kgplatform.web.assets import is_built
 from kgplatform.web.endpoint import query_status
 from kgplatform.web.explaining import explained
-from kgplatform.web.frame import language, page
+from kgplatform.web.frame import language, page, tongues
 from kgplatform.web.messages import told
 from kgplatform.web.needs import Graph
 from kgplatform.web.negotiation import GRAPHS, ROWS, Format
@@ -136,7 +136,7 @@ def _run(kg: Graph, text: str) -> Outcome:
     seconds = time.monotonic() - started
     if found.boolean is not None:
         return Outcome(seconds, ROWS, boolean=found.boolean)
-    labels = Labels(kg.dataset, kg.ontology, language())
+    labels = Labels(kg.dataset, kg.ontology, tongues())
     return Outcome(seconds, ROWS, table=table(found, labels, kg.base))
 
 

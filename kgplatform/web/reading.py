@@ -17,7 +17,7 @@ from kgplatform.documents.registry import DocumentRecord
 from kgplatform.types import Chunk, Document
 from kgplatform.vocab import CORE
 from kgplatform.web import addresses
-from kgplatform.web.frame import language, page
+from kgplatform.web.frame import page, tongues
 from kgplatform.web.needs import Graph
 from kgplatform.web.quarantine import reasons
 from kgplatform.web.rights import Role, client
@@ -158,7 +158,7 @@ def _mentions(kg: Graph, document: Document) -> list[_Span]:
         name = quad.predicate.value.removeprefix(CORE)
         if name in ("refersTo", "start", "end"):
             found.setdefault(quad.subject, {})[name] = quad.object
-    labels = Labels(kg.dataset, kg.ontology, language())
+    labels = Labels(kg.dataset, kg.ontology, tongues())
     spans = []
     for facts in found.values():
         iri = facts.get("refersTo")

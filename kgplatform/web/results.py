@@ -29,9 +29,9 @@ Record = dict[str, object]
 
 
 class Shown:
-    """The terms of a result as they are shown in one language, each made once."""
+    """The terms of a result as they are shown in a language (of several the first that has a name), each made once."""
 
-    def __init__(self, kg: Graph, lately: Lately, language: str) -> None:
+    def __init__(self, kg: Graph, lately: Lately, language: str | Sequence[str]) -> None:
         self._kg = kg
         self._labels = Labels(kg.dataset, kg.ontology, language)
         self._palette = Palette(lately.overview())

@@ -20,7 +20,7 @@ from kgplatform.errors import ConfigError, NotFoundError
 from kgplatform.types import Evidence
 from kgplatform.vocab import ALT_LABEL, LABEL, TYPE
 from kgplatform.web import addresses
-from kgplatform.web.frame import language
+from kgplatform.web.frame import tongues
 from kgplatform.web.needs import Graph
 from kgplatform.web.protocol import ProtocolError
 from kgplatform.web.rights import Role, client, require
@@ -76,7 +76,7 @@ class Correcting:
 
 def statements(kg: Graph, record: DocumentRecord, first: int = 0) -> Statements:
     """What was read in the document, names and classes left out, at most `MOST` of them from the ``first`` on."""
-    labels = Labels(kg.dataset, kg.ontology, language())
+    labels = Labels(kg.dataset, kg.ontology, tongues())
     finder = kg.evidence_finder
     reviews = {review.statement: review for review in kg.registry.reviews()}
     told = list(_told(kg, record))
@@ -131,7 +131,7 @@ def correcting(kg: Graph, record: DocumentRecord, key: str) -> Correcting | None
     quad = _of_key(kg, record, key)
     if quad is None:
         return None
-    labels = Labels(kg.dataset, kg.ontology, language())
+    labels = Labels(kg.dataset, kg.ontology, tongues())
     subject, value = quad.subject, quad.object
     written = Wording(
         str(subject).strip("<>") if _is_shared(kg, subject) else labels.reference(subject).label,
@@ -212,7 +212,7 @@ def blueprint(kg: Graph, show: Any) -> Blueprint:
         try:
             say(kg, record, key, request.form.get("judgement", ""), written)
         except (NotFoundError, ConfigError) as error:
-            labels = Labels(kg.dataset, kg.ontology, language())
+            labels = Labels(kg.dataset, kg.ontology, tongues())
             return show(record, Correcting(key, written, _properties(kg, labels), str(error)))
         place = addresses.of_iri(record.document.iri, kg.base)
         at = request.form.get("at", "")

@@ -18,7 +18,7 @@ from kgplatform.types import Term
 from kgplatform.vocab import COMMENT, TYPE, XSD
 from kgplatform.web import addresses, completing
 from kgplatform.web.caching import is_known, weak_tag
-from kgplatform.web.frame import language, pages
+from kgplatform.web.frame import language, pages, tongues
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
 from kgplatform.web.remembering import Remembered
@@ -83,7 +83,7 @@ def _named(kg: Graph, lately: Lately, text: str) -> list[dict[str, object]]:
         return []
     if not any(True for _ in islice(kg.store.quads(iri), 1)):
         return []
-    comments = Labels(kg.dataset, kg.ontology, language()).words(iri, (COMMENT,))
+    comments = Labels(kg.dataset, kg.ontology, tongues()).words(iri, (COMMENT,))
     return [{**_Named(kg, lately).record(iri), "comment": label_of(comments, language(), "")[:_COMMENT]}]
 
 
@@ -93,7 +93,7 @@ class _Named:
     def __init__(self, kg: Graph, lately: Lately) -> None:
         own = language()
         self._kg = kg
-        self._own = Labels(kg.dataset, kg.ontology, own)
+        self._own = Labels(kg.dataset, kg.ontology, tongues())
         self._other = Labels(kg.dataset, kg.ontology, "en" if own == "zh" else "zh")
         self._prefixes = sorted(kg.store.prefixes.items(), key=lambda pair: -len(pair[1]))
         self._counted = lately.overview().classes

@@ -15,7 +15,7 @@ from kgplatform.ontology import OntologyProperty, Word, label_of
 from kgplatform.types import Term
 from kgplatform.vocab import XSD, local_name
 from kgplatform.web import addresses
-from kgplatform.web.frame import Frame, language, page
+from kgplatform.web.frame import Frame, language, page, tongues
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
 from kgplatform.web.palette import Palette
@@ -130,7 +130,7 @@ class Terms:
         )
 
     def _labels(self) -> Labels:
-        return Labels(self._kg.dataset, self._kg.ontology, language())
+        return Labels(self._kg.dataset, self._kg.ontology, tongues())
 
     def _start(self, total: int) -> int:
         given = request.args.get("page", "1")

@@ -12,7 +12,7 @@ from kgplatform.describing import Labels, Reference
 from kgplatform.ontology import Ontology, label_of
 from kgplatform.text import normalise
 from kgplatform.vocab import OWL, RDF, RDFS, SKOS, local_name
-from kgplatform.web.frame import Frame, language, page
+from kgplatform.web.frame import Frame, language, page, tongues
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately, Overview
 from kgplatform.web.palette import Palette
@@ -56,7 +56,7 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
 
     @routes.get("/ontology")
     def ontology() -> Any:
-        labels = Labels(kg.dataset, kg.ontology, language())
+        labels = Labels(kg.dataset, kg.ontology, tongues())
         overview = lately.overview()
         text = request.args.get("q", "").strip()[:200]
         branches, rows = tree(kg.ontology, overview, labels, language()), _rows(kg.ontology, overview, labels)

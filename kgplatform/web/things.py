@@ -18,7 +18,7 @@ from kgplatform.vocab import TYPE
 from kgplatform.web import addresses, portraits, travelling
 from kgplatform.web.endpoint import problem
 from kgplatform.web.entity_data import data_of
-from kgplatform.web.frame import Frame, language, page
+from kgplatform.web.frame import Frame, language, page, tongues
 from kgplatform.web.needs import Graph
 from kgplatform.web.negotiation import GRAPHS, HTML, TRIPLES, Format, choose, listing, named
 from kgplatform.web.overview import Lately
@@ -60,7 +60,7 @@ def blueprint(kg: Graph, lately: Lately, terms: Terms) -> Blueprint:
     @routes.get("/search")
     def search() -> Any:
         text = request.args.get("q", "").strip()[:200]
-        labels = Labels(kg.dataset, kg.ontology, language())
+        labels = Labels(kg.dataset, kg.ontology, tongues())
         found = lately.called(text, _MOST_FOUND)
         passages = kg.search(text, 5) if text else ()
         things = [(labels.reference(iri), _kinds(kg, iri, labels)) for iri in found]
@@ -72,7 +72,7 @@ def blueprint(kg: Graph, lately: Lately, terms: Terms) -> Blueprint:
         text = request.args.get("q", "").strip()[:200]
         if not text:
             return problem(400, "Bad request", "say what to look for: ?q=…")
-        labels = Labels(kg.dataset, kg.ontology, language())
+        labels = Labels(kg.dataset, kg.ontology, tongues())
         return jsonify(
             {
                 "query": text,
@@ -183,7 +183,7 @@ def _page(
     tables = portraits.sheets(view, Frame(language(), kg.base))
     if (wanted := csv_of(*tables)) is not None:
         return wanted
-    labels = Labels(dataset, kg.ontology, language())
+    labels = Labels(dataset, kg.ontology, tongues())
     sources = view.evidence
     return page(
         "entity.html",

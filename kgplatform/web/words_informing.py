@@ -47,6 +47,10 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
         "Documents and tables become a graph that can be asked, queried, checked and published.",
         "把文档和表格变成可以提问、查询、检查和发布的图谱。",
     ),
+    "data_language": ("Names of things", "事物的名称"),
+    "data_language_hint": ("Show them first in", "优先显示的语言"),
+    "data_language_none": ("the language of the pages", "界面语言"),
+    "data_language_set": ("Set", "设置"),
     "about_local": ("Why nothing leaves this machine", "为何数据不会离开本机"),
     "about_local_pages": (
         "These pages load scripts, styles and fonts from this server only. The browser enforces it: each page is sent "

@@ -23,7 +23,7 @@ from kgplatform.store import checked_iri
 from kgplatform.types import Issue, IssueKind
 from kgplatform.web.caching import is_known, weak_tag
 from kgplatform.web.endpoint import query_problem
-from kgplatform.web.frame import language
+from kgplatform.web.frame import language, tongues
 from kgplatform.web.messages import told
 from kgplatform.web.needs import Graph
 from kgplatform.web.negotiation import GRAPHS, ROWS, Format
@@ -82,7 +82,7 @@ def blueprint(kg: Graph, lately: Lately) -> Blueprint:
     @routes.route("/api/names", methods=["POST"])
     def names() -> Any:
         require(Role.READ)
-        response = jsonify(Shown(kg, lately, language()).things(_iris()))
+        response = jsonify(Shown(kg, lately, tongues()).things(_iris()))
         response.headers["Cache-Control"] = "no-store"
         return response
 
@@ -131,7 +131,7 @@ def _iris() -> list[NamedNode]:
 def _found(kg: Graph, lately: Lately, text: str, name: str, limit: float) -> Response:
     """The result with what is needed to show it."""
     started = time.monotonic()
-    shown = Shown(kg, lately, language())
+    shown = Shown(kg, lately, tongues())
     record: dict[str, object] = {"form": scan(text).form}
     text = kg.resolved(text)
     if record["form"] in ("CONSTRUCT", "DESCRIBE"):

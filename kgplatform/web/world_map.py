@@ -24,7 +24,7 @@ from kgplatform.store import DEFAULT_GRAPH
 from kgplatform.vocab import TYPE
 from kgplatform.web import addresses
 from kgplatform.web.atlas import Atlas, atlas, instances
-from kgplatform.web.frame import Frame, language, page
+from kgplatform.web.frame import Frame, language, page, tongues
 from kgplatform.web.located import Spot, read_frame, ways
 from kgplatform.web.needs import Graph
 from kgplatform.web.overview import Lately
@@ -174,7 +174,7 @@ class _Page:
         self._kg = kg
         self._lately = lately
         self._places = places
-        self._labels = Labels(kg.dataset, kg.ontology, language())
+        self._labels = Labels(kg.dataset, kg.ontology, tongues())
         self._frame = Frame(language(), kg.base)
         self._class = _iri("class")
         self._place = _iri("place")
