@@ -137,6 +137,11 @@ class Ontology:
         return object_ is None or (term.is_object and self.is_a(object_, term.ranges))
 
     @cached_property
+    def is_flat(self) -> bool:
+        """Whether no class is said to be a kind of another, so that nobody knows which classes are."""
+        return not any(parent in self.classes for item in self.classes.values() for parent in item.parents)
+
+    @cached_property
     def _apart(self) -> dict[tuple[NamedNode, NamedNode], bool]:
         """What was asked of `disjoint`: linking asks the same of every two names."""
         return {}

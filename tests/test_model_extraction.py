@@ -317,3 +317,41 @@ def test_a_value_of_a_closed_list_is_named_by_its_label_and_an_unlisted_one_refu
     found = extract(scripted(json.dumps(answer)), ontology)
     assert [mention.name for mention in found.mentions] == [label]
     assert any("not one of the values" in refusal.reason for refusal in found.refused)
+
+
+FLAT = """
+@prefix o: <http://flat/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+o:Place a owl:Class ; rdfs:label "place" . o:Country a owl:Class ; rdfs:label "country" .
+o:Ship a owl:Class ; rdfs:label "ship" . o:Idea a owl:Class ; rdfs:label "idea" ; owl:disjointWith o:Country .
+o:leader a owl:ObjectProperty ; rdfs:label "leader" ; rdfs:domain o:Place ; rdfs:range o:Person .
+o:Person a owl:Class ; rdfs:label "person" .
+o:source a owl:ObjectProperty ; rdfs:label "source" ; rdfs:domain o:Idea .
+o:launched a <http://www.w3.org/1999/02/22-rdf-syntax-ns#Property> ; rdfs:label "launched" ; rdfs:domain o:Ship .
+"""  # noqa: E501
+
+
+def test_where_no_class_is_a_kind_of_another_a_statement_needs_none_to_be() -> None:
+    ontology = read_ontology([quad.triple for quad in parse(FLAT.encode(), format=RdfFormat.TURTLE)])
+    text = "The leader of Sweden is Ulla. The ship Vega was launched on the 9th March 2008."
+    named = [("Sweden", "Country"), ("Ulla", "Person"), ("Vega", "Ship")]
+    told = [
+        ("Sweden", "leader", "Ulla", "leader of Sweden is Ulla"),
+        ("Sweden", "source", "Ulla", "leader of Sweden is Ulla"),
+        ("Vega", "launched", "2008-03-09", "launched on the 9th March 2008"),
+    ]
+    answer = {
+        "mentions": [{"text": name, "class": class_, "name": name, "aliases": []} for name, class_ in named],
+        "statements": [
+            {"subject": s, "property": p, "object": o, "quote": quote, "confidence": 0.9} for s, p, o, quote in told
+        ],
+        "keywords": [],
+    }
+    document = Document(NamedNode("http://x/d"), text, "", "text/plain", "a.txt", "0" * 64, "en")
+    chunk = Chunk(NamedNode("http://x/d/chunk/0"), document.iri, 0, 0, len(text), text)
+    model = ScriptedModel(json.dumps(answer), json.dumps({"mentions": [], "statements": [], "keywords": []}))
+    found = ModelExtractor(model, ontology, asking=Asking(gleaning=0)).extract(chunk, document)
+    shown = [(claim.subject.name, claim.predicate.value.rpartition("/")[2]) for claim in found.claims]
+    assert shown == [("Sweden", "leader"), ("Vega", "launched")]  # nothing that is disjoint
+    assert str(found.claims[1].object) == '"2008-03-09"^^<http://www.w3.org/2001/XMLSchema#date>'
+    assert "further in" not in model.conversations[0][0].content
+    assert "the one that the property of its statement names" in model.conversations[0][0].content

@@ -189,6 +189,7 @@ class ModelExtractor:
         schema = schema_of(self._ontology, text, language=document.language, budget=self._asking.schema_tokens)
         messages, sha256 = render_messages(
             _in_language(PROMPT, document),
+            nested=any(line.depth for line in schema.classes),
             classes=schema.classes,
             properties=schema.properties,
             examples=self._shown(passage.text, schema),

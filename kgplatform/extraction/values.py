@@ -69,6 +69,7 @@ _MEASURE_OF: Final = {form: measure for measure, forms in _MEASURES.items() for 
 
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _HAN_NUMBER = r"[一二两三四五六七八九十百]{1,5}"
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DATE = re.compile(
     r"(?<!\d)\d{4}\s*(?:[-/.]\s*\d{1,2}\s*[-/.]|年\s*\d{1,2}\s*月)\s*\d{1,2}(?!\d)日?"
     r"|\b\d{1,2}(?:st|nd|rd|th)?\s+(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?,?\s+\d{4}\b"
@@ -271,6 +272,8 @@ def literal_of(text: str, term: OntologyProperty, *, language: str = "") -> Lite
     if not plain:
         raise ValueError("there is no value")
     range_ = _range(term)
+    if not term.ranges and _ISO_DATE.fullmatch(plain):
+        return Literal(_date(plain), datatype=XSD_DATE)  # of anything, what is written as a date is one
     if range_ == XSD_STRING:
         return _string(plain, term, language)
     if range_ in (XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE):
