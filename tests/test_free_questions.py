@@ -226,3 +226,27 @@ def test_the_worked_example_of_the_documentation_answers_its_questions(tmp_path:
         late = made.ask("Is AP41 late?", now=now)
         assert late.values == ("Yes",)
         assert "20 minutes" in late.text
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("逛完街我们想找一家有泳池的宾馆住宿，有什么推荐吗？", "我们想找一家有泳池的宾馆？"),
+        ("忙完以后，我想找个近一点的公园", "我想找个近的公园"),
+        ("西塘附近可以住宿的客栈有哪些？", "西塘附近客栈有哪些？"),
+        ("有没有好吃的餐厅", "有没有餐厅"),
+        ("您知道灵隐寺的门票吗？", "灵隐寺的门票是什么？"),
+        ("after lunch I'd like to see a museum", "I'd like to see a museum"),
+        ("Then, we want a hotel near Xizha", "we want a hotel near Xizha"),
+        # what says something stays
+        ("逛完西塘去哪儿", "逛完西塘去哪儿"),
+        ("住完酒店要多少钱", "住完酒店要多少钱"),
+        ("推荐一家酒店", "推荐一家酒店"),
+        ("我在杭州，有什么酒店推荐吗？", "我在杭州，有什么酒店推荐吗？"),
+        ("这家酒店的餐厅用餐贵吗？", "这家酒店的餐厅用餐贵吗？"),
+        ("谁知道得最多？", "谁知道得最多？"),
+        ("what opened after lunch", "what opened after lunch"),
+    ],
+)
+def test_what_comes_first_and_what_goes_without_saying_are_left_out(said: str, meant: str) -> None:
+    assert tidied(said) == meant

@@ -103,9 +103,9 @@ use: use, using, used by, 使用, 采用
 propose: propose, introduce, present, 提出
 activity: activity, thing to do, do, 活动, 玩
 density: density, dense, densely populated, 密度
-restaurant: restaurant, place to eat, eat, 餐馆, 饭店, 餐厅, 饭馆
-hotel: hotel, place to stay, stay, lodging, 酒店, 宾馆, 旅馆, 住宿
-attraction: attraction, sight, place to visit, visit, 景点, 景区
+restaurant: restaurant, place to eat, somewhere to eat, eat, 餐馆, 饭店, 餐厅, 饭馆, 吃饭的地方, 吃的地方, 好吃的地方, 用餐的地方
+hotel: hotel, place to stay, somewhere to stay, stay, lodging, 酒店, 宾馆, 旅馆, 住宿, 住的地方, 住宿的地方, 落脚的地方
+attraction: attraction, sight, place to visit, visit, 景点, 景区, 玩的地方, 好玩的地方, 游玩的地方
 paper: paper, article, publication, 论文, 文章
 course: course, class, 课程, 课
 student: student, 学生

@@ -1,4 +1,7 @@
-"""What people say around a question, left out: greetings, thanks, control characters; letters and digits said aloud."""
+"""What people say around a question, left out: greetings, thanks, what comes first, what goes without saying.
+
+Control characters go too, and letters and digits said aloud are written as such.
+"""
 
 # ruff: noqa: E501
 from __future__ import annotations
@@ -27,6 +30,34 @@ _AFTER: Final = re.compile(
     r"(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|cheers|mate)|[\s，,]*(?:谢谢您?|多谢|拜托了?))+(?P<end>[\s.!?？。！]*)$",
     re.IGNORECASE,
 )
+_FIRST: Final = re.compile(
+    r"^(?:(?:那|然后|接着|嗯|好的?)[，,\s]*)?(?:等?我们?|咱们?)?先?(?:吃|喝|玩|逛|溜达|游览|参观|看|忙|办|买|订|定|住|找|选|安排|休息|收拾|运动)(?:过|好|完)"
+    r"(?:[早午晚]?饭|[早午晚]餐|东西|茶|咖啡|酒店|宾馆|住处|[住吃]的地方|房间?|票|街|景点|事情?|活儿?)?(?:了|以后|之后|后)*[呢吧]?[，,\s]*"
+    r"(?=(?:我们?|咱们?)?(?:再|还|又|就|也|顺便|然后)*(?:想|打算|准备|希望|计划|(?:需?要|得)(?![多几花])|可以[帮给]|能[帮给]|[帮给]|请))"
+    r"|^(?:(?:and )?(?:then|afterwards|later)|(?:right )?after (?:breakfast|lunch|dinner|supper|work|that|eating|checking in|the meal|a meal))[\s,]+"
+    r"(?=(?:i|we)(?:['’]d| would)? (?:want|like|need|plan|hope|wish)\b)",
+    re.IGNORECASE,
+)
+"""What is to be done before what is asked for: 吃完饭我想找…, "after lunch I want …". Nothing that has a name."""
+_KINDS_OF_USE: Final = (
+    ("住宿|入住|住下来?|过夜|落脚|住", "酒店|宾馆|旅馆|旅店|民宿|客栈"),
+    ("吃饭|用餐|就餐|吃东西|吃|好吃", "餐馆|餐厅|饭店|饭馆|饭庄|酒楼"),
+    ("游玩|游览|参观|溜达|逛逛|玩玩|玩儿?|好玩", "景点|景区|公园|乐园"),
+)
+"""What one does at places of a kind, which goes without saying."""
+_USED: Final = re.compile(
+    "|".join(
+        rf"(?:可以|能够?|好)?(?:{use})的(?:其他|别的)?(?=(?:{kind})(?!的))|(?<=的)(?P<kind{n}>{kind})(?:{use})(?:一下|一会儿?)?(?=[吧呢吗呀啊]?(?:[，,。！？!?\s]|$))"
+        for n, (use, kind) in enumerate(_KINDS_OF_USE)
+    )
+)
+_ADVICE: Final = re.compile(
+    r"[，,\s]+(?:你们?|您)?(?:看看|有没有|有|能|可以|帮|给|我们?|请|麻烦|再)*(?:什么|啥|哪些|点儿?|些|一下|[一几]?[个家间])*(?:值得|比较|更)?(?:好一?点?|不错|合适)?的?(?:地方|选择|去处)?的?"
+    r"(?:推荐|建议|介绍)的?(?:地方|一下|下|[一几][个家间])?(?:好不好|好吗|可以吗|没有|[吗呢吧呗么])?(?P<end>[\s？?。！!]*)$"
+)
+"""A last clause that only asks for advice, of a question that has said for what."""
+_KNOWN: Final = re.compile(r"(?:你们?|您)?(?:知不知道|知道)(?P<what>[^，,。？?]+的[^，,。？?]+?)[吗么](?=[\s？?。]*$)")
+_SOMEWHAT: Final = re.compile(r"(好|便宜|贵|近|远|大|小|高档)(?:一?点儿?|一些|些)的")
 _LEAVING: Final = re.compile(
     r"\W*(?:(?:ok(?:ay)?|alright|great|perfect|no)[\s,.!]*)?(?:cancel(?: that| it)?|never ?mind|forget (?:it|about it|that)|stop|nothing|no thanks|no thank you"
     r"|thanks?(?: a lot| you| very much| so much)?|thank you(?: very much| so much)?|thx|cheers|bye(?: bye)?|goodbye|ok(?:ay)?|取消吧?|算了|不用了?|没事了?|谢谢您?|多谢|再见|好的?|知道了)\W*",
@@ -41,7 +72,10 @@ def tidied(text: str) -> str:
     'which gate is DL75 at?'
     """
     clean = "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in text).strip()
-    bare = _AFTER.sub(lambda match: match["end"], _BEFORE.sub("", clean))
+    bare = _FIRST.sub("", _AFTER.sub(lambda match: match["end"], _BEFORE.sub("", clean)))
+    bare = _USED.sub(lambda match: next(filter(None, match.groups()), ""), bare)
+    bare = _KNOWN.sub(r"\g<what>是什么", _SOMEWHAT.sub(r"\1的", bare))
+    bare = _ADVICE.sub(r"\g<end>", bare)
     bare = bare if any(c.isalnum() for c in bare) else clean
     return _LETTER_SAID.sub(_joined, bare)
 
