@@ -203,7 +203,7 @@ class Page {
   }
 
   failed(problem, query) {
-    if (!this.results.result) this.results.say(h("p", {}, t("not_run_yet")));
+    if (!this.results.result) this.results.say(h("p", {}, problem.status === 504 ? t("timeout", { t: problem.seconds ?? "?" }) : t("not_run_yet")));
     const lines = [];
     if (problem.status === 504) {
       const bare = query.replace(/\s+$/, ""), reason = h("p", { class: "why" });
