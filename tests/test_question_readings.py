@@ -49,8 +49,8 @@ o:Journal a owl:Class ; rdfs:label "journal"@en .
 class Coast:
     """The coast, to be asked."""
 
-    def __init__(self) -> None:
-        triples = [item.triple for item in parse(COAST.encode(), ox.RdfFormat.TURTLE)]
+    def __init__(self, turtle: str = COAST) -> None:
+        triples = [item.triple for item in parse(turtle.encode(), ox.RdfFormat.TURTLE)]
         store = Store.open()
         store.apply(added=[quad(t, DEFAULT_GRAPH) for t in triples])
         dataset, ontology = EvidenceDataset(store, "http://kg/"), read_ontology(triples)
@@ -264,3 +264,40 @@ def test_what_is_a_prerequisite_of_what_goes_by_the_words(coast: Coast) -> None:
     assert coast.found("Is Rope a prerequisite of Salt?") == {"true"}
     assert coast.found("Is Salt a prerequisite of Rope?") == {"false"}
     assert coast.found("What are the prerequisites of Salt?") == {"Rope"}
+
+
+CANTONS = """
+@prefix : <http://x/> . @prefix o: <http://x/o#> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+o:Canton a owl:Class ; rdfs:label "canton"@en, "省"@zh . o:City a owl:Class ; rdfs:label "city"@en . o:Spot a owl:Class ; rdfs:label "place"@en .
+o:inCanton a owl:ObjectProperty ; rdfs:label "in canton"@en ; rdfs:domain o:City ; rdfs:range o:Canton .
+o:highestPoint a owl:ObjectProperty ; rdfs:label "highest point"@en ; rdfs:domain o:Canton ; rdfs:range o:Spot .
+o:lowestPoint a owl:ObjectProperty ; rdfs:label "lowest point"@en ; rdfs:domain o:Canton ; rdfs:range o:Spot .
+o:elevation a owl:DatatypeProperty ; rdfs:label "elevation"@en ; rdfs:domain o:Spot ; rdfs:range xsd:integer .
+o:area a owl:DatatypeProperty ; rdfs:label "area"@en ; rdfs:domain o:Canton ; rdfs:range xsd:decimal .
+o:population a owl:DatatypeProperty ; rdfs:label "population"@en ; rdfs:domain o:City ; rdfs:range xsd:integer .
+:a a o:Canton ; rdfs:label "Alvara"@en, "阿尔瓦拉"@zh ; o:area 90.0 ; o:highestPoint :p1 ; o:lowestPoint :p2 .
+:b a o:Canton ; rdfs:label "Borgund"@en, "博尔贡"@zh ; o:area 40.0 ; o:highestPoint :p3 ; o:lowestPoint :p4 .
+:p1 a o:Spot ; rdfs:label "Mount Ysel"@en ; o:elevation 2100 . :p2 a o:Spot ; rdfs:label "Lake Orm"@en ; o:elevation 210 .
+:p3 a o:Spot ; rdfs:label "Mount Tind"@en ; o:elevation 1800 . :p4 a o:Spot ; rdfs:label "River Mouth"@en ; o:elevation 3 .
+:c1 a o:City ; rdfs:label "Lunde"@en, "隆德"@zh ; o:inCanton :a ; o:population 9000 .
+:c2 a o:City ; rdfs:label "Marstad"@en, "马斯塔"@zh ; o:inCanton :b ; o:population 70000 .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Where is Lunde?", {"Alvara"}),
+        ("隆德在哪里？", {"Alvara"}),
+        ("Where is the largest city?", {"Borgund"}),
+        ("面积最小的省的最高点是什么？", {"Mount Tind"}),
+        ("最小的省的最高点是什么？", {"Mount Tind"}),
+        ("最大的省的最低点是什么？", {"Lake Orm"}),
+        ("博尔贡的最低点是什么？", {"River Mouth"}),
+    ],
+)
+def test_places_are_told_by_relations_called_after_them_and_extremes_by_their_own_names(
+    question: str, answer: set[str]
+) -> None:
+    assert Coast(CANTONS).found(question) == answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,6 +16,9 @@ from kgplatform.questions.schema import SchemaView
 from kgplatform.questions.wording import keys
 
 _SENSES = (("~location",), ("~address",))
+_INSIDE = re.compile(r"(?:in|within|inside)\s+\w[\w ]*|(?:所在|位于|地处).+", re.IGNORECASE)
+"""A relation that is called by where it leads: in state, 所在省."""
+_NONE = len(_SENSES) + 1
 _LATER = 0.1
 _MOST_NODES = 3
 """A thing, the code it is known by, and its place."""
@@ -58,7 +62,7 @@ def _known(draft: Draft, index: int, names: NameIndex) -> bool:
 
 def _direct(link: Link, draft: Draft, names: NameIndex) -> bool:
     """Whether the link leads from what is known to its place."""
-    asked = not draft.nodes[link.object].terms and _sense(link.predicate, names.schema) < len(_SENSES)
+    asked = not draft.nodes[link.object].terms and _sense(link.predicate, names.schema) < _NONE
     return asked and _known(draft, link.subject, names)
 
 
@@ -78,12 +82,15 @@ def _locating(types: frozenset[NamedNode], schema: SchemaView) -> list[NamedNode
     for iri in types:
         for edge in schema.outgoing.get(iri, ()):
             counts[edge.predicate] = counts.get(edge.predicate, 0) + edge.count
-    found = [iri for iri in schema.properties if _sense(iri, schema) < len(_SENSES)]
+    found = [iri for iri in schema.properties if _sense(iri, schema) < _NONE]
     return sorted(found, key=lambda iri: (iri not in counts, _sense(iri, schema), -counts.get(iri, 0), iri.value))
 
 
 def _sense(predicate: NamedNode, schema: SchemaView) -> int:
-    """Which of the senses of place a property has in its words; their number if none."""
+    """Which of the senses of place a property has in its words, the surest first; ``_NONE`` if none."""
     term = schema.properties.get(predicate)
-    found = {key for word in (term.words if term else ()) for key, _ in keys(word.text)}
-    return next((place for place, sense in enumerate(_SENSES) if sense in found), len(_SENSES))
+    if term is None:
+        return _NONE
+    found = {key for word in term.words for key, _ in keys(word.text)}
+    inside = term.is_object and any(_INSIDE.fullmatch(word.text.strip()) for word in term.words)
+    return next((place for place, sense in enumerate(_SENSES) if sense in found), _NONE - inside)

@@ -171,6 +171,8 @@ class Rankings:
             for index, node in enumerate(graph.nodes):
                 if node.place != at or node.terms or (reading.language != "zh" and at != at_noun and not node.literal):
                     continue
+                if node.literal and any(best.measure == index for best in graph.best):
+                    continue  # what another superlative is about: 最高 of 最小的州的最高点 is not of the area
                 if node.literal:
                     return self._most_of(work, target, index, cue, reading)
                 if not cue.senses and index == target and reading.cues.time:

@@ -39,7 +39,7 @@ def language_asked_in(question: str) -> str:
 
 
 _SENSES = """
-population: population, inhabitant, people, resident, citizen, people live, 人口, 居民, 人数, 多少人
+population: population, inhabitant, people, resident, citizen, people live, 人口, 居民, 公民, 人数, 多少人
 area: area, square mile, surface, 面积, 占地
 length: length, long, kilometre long, 长度, 多长, 全长
 height: height, elevation, altitude, high, tall, 高度, 海拔, 多高
@@ -124,6 +124,10 @@ river: river, 河流, 河
 lake: lake, 湖泊, 湖
 mountain: mountain, peak, summit, mount, 山峰, 山脉, 山
 point: point, spot, 点, 地点, 地方
+highest point: highest point, 最高点
+lowest point: lowest point, 最低点
+highest elevation: highest elevation, 最高海拔
+lowest elevation: lowest elevation, 最低海拔
 department: department, 部门, 院系, 系
 airport: airport, 机场
 airline: airline, carrier, 航空公司
