@@ -38,7 +38,7 @@ demo: $(STAMP) web ## builds the sample workspaces, asks them questions and serv
 
 # Counting covered lines more than doubles the time of the tests, so it is asked for: CI does.
 test: check ## everything a change must pass: style, types, floors, tests, doctests (COVERAGE=yes: nine lines in ten are run; PYTEST_ARGS=…)
-	@$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --doctest-modules kgplatform tests \
+	@$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --doctest-modules kgplatform tests \
 		$(if $(COVERAGE),--cov=kgplatform --cov-report= --cov-fail-under=90) $(PYTEST_ARGS)
 
 check: lint types floors ## style, types and floors, without the tests

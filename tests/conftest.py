@@ -21,6 +21,18 @@ settings.register_profile("kgplatform", deadline=None, suppress_health_check=[He
 settings.load_profile("kgplatform")
 
 
+_LONG = (
+    *("test_tables_third_party", "test_question_inference", "test_readme", "test_evaluation", "test_crash"),
+    *("test_browser_everywhere", "test_hostile_tables", "test_recorded_studies", "test_studies", "test_dialogue"),
+)
+"""Files of few tests that take long: run first, so that no process works on the last of them alone."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the files that take long first."""
+    items.sort(key=lambda item: item.path.stem not in _LONG)
+
+
 def pytest_configure() -> None:
     """Clears the environment before anything is imported: some libraries read it only once."""
     for name in list(os.environ):
