@@ -211,6 +211,8 @@ def test_places_are_asked_for_only_where_a_query_can_take_them() -> None:
         "lat",
         "long",
     )
+    named = asking_for_places("SELECT ?h FROM <urn:g> WHERE { ?h <urn:p> ?n }", "h", store)
+    assert named.startswith("SELECT ?h ?lat ?long FROM <urn:g> WHERE {")
     for unfit in (
         "SELECT (COUNT(*) AS ?n) { ?h <urn:p> ?n }",
         "ASK { ?h <urn:p> 3 }",
@@ -219,3 +221,16 @@ def test_places_are_asked_for_only_where_a_query_can_take_them() -> None:
         assert asking_for_places(unfit, "h", store) == ""
     assert asking_for_places("SELECT ?h { ?h <urn:p> ?n }", "h } DROP", store) == ""
     assert asking_for_places("SELECT ?h { ?h <urn:p> ?n }", "h", Store.open()) == ""
+
+
+def test_what_is_slow_is_told_over_http_and_nothing_outside_is_asked(tmp_path: Path) -> None:
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="core") as kg:
+        client = create_app(kg).test_client()
+        apart = "SELECT * { ?a ?b ?c .\n SERVICE <http://elsewhere.example/sparql> { ?a ?p ?q } ?d ?e ?f }"
+        found = client.post("/api/why-slow", data={"query": apart}).get_json()
+        assert (found["line"], found["patterns"]) == (2, 2)
+        assert "shares no variable" in found["words"]
+        for nothing in ("DROP ALL", "}{", "SELECT * { " + "{" * 5_000):
+            assert client.post("/api/why-slow", data={"query": nothing}).get_json()["words"] == ""
+        assert client.get("/api/why-slow").status_code == 400
+        assert client.get("/api/with-places?query=nonsense&variable=x").get_json() == {"query": ""}

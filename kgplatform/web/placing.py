@@ -64,7 +64,7 @@ def asking_for_places(query: str, variable: str, store: Store) -> str:
     text = f"OPTIONAL {{ ?{variable} {latitude} ?lat ; {longitude} ?long }}"
     placed = Element(Form.OTHER, text, 0, frozenset((variable, "lat", "long")))
     if "*" not in parts.head:
-        words = re.split(r"(?i)(\s*\bWHERE\b\s*|\s*$)", parts.head, maxsplit=1)
+        words = re.split(r"(?i)(\s*\b(?:FROM\b.*|WHERE\b\s*)|\s*$)", parts.head, maxsplit=1, flags=re.DOTALL)
         parts = replace(parts, head=f"{words[0].rstrip()} ?lat ?long {words[1].strip()} ".replace("  ", " "))
     return parts.query([*parts.elements, placed])
 

@@ -40,15 +40,16 @@ _FIRST: Final = re.compile(
 )
 """What is to be done before what is asked for: 吃完饭我想找…, "after lunch I want …". Nothing that has a name."""
 _KINDS_OF_USE: Final = (
-    ("住宿|入住|住下来?|过夜|落脚|住", "酒店|宾馆|旅馆|旅店|民宿|客栈"),
-    ("吃饭|用餐|就餐|吃东西|吃|好吃", "餐馆|餐厅|饭店|饭馆|饭庄|酒楼"),
-    ("游玩|游览|参观|溜达|逛逛|玩玩|玩儿?|好玩", "景点|景区|公园|乐园"),
+    ("住宿|入住|住下来?|过夜|落脚", "住", "酒店|宾馆|旅馆|旅店|民宿|客栈"),
+    ("吃饭|用餐|就餐|吃东西|好吃", "吃", "餐馆|餐厅|饭店|饭馆|饭庄|酒楼"),
+    ("游玩|游览|参观|溜达|逛逛|玩玩|好玩", "玩儿?", "景点|景区|公园|乐园"),
 )
-"""What one does at places of a kind, which goes without saying."""
+"""What one does at places of a kind, which goes without saying; in one character, only where one can or may."""
 _USED: Final = re.compile(
     "|".join(
-        rf"(?:可以|能够?|好)?(?:{use})的(?:其他|别的)?(?=(?:{kind})(?!的))|(?<=的)(?P<kind{n}>{kind})(?:{use})(?:一下|一会儿?)?(?=[吧呢吗呀啊]?(?:[，,。！？!?\s]|$))"
-        for n, (use, kind) in enumerate(_KINDS_OF_USE)
+        rf"(?:(?:可以|能够?)(?:{use}|{brief})|(?:{use}))的(?:其他|别的)?(?=(?:{kind})(?!的))"
+        rf"|(?<=的)(?P<kind{n}>{kind})(?:{use}|{brief})(?:一下|一会儿?)?(?=[吧呢吗呀啊]?(?:[，,。！？!?\s]|$))"
+        for n, (use, brief, kind) in enumerate(_KINDS_OF_USE)
     )
 )
 _ADVICE: Final = re.compile(
