@@ -25,6 +25,7 @@ from kgplatform.questions.wordorder import (
     binding_cost,
     clause_cost,
     direction_cost,
+    holding_cost,
     joining_order,
     order_cost,
     said_to_be,
@@ -279,7 +280,9 @@ class Assembler:
         further = self._schema.label(predicate).count(" ")  # a flight number rather than a connecting flight number
         yield from self._literal(draft, predicate, leaf, place, cost=0.1 + _LONGER * further)
 
-    def _literal(self, draft: Draft, predicate: NamedNode, leaf: Node, place: int, cost: float) -> Iterator[Draft]:
+    def _literal(
+        self, draft: Draft, predicate: NamedNode, leaf: Node, place: int, cost: float, reading: Reading | None = None
+    ) -> Iterator[Draft]:
         """The leaf at a node that has the property, or at a new one; an unsaid leaf of the same property is taken."""
         domains = self._names.holders(predicate, leaf.terms)
         for link in draft.links:
@@ -293,7 +296,9 @@ class Assembler:
             if self._finder.compatible(node.types, domains) and (node.types or not draft.links):
                 beside = _APPOSED if leaf.terms and node.named and abs(node.place - place) == 1 else 0.0
                 twice = _TWICE if leaf.terms and self._has_one(draft, index, predicate) else 0.0
-                yield self._leaf(draft, index, predicate, leaf, cost + twice - beside + self._gap(node.place, place))
+                held = holding_cost(reading, reading.mentions[place], node) if reading else 0.0
+                here = cost + held + twice - beside + self._gap(node.place, place)
+                yield self._leaf(draft, index, predicate, leaf, here)
         if not draft.nodes:
             start = replace(draft, nodes=(Node(place, domains, open=True),))
             yield self._leaf(start, 0, predicate, leaf, cost + 0.2)
@@ -331,7 +336,7 @@ class Assembler:
             if reading.language == "en" and option.score < _WHOLE and next(unsaid, None) is not None:
                 yield draft  # "how many goals has X scored": both words are of one name
                 return
-            yield from self._literal(draft, predicate, Node(place, frozenset(), literal=True), place, cost=0.0)
+            yield from self._literal(draft, predicate, Node(place, frozenset(), literal=True), place, 0.0, reading)
             return
         path = "+" if term.transitive or (reading.cues.chain and self._loops(predicate)) else ""
         ends = (frozenset(self._schema.domains(predicate)), frozenset(self._schema.ranges(predicate)))

@@ -12,7 +12,7 @@ from kgplatform.questions.columns import grouped, node_of, shown_nodes
 from kgplatform.questions.cues import Cues
 from kgplatform.questions.draft import MOST_MENTIONS, Draft
 from kgplatform.questions.graphs import Link, Node, QueryGraph
-from kgplatform.questions.joining import by_name, every, without_another
+from kgplatform.questions.joining import BOTH, by_name, every, without_another
 from kgplatform.questions.measures import Measures
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.names import NameIndex
@@ -121,7 +121,7 @@ class Finisher:
             target = work.graph.targets[0]
         work = self._negated(work, reading)
         work = replace(work, score=work.score - dangling(work.graph, target))
-        work = replace(work, graph=every(work.graph, target))
+        work = replace(work, graph=every(work.graph, target, both=BOTH.search(reading.text) is not None))
         work = self._rankings.extreme_properties(work, target)
         work = distinct_pair(work, target)
         work = self._form(work, target, reading)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
@@ -14,11 +15,14 @@ from kgplatform.questions.tokens import Token
 from kgplatform.vocab import LABEL
 
 _BETWEEN = re.compile(
-    r"['\"”’]?\s*(?:,|，|、|,?\s*\b(?:and|or|nor)\b|和|与|及|以及|又有?|也有?|或者?|还是)\s*(?:the\s+|in\s+|by\s+|from\s+)?['\"“‘]?",
+    r"['\"”’]?\s*(?:,|，|、|,?\s*\b(?:and(?:\s+also)?|or|nor|as\s+well\s+as)\b|和|与|及|以及|又有?|也有?|或者?|还是)\s*(?:the\s+|in\s+|by\s+|from\s+)?['\"“‘]?",
     re.IGNORECASE,
 )
+BOTH = re.compile(r"\b(?:both|as\s+well\s+as|and\s+also)\b", re.IGNORECASE)
+"""Words by which "A and B" is a demand for each, whatever stands before."""
 _OR = re.compile(r"\bn?or\b|或|还是", re.IGNORECASE)
 _MOST = 6
+_READINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,44 +48,60 @@ class Option:
     apart: tuple[tuple[Name, ...], ...] = ()
 
 
-def joined(mentions: list[Mention], tokens: list[Token], text: str) -> list[Mention]:
-    """The mentions, those of one kind that only "and", "or" or a comma parts made into one."""
+def joined(
+    mentions: list[Mention], tokens: list[Token], text: str, kinds: Callable[[object], Collection[NamedNode]]
+) -> list[Mention]:
+    """The mentions, those of one kind that only "and", "or" or a comma parts made into one.
+
+    ``kinds`` gives the classes of a thing: of names that may stand for several, those of one class belong together.
+    """
     found: list[Mention] = []
     for mention in mentions:
         before = found[-1] if found else None
         if before is not None:
             between = text[tokens[before.last - 1].end : tokens[mention.first].start]
-            option = _both(before, mention, between) if _BETWEEN.fullmatch(between) else None
-            if option is not None:
-                found[-1] = Mention(before.first, mention.last, (option,))
+            options = _both(before, mention, between, kinds) if _BETWEEN.fullmatch(between) else ()
+            if options:
+                found[-1] = Mention(before.first, mention.last, options)
                 continue
         found.append(mention)
     return found
 
 
-def _both(one: Mention, other: Mention, between: str) -> Option | None:
-    first = one.options[0]
-    if first.kind not in ("entity", "value") or len(first.names) > _MOST:
-        return None
-    for second in other.options[:2]:
-        alike = second.kind == first.kind and second.names[0].predicate == first.names[0].predicate
-        if alike and second.score >= 0.85 <= first.score and len(second.names) <= _MOST:
-            joint = "or" if first.joint == "or" or _OR.search(between) else "and"
-            apart = first.apart or (first.names,)
-            return Option(
-                first.kind,
-                (*first.names, *second.names),
-                min(first.score, second.score),
-                joint,
-                (*apart, second.names),
-            )
-    return None
+def _both(
+    one: Mention, other: Mention, between: str, kinds: Callable[[object], Collection[NamedNode]]
+) -> tuple[Option, ...]:
+    """The readings of two names together: those of one class if there are any."""
+    pairs = [(a, b) for a in one.options[:_READINGS] for b in other.options[:_READINGS] if _alike(a, b)]
+    of_a_class = [(a, b) for a, b in pairs if not set(kinds(a.names[0].term)).isdisjoint(kinds(b.names[0].term))]
+    joint = "or" if _OR.search(between) else "and"
+    return tuple(_together(a, b, joint) for a, b in of_a_class or pairs[:1])
 
 
-def every(graph: QueryGraph, target: int) -> QueryGraph:
-    """The graph with "A and B" read as a demand for each: what hangs on them is there once for A and once for B."""
+def _alike(first: Option, second: Option) -> bool:
+    alike = second.kind == first.kind and second.names[0].predicate == first.names[0].predicate
+    few = max(len(first.names), len(second.names)) <= _MOST
+    return first.kind in ("entity", "value") and alike and few and second.score >= 0.85 <= first.score
+
+
+def _together(first: Option, second: Option, joint: str) -> Option:
+    return Option(
+        first.kind,
+        (*first.names, *second.names),
+        min(first.score, second.score),
+        "or" if first.joint == "or" else joint,
+        (*(first.apart or (first.names,)), second.names),
+    )
+
+
+def every(graph: QueryGraph, target: int, *, both: bool = False) -> QueryGraph:
+    """The graph with "A and B" read as a demand for each: what hangs on them is there once for A and once for B.
+
+    ``both``: the question says so, and things that both have are wanted even where each has some of its own.
+    """
     for index, node in enumerate(graph.nodes):
-        if node.joint != "and" or index == target or not node.apart or _of_them(graph, index, target):
+        each = _of_them(graph, index, target) and not (both and not graph.nodes[target].literal)
+        if node.joint != "and" or index == target or not node.apart or each:
             continue
         part = _without(graph, index, target)
         busy = {c.node for c in graph.comparisons} | {i for b in graph.best for i in (b.node, b.measure)}

@@ -140,7 +140,7 @@ def read(text: str, names: NameIndex) -> Reading:
     chosen = _best_cover([*things, *terms, *short], tokens, weights)
     mentions = _with_one_measure([_mention(_inside(span, tokens), names) for span in chosen], tokens, text, names)
     unread = _misspelt(text, tokens, weights, mentions, names, masked)
-    mentions = joined(sorted((*mentions, *unread), key=lambda m: m.first), tokens, text)
+    mentions = joined(sorted((*mentions, *unread), key=lambda m: m.first), tokens, text, names.types)
     taken = masked | frozenset(i for m in mentions for i in range(m.first, m.last))
     cues = _without_swallowed(read_cues(_without_order(text), tokens, taken), mentions)
     cues = _by_kind(cues, tokens, mentions)

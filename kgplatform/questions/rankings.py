@@ -33,6 +33,14 @@ _CHOICE = re.compile(
 )
 
 
+_WHICH_IS = re.compile(
+    r"\b(?:which|who)(?:\s+ones?|\s+of\s+(?:them|these|those))?\s+(?:is|are|was|were|takes?|gets?)\s+(?:by\s+far\s+)?(?:the\s+|its\s+|their\s+|(?:rat|pric|rank|pa)(?:ed|id)\s+)?$"
+    r"|\b(?:which|who)(?:\s+[\w'’-]+){0,4}?\s+(?:has|have|had)\s+(?:by\s+far\s+)?(?:the\s+|its\s+|their\s+)?$",
+    re.IGNORECASE,
+)
+"""Before a superlative: things are asked for, though they were named before: "of these hotels, which is the …"."""
+
+
 class Rankings:
     """Restricts drafts over one graph by the superlatives of a question."""
 
@@ -214,7 +222,9 @@ class Rankings:
 
     @staticmethod
     def _of_things(graph: QueryGraph, cue: Superlative, reading: Reading) -> bool:
-        """Whether 的 and a name follow, as in 评分最高的喜剧: things are wanted, not the value."""
+        """Whether things are wanted, not the value: "which is the highest"; 的 and a name follow, 评分最高的喜剧."""
+        if _WHICH_IS.search(reading.text[: reading.tokens[cue.first].start]):
+            return True
         place = mention_place(reading, cue.last)
         if reading.language != "zh" or place != len(reading.mentions) - 1:
             return False

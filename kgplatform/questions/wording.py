@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 
+from kgplatform.questions.synonyms import SYNONYMS
 from kgplatform.text import has_han, language_of, normalise, singular
 
 _ASKED_IN_CHINESE = re.compile(
@@ -281,7 +282,7 @@ def parts(text: str) -> list[str]:
 def senses() -> dict[tuple[str, ...], tuple[str, ...]]:
     """The senses of every word and phrase: ``{("run", "through"): ("traverse",)}``."""
     found: dict[tuple[str, ...], list[str]] = {}
-    for line in _SENSES.strip().splitlines():
+    for line in (*_SENSES.strip().splitlines(), *SYNONYMS.strip().splitlines()):
         name, _, listed = line.partition(":")
         for phrase in listed.split(","):
             key = tuple(parts(phrase))

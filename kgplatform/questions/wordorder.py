@@ -34,6 +34,10 @@ _IS_OF_KIND_ZH = re.compile(
     r"[”》」]?\s*(?:真的|确实|也|还)?(?:是不是|是否是|是否为|是否属于|属不属于|算不算|是|属于|算是|算)\s*"
     r"(?:一?[个座家种处条间所名位部本篇片])?[^，,。]{0,3}?的?"
 )
+_POSSESSIVE = re.compile(r"['’]s?\s+(?=\w)")
+_UNSAID_HOLDER = 0.5
+_KNOWN_HOLDER = 0.9
+_NEAR = 2
 _ANOTHER = frozenset(("other", "another", "others", "different", "别", "其", "另"))
 
 
@@ -57,12 +61,15 @@ def adjacent(reading: Reading, first: int, second: int) -> bool:
 def binding_cost(reading: Reading, place: int, node: int, nodes: tuple[Node, ...], links: tuple[Link, ...]) -> float:
     """What it costs that the name at a place fills an open end of what was said before it.
 
-    A name can belong to a clause that describes another thing: 流经[与 X 接壤]的州. And where a verb could have it at
+    A name can belong to a clause that describes another thing: 流经[与 X 接壤]的州, or only own what is meant: the area
+    of X's lakes. And where a verb could have it at
     either end, it is what the verb does something to if it follows it: "what cites X", 谁引用了X.
     """
     if place < nodes[node].place:
         return 0.0
     cost = _INSIDE if word_at(reading, reading.mentions[place].first - 1) in ("与", "和", "跟", "同", "被") else 0.0
+    if _owns(reading, place) and any(x.subject == node and nodes[x.object].literal for x in links):
+        cost += _KNOWN_HOLDER
     for link in links:
         both_open = nodes[link.subject].open and nodes[link.object].open
         if link.subject == node and link.place == nodes[node].place == place - 1 and both_open:
@@ -135,6 +142,29 @@ def clause_cost(reading: Reading, mention: Mention, node: int) -> float:
         return 0.0
     between = reading.text[reading.tokens[reading.mentions[node].last - 1].end : reading.tokens[mention.first].start]
     return _FURTHER_COST if _FURTHER.search(between) else 0.0
+
+
+def holding_cost(reading: Reading, mention: Mention, node: Node) -> float:
+    """What it costs that a value is that of a node: of one that no word names, or of a known thing that is not meant.
+
+    The value of a known thing is not restricted: what is above 4 or the highest is that of what is asked for.
+    """
+    if not node.terms:
+        return 0.0 if node.open or node.named is not None else _UNSAID_HOLDER
+    return _KNOWN_HOLDER if not reading.cues.boolean and _restricted(reading, mention) else 0.0
+
+
+def _owns(reading: Reading, place: int) -> bool:
+    """Whether what follows a name is said to be its own: "Alaska's lakes"."""
+    after = reading.text[reading.tokens[reading.mentions[place].last - 1].end :]
+    return place + 1 < len(reading.mentions) and _POSSESSIVE.match(after) is not None
+
+
+def _restricted(reading: Reading, mention: Mention) -> bool:
+    """Whether a number that values compare with, or a superlative, stands at the words for a value."""
+    places = [(amount.first, amount.last) for amount in reading.cues.amounts if amount.compared]
+    places += [(cue.first, cue.last) for cue in reading.cues.superlatives]
+    return any(0 <= mention.first - last <= _NEAR or 0 <= first - mention.last <= _NEAR for first, last in places)
 
 
 def direction_cost(
