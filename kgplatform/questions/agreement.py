@@ -71,6 +71,11 @@ class Agreement:
             return UNKNOWN
         return AGREES if any(self._called(iri, _AGENTS) or self._agent_like(iri) for iri in listed) else DIFFERS
 
+    def human(self, types: Iterable[NamedNode]) -> bool:
+        """Whether things of these classes are people, not only organisations."""
+        listed = [iri for iri in types if iri != THING]
+        return any(self._called(iri, PERSON_WORDS) or self._agent_like(iri) for iri in listed)
+
     def _text(self, graph: QueryGraph, target: int) -> float:
         """Names of people are often written out; numbers and dates never are people."""
         terms = [self._schema.properties.get(link.predicate) for link in graph.around(target)]

@@ -128,10 +128,11 @@ _ORDINALS = {
     for word in listed.split()
 }
 _COMMON = re.compile(
-    r"\bmost (?:common|frequent|frequently (?:used|seen)|widespread|usual)\b|最(?:常见|普遍|常用)", re.IGNORECASE
+    r"\bmost (?:common|frequent|frequently (?:used|seen)|widespread|usual|often|frequently|times)\b(?! \w+ed\b)|最(?:常见|普遍|常用)",
+    re.IGNORECASE,
 )
 _HOW_ADJECTIVE = re.compile(
-    r"\bhow (high|tall|long|big|large|deep|old|heavy|expensive|populous|dense|cold|hot|warm|much)\b", re.IGNORECASE
+    r"\bhow (high|tall|long|big|large|deep|wide|old|heavy|expensive|populous|dense|cold|hot|warm|much)\b", re.IGNORECASE
 )
 _SIZE_OF = re.compile(r"\b(?:the )?size of\b|的(?:大小|规模)")
 _HOW_ZH = re.compile(r"多(高|长|大|深|重|贵|久|少钱)")

@@ -190,7 +190,8 @@ class Finisher:
                 continue
             other = link.object if link.subject == target else link.subject
             side = graph.side_of(other, target)
-            if link.place < 0 and all(graph.nodes[i].place >= place for i in side):
+            unsaid = link.place < 0 or link.place == graph.nodes[target].place
+            if unsaid and all(graph.nodes[i].place >= place for i in side):
                 return number
         return None
 
@@ -214,10 +215,22 @@ class Finisher:
             return replace(work, graph=listed, score=work.score + 0.5)
         counted = cues.counting is not None and not any(b.counted and b.node == target for b in graph.best)
         text = node.literal and not self._measured(graph, target) and not graph.best and follows(target, graph, reading)
+        mean = self._mean(graph, target, reading) if counted and cues.aggregate == "AVG" and not node.literal else None
+        if mean is not None:
+            return replace(work, graph=mean, score=work.score + 0.6)
         if counted and (not node.literal or text) and not reading.columns.shown:
             graph = grouped(replace(graph, form="count"), reading.columns, reading.mentions)
             return replace(work, graph=graph, score=work.score + 0.3)
         return replace(work, graph=self._more_targets(graph, target, reading))
+
+    @staticmethod
+    def _mean(graph: QueryGraph, target: int, reading: Reading) -> QueryGraph | None:
+        """“How many X does a Y have on average”: over the Y that are named, or that "per" governs."""
+        groups = grouped(graph, reading.columns, reading.mentions).group
+        named = (i for i, n in enumerate(graph.nodes) if n.named is not None and not n.terms and i != target)
+        near = sorted(named, key=lambda i: (len(graph.way(target, i)), graph.nodes[i].place))
+        over = groups or tuple(near[:1])
+        return replace(graph, form="mean", group=over) if over else None
 
     def _is_measure(self, graph: QueryGraph, leaf: int) -> bool:
         node = graph.nodes[leaf]

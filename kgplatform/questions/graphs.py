@@ -108,8 +108,9 @@ class Order:
 class QueryGraph:
     """What a question asks for: the connected nodes, what to show of them, and how to restrict and sum them up.
 
-    ``also`` are functions beside that of ``form``: "the least and the most". With ``whole`` the form is "share" or
-    "percentage": so many of the target for each of the target of ``whole``.
+    ``form`` "mean" is the average, over the groups, of how many of the target each has. ``also`` are functions beside
+    that of ``form``: "the least and the most". With ``whole`` the form is "share" or "percentage": so many of the
+    target for each of the target of ``whole``.
     """
 
     nodes: tuple[Node, ...] = ()

@@ -23,6 +23,7 @@ from kgplatform.questions.wording import (
     ADJECTIVES,
     FUNCTION_STEMS,
     FUNCTION_WORDS,
+    GENERIC_NOUNS,
     HAN_FUNCTION,
     LIGHT_VERBS,
     SUPERLATIVES,
@@ -151,8 +152,9 @@ def read(text: str, names: NameIndex) -> Reading:
     cues = replace(cues, used=cues.used | columns.used)
     order = read_order(text, names)
     named = frozenset(i for m in mentions for i in range(m.first, m.last))
-    light = (i not in named and t.text.casefold() in LIGHT_VERBS for i, t in enumerate(tokens))
-    weights = tuple(0.0 if idle else w for idle, w in zip(light, weights, strict=True))
+    idle = LIGHT_VERBS | GENERIC_NOUNS
+    light = (i not in named and t.text.casefold() in idle for i, t in enumerate(tokens))
+    weights = tuple(0.0 if no_word else w for no_word, w in zip(light, weights, strict=True))
     language = language_asked_in(text)
     return Reading(text, language, tuple(tokens), tuple(mentions), cues, weights, search, top, columns, order)
 

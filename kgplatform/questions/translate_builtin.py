@@ -20,6 +20,7 @@ from kgplatform.questions.confidence import another_property, confidence, unsaid
 from kgplatform.questions.excepting import Excepter
 from kgplatform.questions.finishing import Candidate, Finisher
 from kgplatform.questions.graphs import Link, QueryGraph
+from kgplatform.questions.idioms import plainly
 from kgplatform.questions.joining import either
 from kgplatform.questions.measures import Measures
 from kgplatform.questions.mentions import Reading, read
@@ -75,7 +76,7 @@ class BuiltinTranslator:
 
     def read(self, question: str) -> Reading:
         """The question as mentions and cues."""
-        return read(question, self._names)
+        return read(plainly(question), self._names)
 
     def translate(self, question: str, *, run: Callable[[str], Solutions]) -> list[Translation]:
         """The queries a question may mean, best first; none if nothing in it could be linked to the graph."""

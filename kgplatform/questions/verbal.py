@@ -11,6 +11,7 @@ from kgplatform.questions.names import NameIndex
 _FORMS = {
     "en": {
         "count": "number of",
+        "mean": "average number of",
         "AVG": "average",
         "SUM": "total",
         "MAX": "highest",
@@ -20,6 +21,7 @@ _FORMS = {
     },
     "zh": {
         "count": "的数量",
+        "mean": "的平均数量",
         "AVG": "的平均值",
         "SUM": "的总和",
         "MAX": "的最大值",

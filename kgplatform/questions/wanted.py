@@ -15,6 +15,8 @@ from kgplatform.questions.paths import PathFinder
 from kgplatform.questions.work import Work, asks, first_from, predicate_of, reach
 
 _OF_THAT_SORT = 2.0
+_PEOPLE = 0.3
+"""How much rather "who" asks for people than for organisations."""
 
 
 class Wants:
@@ -79,7 +81,7 @@ class Wants:
             fits = term is not None and ((averaged and term.numeric) or (cues.time and term.temporal))
             score += _OF_THAT_SORT if fits else 0.0
         if cues.person and not node.literal and self._agreement.agent(node.types) == AGREES:
-            score += 0.8
+            score += 0.8 + (_PEOPLE if self._agreement.human(node.types) else 0.0)
         if cues.place and any(self._places(link, index) for link in graph.around(index)):
             score += 0.5
         return score

@@ -104,7 +104,7 @@ use: use, using, used by, 使用, 采用
 propose: propose, introduce, present, 提出
 activity: activity, thing to do, do, 活动, 玩
 density: density, dense, densely populated, 密度
-restaurant: restaurant, place to eat, somewhere to eat, eat, 餐馆, 饭店, 餐厅, 饭馆, 吃饭的地方, 吃的地方, 好吃的地方, 用餐的地方
+restaurant: restaurant, eatery, diner, bistro, joint, place to eat, somewhere to eat, eat, 餐馆, 饭店, 餐厅, 饭馆, 吃饭的地方, 吃的地方, 好吃的地方, 用餐的地方
 hotel: hotel, place to stay, somewhere to stay, stay, lodging, 酒店, 宾馆, 旅馆, 住宿, 住的地方, 住宿的地方, 落脚的地方
 attraction: attraction, sight, place to visit, visit, 景点, 景区, 玩的地方, 好玩的地方, 游玩的地方
 paper: paper, article, publication, 论文, 文章
@@ -140,7 +140,7 @@ FUNCTION_WORDS = frozenset(
     who whom whose where when how there it its this these those s me my i we you your our us they them their please tell
     show give list find name display return get can could would should want know i'd like all any some each every many much most more than
     than as up also about into please let's kind different one ones whose will such only not no if but so am being having
-    look looking see need recommend suggest count number total distinct located happen exist exists called named
+    anything something everything anyone someone everyone anybody somebody everybody look looking see need recommend suggest count number total distinct located happen exist exists called named
     identify provide tell define currently yes thanks just too via per other another good both either sort rank arrange sorted""".split()
 )
 HAN_FUNCTION = frozenset(
@@ -162,6 +162,7 @@ ADJECTIVES = {
     "young": (("birth", "age", "start", "year"), 1), "good": (("rating",), 1), "bad": (("rating",), -1), "popular": (("rating",), 1),
     "populous": (("population",), 1), "populated": (("population",), 1), "crowded": (("population",), 1),
     "hot": (("temperature",), 1), "warm": (("temperature",), 1), "cold": (("temperature",), -1), "cool": (("temperature",), -1),
+    "wide": (("width",), 1), "narrow": (("width",), -1), "shallow": (("depth",), -1), "slow": (("time",), 1), "quick": (("time",), -1), "recently": (("date", "year", "start", "time"), 1),
     "dense": (("density",), 1), "fast": (("time",), -1), "sparse": (("density",), -1), "highly": (("rating",), 1),
     "便宜": (("price",), -1), "贵": (("price",), 1), "昂贵": (("price",), 1), "实惠": (("price",), -1),
     "大": (("area", "size", "population", "capacity", "length"), 1), "小": (("area", "size", "population", "capacity"), -1),
@@ -195,6 +196,7 @@ SUPERLATIVES = {
     "heaviest": "heavy", "lightest": "light", "oldest": "old", "newest": "new", "latest": "late", "earliest": "early",
     "youngest": "young", "fastest": "fast", "greatest": "large", "maximum": "large", "minimum": "small", "max": "large",
     "min": "small", "densest": "dense", "priciest": "expensive", "first": "early", "top": "good", "least": "small",
+    "quickest": "fast", "slowest": "slow", "widest": "wide", "narrowest": "narrow", "costliest": "expensive", "shallowest": "shallow",
     "hottest": "hot", "warmest": "warm", "coldest": "cold", "coolest": "cool", "fewest": "small", "most": "large", "maximal": "large", "minimal": "small", "sparsest": "sparse",
 }  # fmt: skip
 
@@ -233,6 +235,11 @@ LIGHT_VERBS = frozenset(
     "occurred happens happened got gets getting go goes went".split()
 )
 """Verbs that say nothing of their own where they are no name: "which teams come from X"."""
+
+GENERIC_NOUNS = frozenset(
+    "place places spot spots thing things item items one ones stuff somewhere establishments".split()
+)
+"""Nouns that stand for things of whatever kind: "the French places"."""
 
 WH_CLASSES = {"who": "person", "谁": "person", "whom": "person"}
 PERSON_WORDS = frozenset(

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from kgplatform.questions.graphs import Link, Node
 from kgplatform.questions.joining import Mention
 from kgplatform.questions.mentions import Reading
+from kgplatform.questions.wording import GENERIC_NOUNS
 from kgplatform.text import singular
 
 _FURTHER = re.compile(
@@ -100,6 +101,8 @@ def as_noun(reading: Reading, place: int) -> bool:
     mention = reading.mentions[place]
     last, before = word_at(reading, mention.last - 1), word_at(reading, mention.first - 1)
     if place and reading.mentions[place - 1].last == mention.first:
+        return True
+    if word_at(reading, mention.last) in GENERIC_NOUNS:
         return True
     many = last.isascii() and singular(last) != last
     cue = any(s.last == mention.first for s in reading.cues.superlatives) or mention.first in reading.cues.asked
@@ -209,6 +212,8 @@ def _word_order(reading: Reading, mention: Mention, known: int, *, after: bool, 
         return -1 if after or _is_said_to_be(reading, mention, known) else 1
     of = following == "of" or (not said_of and phrase.endswith(" of"))
     if after:
+        if following == "of" and said_of and singular(phrase) != phrase:
+            return -1  # "students of X", where the relation is called "student of": those who are
         if of or (before in ("the", "what", "which") and following in ("of", "for", "in")):
             return 1
         if following == "by" and not phrase.endswith("by"):

@@ -48,6 +48,9 @@ class Writer:
         graph = self._graph
         if graph.whole is not None:
             return self._quotient(graph.whole)
+        if graph.form == "mean":
+            counts = Writer(replace(graph, form="count", order=None), wide=self._wide).text()
+            return f"SELECT (AVG(?count) AS ?avg) WHERE {{\n{self._indented(counts.splitlines())}}}"
         if graph.form == "ask":
             return "ASK {\n" + self._indented(self._body()) + "}"
         head = self._head()
