@@ -37,6 +37,9 @@ class Amounts:
         leaf = self._leaf_near(work.graph, place, amount)
         if leaf is not None:
             return self._summed(work, leaf, amount, reading) or self._with_comparison(work, leaf, amount)
+        held = self._held_near(work, place)
+        if held is not None:
+            return self._with_comparison(held, len(held.graph.nodes) - 1, amount)
         having = None if self._of_unit(work.graph, amount) else self._having(work, amount, reading)
         if having is not None:
             return having
@@ -86,8 +89,32 @@ class Amounts:
             if not node.literal or node.terms or index in taken or abs(node.place - place) > 2:
                 continue
             term = self._schema.properties.get(predicate_of(graph, index))
-            if term is not None and _fits(term, amount):
+            if term is not None and _fits(term, amount) and not self._of_other_sense(graph, index, amount):
                 return index
+        return None
+
+    def _of_other_sense(self, graph: QueryGraph, leaf: int, amount: Amount) -> bool:
+        """Whether a number stands beside a year, "bought since 2015", though things have a year of their own."""
+        if amount.unit or "year" not in amount.senses or not _YEAR.fullmatch(amount.low):
+            return False
+        link = next(link for link in graph.links if link.object == leaf)
+        term = self._schema.properties.get(link.predicate)
+        types = sorted(graph.nodes[link.subject].types, key=str)
+        own = self._measures.by_senses(types, ("year", "date", "start"))
+        return term is not None and not term.temporal and own not in (None, link.predicate)
+
+    def _held_near(self, work: Work, place: int) -> Work | None:
+        """With the number that something holds whose name stands near: the amount of "costs less than 5"."""
+        graph = work.graph
+        for index in by_distance(graph, place):
+            node = graph.nodes[index]
+            if node.literal or node.terms or node.named is not None or abs(node.place - place) > 1:
+                continue
+            for link in graph.around(index):
+                said = link.object == index and link.place == node.place
+                number = self._measures.held_by(link.predicate, sorted(node.types, key=str)) if said else None
+                if number is not None:
+                    return work.with_leaf(index, number, place)
         return None
 
     def _measured(self, node: Node, amount: Amount) -> NamedNode | None:

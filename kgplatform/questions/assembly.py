@@ -29,6 +29,7 @@ from kgplatform.questions.wordorder import (
     joining_order,
     order_cost,
     said_to_be,
+    those_who_are,
     undergoing_cost,
     word_at,
 )
@@ -356,7 +357,9 @@ class Assembler:
                     cost += _AGAINST_THE_VERB
                 link = Link(subject, predicate, object_, place=place, path=path)
                 yield replace(draft, nodes=(*draft.nodes, far), links=(*draft.links, link), cost=draft.cost + cost)
-        yield from self._property_apart(draft, Link(0, predicate, 1, place=place, path=path), ends, mention)
+        link = Link(0, predicate, 1, place=place, path=path)
+        said_of = any(word.text.casefold().endswith(" of") for word in term.words)
+        yield from self._property_apart(draft, link, ends, mention, of=said_of and those_who_are(reading, mention))
 
     def _of_class(self, far: Node, predicate: NamedNode, mention: Mention) -> Node:
         """The place that a word names which is also a class: "in which city" wants a city, not all that it lies in."""
@@ -369,10 +372,19 @@ class Assembler:
         return far
 
     def _property_apart(
-        self, draft: Draft, link: Link, ends: tuple[frozenset[NamedNode], frozenset[NamedNode]], mention: Mention
+        self,
+        draft: Draft,
+        link: Link,
+        ends: tuple[frozenset[NamedNode], frozenset[NamedNode]],
+        mention: Mention,
+        *,
+        of: bool,
     ) -> Iterator[Draft]:
-        """A property of nothing that was named so far: the first of all, or some way from what was."""
-        subject, far = Node(link.place, ends[0], open=True), Node(link.place, ends[1], open=True)
+        """A property of nothing that was named so far: the first of all, or some way from what was.
+
+        ``of``: what has it is asked for, so that a name is its value.
+        """
+        subject, far = Node(link.place, ends[0], open=not of), Node(link.place, ends[1], open=True)
         far = self._of_class(far, link.predicate, mention)
         if not draft.nodes:
             yield replace(draft, nodes=(subject, far), links=(link,))

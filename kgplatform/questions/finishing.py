@@ -12,7 +12,7 @@ from kgplatform.questions.columns import grouped, node_of, shown_nodes
 from kgplatform.questions.cues import Cues
 from kgplatform.questions.draft import MOST_MENTIONS, Draft
 from kgplatform.questions.graphs import Link, Node, QueryGraph
-from kgplatform.questions.joining import BOTH, by_name, every, without_another
+from kgplatform.questions.joining import BOTH, by_name, every, one_another, without_another
 from kgplatform.questions.measures import Measures
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.names import NameIndex
@@ -196,12 +196,14 @@ class Finisher:
         return None
 
     def _form(self, work: Work, target: int, reading: Reading) -> Work:
-        graph, cues = work.graph, reading.cues
+        cues = reading.cues
+        work, target = self._with_its_number(work, target) if cues.aggregate else (work, target)
+        graph = work.graph
         node = graph.nodes[target]
         if is_boolean(graph, cues) and graph.form == "list" and not graph.best:
             if (chosen := one_or_other(graph)) is not None:
                 return replace(work, graph=replace(graph, targets=(chosen,)))
-            return replace(work, graph=replace(graph, form="ask"))
+            return replace(work, graph=replace(one_another(graph) or graph, form="ask"))
         if cues.functions and node.literal:
             summed = replace(graph, form=cues.functions[0], also=cues.functions[1:])
             return replace(work, graph=grouped(summed, reading.columns, reading.mentions), score=work.score + 0.6)
@@ -222,6 +224,19 @@ class Finisher:
             graph = grouped(replace(graph, form="count"), reading.columns, reading.mentions)
             return replace(work, graph=graph, score=work.score + 0.3)
         return replace(work, graph=self._more_targets(graph, target, reading))
+
+    def _with_its_number(self, work: Work, target: int) -> tuple[Work, int]:
+        """“The average price”, where a price is a thing that holds an amount: the amount is summed up."""
+        node = work.graph.nodes[target]
+        reached = next((link.predicate for link in work.graph.around(target) if link.object == target), None)
+        if node.literal or node.terms or reached is None or work.graph.best:
+            return work, target
+        number = self._measures.held_by(reached, sorted(node.types, key=str))
+        if number is None or any(link.subject == target for link in work.graph.around(target)):
+            return work, target
+        grown = work.with_leaf(target, number, node.place)
+        leaf = len(grown.graph.nodes) - 1
+        return replace(grown, graph=replace(grown.graph, targets=(leaf,))), leaf
 
     @staticmethod
     def _mean(graph: QueryGraph, target: int, reading: Reading) -> QueryGraph | None:

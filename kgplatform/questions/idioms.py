@@ -88,6 +88,16 @@ _HOW_LONG_UNITS: Final = re.compile(
     r"\bhow\s+many\s+(?:met(?:er|re)s?|kilomet(?:er|re)s?|km|miles?|feet)\s+(?P<how>long|high|tall|wide|deep)\s+(?=(?:is|are|was|were)\b)",
     re.IGNORECASE,
 )
+_ANYWHERE: Final = re.compile(
+    r"\s+(?:in\s+the\s+(?:whole\s+|entire\s+)?world|on\s+(?:the\s+)?(?:planet|earth)|worldwide|of\s+all(?:\s+time)?|of\s+them\s+all)(?=\s*[?.!]*$)",
+    re.IGNORECASE,
+)
+_BELOW_SEA: Final = re.compile(r"\bbelow\s+(?:the\s+)?sea\s+level\b", re.IGNORECASE)
+_ABOVE_SEA: Final = re.compile(r"\s+above\s+(?:the\s+)?sea\s+level\b", re.IGNORECASE)
+_FURTHEST: Final = re.compile(
+    r"\b(?P<the>the\s+)?(?:furthest|farthest|most)\s+(?:to\s+the\s+)?(?P<where>north|south|east|west)(?:erly|ern|wards?)?\b",
+    re.IGNORECASE,
+)
 _NOT_ONE: Final = re.compile(
     r"(?<=n['’]t|not|ver|out)(?P<verb>(?:\s+\w+)?)\s+(?:a\s+single|even\s+(?:one|a\s+single))\s+(?=\w)", re.IGNORECASE
 )
@@ -166,6 +176,10 @@ _RULES: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
     (_ALIVE, "without a date of death"),
     (_HOW_MANY_UNITS, "how heavy "),
     (_HOW_LONG_UNITS, r"how \g<how> "),
+    (_ANYWHERE, ""),
+    (_BELOW_SEA, "with an elevation below 0"),
+    (_ABOVE_SEA, ""),
+    (_FURTHEST, lambda match: f"{match['the'] or ''}{match['where'].lower()}ernmost"),
     (_NOT_ONE, r"\g<verb> any "),
     (_NOT_ANY, r"do not \g<have> anything "),
 )

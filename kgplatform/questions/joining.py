@@ -172,6 +172,26 @@ def either(graph: QueryGraph, exclusive: AbstractSet[NamedNode]) -> QueryGraph |
     return None
 
 
+def one_another(graph: QueryGraph) -> QueryGraph | None:
+    """The graph of "do A and B border", "are A and B rivals": whether either has the relation to the other.
+
+    None where not two things are joined, or their relation leads to something else that is known or described.
+    """
+    for index, node in enumerate(graph.nodes):
+        links = graph.around(index)
+        if node.joint != "and" or len(node.apart) != 2 or node.literal or len(links) != 1 or len(graph.links) != 1:
+            continue
+        other = links[0].object if links[0].subject == index else links[0].subject
+        far = graph.nodes[other]
+        if far.literal or far.terms or not far.types & node.types:
+            continue
+        nodes = list(graph.nodes)
+        nodes[index] = replace(node, joint="or", apart=())
+        nodes[other] = replace(far, terms=node.terms, named=None, joint="or", open=False)
+        return replace(graph, nodes=tuple(nodes), unlike=(*graph.unlike, (index, other)))
+    return None
+
+
 def by_name(graph: QueryGraph) -> QueryGraph | None:
     """The graph that asks for a name instead of a thing, each of "A and B" being had by something of that name.
 

@@ -13,7 +13,7 @@ from kgplatform.questions.names import NameIndex
 from kgplatform.questions.quantities import Amount
 from kgplatform.questions.schema import SchemaProperty
 from kgplatform.questions.tokens import tokens_of
-from kgplatform.questions.wording import SUPERLATIVES, keys, sense_keys, stem
+from kgplatform.questions.wording import ADJECTIVES, SUPERLATIVES, UNIT_SENSES, keys, sense_keys, stem
 
 _MEANS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*(?:means|stands for|=|表示|意为|指|即|为)\s*(\S.*)", re.IGNORECASE)
 _UNLESS = re.compile(r"\b(?:unless|except|but not|rather than|not by)\b|除非|而不是", re.IGNORECASE)
@@ -87,10 +87,21 @@ class Measures:
             for name in self._names.terms.get(key, ()):
                 if name.term not in listed or not isinstance(name.term, NamedNode):
                     continue
-                numbers = [p.iri for p in self.literal_properties(self._schema.ranges(name.term)) if p.numeric]
-                if len(numbers) == 1:
-                    return name.term, numbers[0]
+                number = self.number_in(self._schema.ranges(name.term))
+                if number is not None:
+                    return name.term, number
         return None
+
+    def held_by(self, predicate: NamedNode, types: Iterable[NamedNode]) -> NamedNode | None:
+        """The number in what a relation leads to, where its name is that of a measure: a price, not a prerequisite."""
+        term = self._schema.properties.get(predicate)
+        said = {part for word in (term.words if term else ()) for key, _ in keys(word.text) for part in key}
+        return self.number_in(types) if said & _MEASURED else None
+
+    def number_in(self, types: Iterable[NamedNode]) -> NamedNode | None:
+        """The one number that things of these classes hold, as a price holds its amount; None for none or several."""
+        numbers = [p.iri for p in self.literal_properties(types) if p.numeric]
+        return numbers[0] if len(numbers) == 1 else None
 
     def by_unit(self, types: Iterable[NamedNode], unit: str) -> NamedNode | None:
         """The property of these classes whose ontology unit is the one named."""
@@ -169,6 +180,9 @@ class Measures:
                     yield part.strip(), term.iri
 
 
+_MEASURED = frozenset(
+    f"~{sense}" for listed in (*(told for told, _ in ADJECTIVES.values()), *UNIT_SENSES.values()) for sense in listed
+)
 _OF_AGE = frozenset(("old", "young", "older", "younger", "oldest", "youngest", "老", "年轻", "年长"))
 
 

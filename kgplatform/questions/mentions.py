@@ -17,7 +17,7 @@ from kgplatform.questions.joining import Mention, Option, joined
 from kgplatform.questions.names import Name, NameIndex, Span
 from kgplatform.questions.ordering import Ordered, read_order
 from kgplatform.questions.searching import ranked_first, searched, sorted_by
-from kgplatform.questions.sifting import compares, is_amount, is_of, measured, of_a_kind, valued
+from kgplatform.questions.sifting import compares, is_amount, is_measuring, is_of, measured, of_a_kind, valued
 from kgplatform.questions.tokens import Token, in_mixed_case, tokens_of
 from kgplatform.questions.wording import (
     ADJECTIVES,
@@ -133,6 +133,7 @@ def read(text: str, names: NameIndex) -> Reading:
         for span in names.things(tokens, text)
         if not masked & set(range(span.first, span.last))
         and not is_amount(span, tokens)
+        and not is_measuring(span, tokens)
         and not is_of(span, tokens, measures)
         and not of_a_kind(span, terms, tokens, text, names)
     ]

@@ -9,7 +9,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.questions.names import NameIndex, Span
 from kgplatform.questions.tokens import Token
-from kgplatform.questions.wording import COMPARATIVES, PLACE_WORDS
+from kgplatform.questions.wording import COMPARATIVES, PLACE_WORDS, UNIT_SENSES
 from kgplatform.text import normalise, singular
 
 _KIND = 0.7
@@ -18,12 +18,29 @@ _NUMERAL = re.compile(r"[-+]?\d+(?:[ .,]\d+)*")
 _LINKING = frozenset(("of", "is", "are", "was", "were", "=", ":", "是", "为", "等于", "等", "于"))
 _ARTICLES = frozenset(("a", "an", "the"))
 _NAMED_OUTRIGHT = 0.99
+_BEFORE_AMOUNTS = frozenset(
+    ("than", "least", "most", "above", "over", "under", "below", "exceeding", "exceeds", "beyond")
+)
 
 
 def is_amount(span: Span, tokens: list[Token]) -> bool:
-    """Whether a number is an amount that something is compared with, and so no name."""
-    before = tokens[span.first - 1].text.casefold() if span.first else ""
-    return span.last - span.first == 1 and tokens[span.first].text.isdigit() and before in ("than", "least", "most")
+    """Whether a number, or a part of one ("12" of "above 12,500"), is compared with, and so no name."""
+    if not all(token.text.isdigit() or token.text in ",." for token in tokens[span.first : span.last]):
+        return False
+    first = span.first
+    while first >= 2 and tokens[first - 1].text == "," and tokens[first - 1].end == tokens[first].start:
+        first -= 2
+    return first > 0 and tokens[first - 1].text.casefold() in _BEFORE_AMOUNTS
+
+
+def is_measuring(span: Span, tokens: list[Token]) -> bool:
+    """Whether a word only compares or is a unit, though something has it as a name: "higher than", "2000 ft"."""
+    if span.last - span.first != 1:
+        return False
+    word = tokens[span.first].text.casefold()
+    before = tokens[span.first - 1].text if span.first else ""
+    after = tokens[span.last].text.casefold() if span.last < len(tokens) else ""
+    return (word in COMPARATIVES and after == "than") or (word in UNIT_SENSES and before.isdigit())
 
 
 def compares(span: Span, tokens: list[Token]) -> bool:

@@ -113,6 +113,8 @@ status: status, 状态
 quantity: quantity, amount, number of pieces, pieces, 数量, 件数
 ingredient: ingredient, made with, 食材, 配料, 原料
 chef: chef, cook, cooked by, 厨师, 主厨
+latitude: latitude, lat, 纬度
+longitude: longitude, lng, lon, 经度
 ranking: rank, ranking, 排名, 名次
 member: member, membership, 成员, 会员
 leader: leader, head, chief, chair, president, in charge of, in charge, led by, 领导, 负责人, 主席, 领导人

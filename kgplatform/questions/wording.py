@@ -162,6 +162,8 @@ ADJECTIVES = {
     "young": (("birth", "age", "start", "year"), 1), "good": (("rating",), 1), "bad": (("rating",), -1), "popular": (("rating",), 1),
     "populous": (("population",), 1), "populated": (("population",), 1), "crowded": (("population",), 1),
     "hot": (("temperature",), 1), "warm": (("temperature",), 1), "cold": (("temperature",), -1), "cool": (("temperature",), -1),
+    "northern": (("latitude",), 1), "southern": (("latitude",), -1), "eastern": (("longitude",), 1), "western": (("longitude",), -1),
+    "北": (("latitude",), 1), "南": (("latitude",), -1), "东": (("longitude",), 1), "西": (("longitude",), -1),
     "wide": (("width",), 1), "narrow": (("width",), -1), "shallow": (("depth",), -1), "slow": (("time",), 1), "quick": (("time",), -1), "recently": (("date", "year", "start", "time"), 1),
     "dense": (("density",), 1), "fast": (("time",), -1), "sparse": (("density",), -1), "highly": (("rating",), 1),
     "便宜": (("price",), -1), "贵": (("price",), 1), "昂贵": (("price",), 1), "实惠": (("price",), -1),
@@ -198,6 +200,7 @@ SUPERLATIVES = {
     "min": "small", "densest": "dense", "priciest": "expensive", "first": "early", "top": "good", "least": "small",
     "quickest": "fast", "slowest": "slow", "widest": "wide", "narrowest": "narrow", "costliest": "expensive", "shallowest": "shallow",
     "hottest": "hot", "warmest": "warm", "coldest": "cold", "coolest": "cool", "fewest": "small", "most": "large", "maximal": "large", "minimal": "small", "sparsest": "sparse",
+    "northernmost": "northern", "southernmost": "southern", "easternmost": "eastern", "westernmost": "western",
 }  # fmt: skip
 
 COMPARATIVES = {
@@ -223,6 +226,10 @@ UNIT_SENSES = {
     "kilometer": ("length",), "公里": ("length",), "千米": ("length",), "m": ("height", "length"), "metre": ("height", "length"),
     "meter": ("height", "length"), "米": ("height", "length"), "年": ("year", "date", "start"), "人": ("population", "capacity"),
     "people": ("population", "capacity"), "inhabitant": ("population",), "kg": ("weight",), "公斤": ("weight",), "star": ("rating",),
+    "feet": ("height", "length"), "foot": ("height", "length"), "ft": ("height", "length"), "mile": ("length",), "cm": ("height", "length", "width"),
+    "centimetre": ("height", "length", "width"), "centimeter": ("height", "length", "width"), "mm": ("length", "width"), "厘米": ("height", "length"), "毫米": ("length", "width"),
+    "gram": ("weight",), "kilo": ("weight",), "tonne": ("weight",), "ton": ("weight",), "克": ("weight",), "吨": ("weight",), "pound": ("price", "weight"), "欧元": ("price",), "美元": ("price", "salary"),
+    "seat": ("capacity",), "square metre": ("area",), "square meter": ("area",), "平方米": ("area",), "平方公里": ("area",), "degree": ("temperature",), "day": ("time",), "天": ("time",),
     "星": ("rating",), "hour": ("time",), "小时": ("time",), "minute": ("time",), "分钟": ("time",), "credit": ("number",), "学分": ("number",),
 }  # fmt: skip
 """Units and what they measure; an ontology's own units come first."""
@@ -232,7 +239,7 @@ PARTICIPLES = {"paid": "salary", "earning": "salary", "rated": "rating", "priced
 
 LIGHT_VERBS = frozenset(
     "come comes came take takes took taken hold holds held carry carries keep keeps kept run runs ran occur occurs "
-    "occurred happens happened got gets getting go goes went".split()
+    "occurred happens happened got gets getting go goes went lie lies lay sit sits sat stand stands stood".split()
 )
 """Verbs that say nothing of their own where they are no name: "which teams come from X"."""
 

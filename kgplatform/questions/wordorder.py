@@ -170,6 +170,12 @@ def _restricted(reading: Reading, mention: Mention) -> bool:
     return any(0 <= mention.first - last <= _NEAR or 0 <= first - mention.last <= _NEAR for first, last in places)
 
 
+def those_who_are(reading: Reading, mention: Mention) -> bool:
+    """“Students of X”, where the relation is called "student of": those are meant who are."""
+    phrase = reading.text[reading.tokens[mention.first].start : reading.tokens[mention.last - 1].end].casefold()
+    return word_at(reading, mention.last) == "of" and singular(phrase) != phrase
+
+
 def direction_cost(
     reading: Reading, mention: Mention, node: int, place: int, *, back: bool, called: Iterable[str] = ()
 ) -> float:
@@ -212,8 +218,8 @@ def _word_order(reading: Reading, mention: Mention, known: int, *, after: bool, 
         return -1 if after or _is_said_to_be(reading, mention, known) else 1
     of = following == "of" or (not said_of and phrase.endswith(" of"))
     if after:
-        if following == "of" and said_of and singular(phrase) != phrase:
-            return -1  # "students of X", where the relation is called "student of": those who are
+        if said_of and those_who_are(reading, mention):
+            return -1
         if of or (before in ("the", "what", "which") and following in ("of", "for", "in")):
             return 1
         if following == "by" and not phrase.endswith("by"):
