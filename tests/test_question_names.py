@@ -178,3 +178,25 @@ def test_what_several_names_share_names_none_of_them(shops: Asked) -> None:
 )
 def test_branches_of_a_chain(shops: Asked, question: str, holds: set[str]) -> None:
     assert shops.found(question) == holds
+
+
+@pytest.mark.parametrize(
+    ("question", "holds"),
+    [
+        ("Which other towns are in the same city as 柳桥镇?", {"t3"}),
+        ("Which cities belong to the same province as Qingtian?", {"c2"}),
+        ("How many other cities share a province with 青田市?", {"1"}),
+        ("柳桥镇跟哪些乡镇是同一个城市的？", {"t3"}),
+        ("与青田市同省份的城市有哪些", {"c2"}),
+        ("Are 青田市 and 江临市 in the same province?", {"true"}),
+        ("青田市和石湾市是同一个省份的吗？", {"false"}),
+        ("Which towns are in the same province as 柳桥镇?", {"t3", "t4"}),
+    ],
+)
+def test_what_shares_something_with_a_thing(towns: Asked, question: str, holds: set[str]) -> None:
+    assert towns.found(question) == holds
+
+
+def test_the_same_value_of_a_property(hills: Asked) -> None:
+    assert hills.found("Which other shires have the same lowest point as Norland?") == set()
+    assert hills.found("Which rivers flow through the same shire as the Norland river?") == {"otter"}

@@ -16,8 +16,10 @@ from kgplatform.text import has_han, singular
 _SHORT: Final = {"mt": "mountain", "mtn": "mountain", "mount": "mountain", "ft": "fort", "univ": "university"}
 """What kinds are called in names where they are not written out."""
 _ONE_OF_MANY: Final = frozenset(
-    "which what whose every each any all some a an no another other 哪 几 个 每 各".split()  # noqa: SIM905
+    "which what whose every each all no another other 哪 几 个 每 各".split()  # noqa: SIM905
 )
+_INDEFINITE: Final = frozenset(("a", "an", "any", "some"))
+_NEAR: Final = 2
 _OF: Final = frozenset(("of", "the"))
 _LEAST: Final = 0.75
 _OUTRIGHT: Final = 0.9
@@ -62,7 +64,7 @@ def with_kinds(found: list[Span], terms: list[Span], tokens: list[Token], text: 
 
 def _beside(span: Span, first: int, last: int, tokens: list[Token]) -> bool:
     """Whether a kind stands right behind a name, or before it with at most "of" between; Chinese kinds stand behind."""
-    if last - first == 1 and has_han(tokens[first].text):
+    if has_han(tokens[first].text):
         return first == span.last and tokens[first].start == tokens[first - 1].end
     if first == span.last:
         return True
@@ -72,9 +74,10 @@ def _beside(span: Span, first: int, last: int, tokens: list[Token]) -> bool:
 
 def _one_of_many(tokens: list[Token], start: int) -> bool:
     """Whether the words before ask for one of several: "which Ohio river" is no name."""
-    word = tokens[start - 1].text.casefold() if start else ""
-    own = tokens[start].text.casefold()
-    return bool({word, own} & _ONE_OF_MANY) or word in SUPERLATIVES or word.endswith("est")
+    before = [token.text.casefold() for token in tokens[max(0, start - _NEAR) : start + 1]]
+    word = before[-2] if start else ""
+    indefinite = bool(_INDEFINITE.intersection(before))
+    return indefinite or bool(_ONE_OF_MANY.intersection(before[-2:])) or word in SUPERLATIVES or word.endswith("est")
 
 
 def _kinds(tokens: list[Token], text: str, names: NameIndex) -> Iterator[tuple[int, int, frozenset[NamedNode]]]:
@@ -84,6 +87,8 @@ def _kinds(tokens: list[Token], text: str, names: NameIndex) -> Iterator[tuple[i
         for last in range(first + 1, min(len(tokens), first + longest) + 1):
             said = text[token.start : tokens[last - 1].end]
             word = tokens[last - 1].text.casefold()
+            if has_han(token.text) != has_han(tokens[last - 1].text):
+                break
             ends = {token.text.casefold(), word}
             if has_han(said) or (singular(word) == word and not ends & FUNCTION_WORDS):
                 classes = _called(said, names) | names.schema.han_kinds.get(said, frozenset())

@@ -141,7 +141,7 @@ def read(text: str, names: NameIndex) -> Reading:
         and not is_of(span, tokens, measures)
         and not of_a_kind(span, terms, tokens, text, names)
     ]
-    of_kind = with_kinds(called, terms, tokens, text, names)
+    of_kind = with_kinds(things, terms, tokens, text, names)
     things += [span for span in of_kind if not masked & set(range(span.first, span.last))]
     short = [span for span in valued(terms, tokens, weights, names) if span.first not in masked]
     weights = tuple(max(w, 1.0) if any(s.first == i for s in short) else w for i, w in enumerate(weights))
