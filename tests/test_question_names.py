@@ -54,12 +54,12 @@ SHOPS = (
 o:Teahouse a owl:Class ; rdfs:label "teahouse"@en, "茶楼"@zh . o:Inn a owl:Class ; rdfs:label "inn"@en, "客栈"@zh . o:Station a owl:Class ; rdfs:label "station"@en, "车站"@zh .
 o:phone a owl:DatatypeProperty ; rdfs:label "phone"@en, "电话"@zh . o:score a owl:DatatypeProperty ; rdfs:label "rating"@en, "评分"@zh .
 o:address a owl:DatatypeProperty ; rdfs:label "address"@en, "地址"@zh . o:near a owl:ObjectProperty ; rdfs:label "near"@en, "附近"@zh .
-:a1 a o:Teahouse ; rdfs:label "鹤鸣轩(柳岸店)"@zh ; o:phone "11" ; o:score 4.1 ; o:address "清溪市东城区柳岸街12号" . :a2 a o:Teahouse ; rdfs:label "鹤鸣轩(北门店)"@zh ; o:phone "12" ; o:score 4.8 ; o:address "清溪市西城区北门路7号" .
-:a3 a o:Teahouse ; rdfs:label "鹤鸣轩茶楼(钟楼店)"@zh ; o:phone "13" ; o:score 3.9 . :a4 a o:Teahouse ; rdfs:label "听松阁"@zh ; o:phone "14" ; o:score 4.5 .
-:i1 a o:Inn ; rdfs:label "清溪云栖竹里客栈"@zh ; o:phone "21" ; o:score 4.0 ; o:near :s1 . :i2 a o:Inn ; rdfs:label "清溪望江客栈"@zh ; o:phone "22" ; o:near :s2 . :i3 a o:Inn ; rdfs:label "清溪国际客栈"@zh ; o:phone "23" .
-:i4 a o:Inn ; rdfs:label "清溪国际会馆客栈"@zh ; o:phone "24" . :i5 a o:Inn ; rdfs:label "清溪老渡口客栈"@zh ; o:phone "25" .
+:a1 a o:Teahouse ; rdfs:label "鹤鸣轩(柳岸店)"@zh ; o:phone "5511" ; o:score 4.1 ; o:address "清溪市东城区柳岸街12号" . :a2 a o:Teahouse ; rdfs:label "鹤鸣轩(北门店)"@zh ; o:phone "5512" ; o:score 4.8 ; o:address "清溪市西城区北门路7号" .
+:a3 a o:Teahouse ; rdfs:label "鹤鸣轩茶楼(钟楼店)"@zh ; o:phone "5513" ; o:score 3.9 . :a4 a o:Teahouse ; rdfs:label "听松阁"@zh ; o:phone "5514" ; o:score 4.5 .
+:i1 a o:Inn ; rdfs:label "清溪云栖竹里客栈"@zh ; o:phone "5521" ; o:score 4.0 ; o:near :s1 . :i2 a o:Inn ; rdfs:label "清溪望江客栈"@zh ; o:phone "5522" ; o:near :s2 . :i3 a o:Inn ; rdfs:label "清溪国际客栈"@zh ; o:phone "5523" .
+:i4 a o:Inn ; rdfs:label "清溪国际会馆客栈"@zh ; o:phone "5524" . :i5 a o:Inn ; rdfs:label "清溪老渡口客栈"@zh ; o:phone "5525" .
 :s1 a o:Station ; rdfs:label "梅岭电车站"@zh . :s2 a o:Station ; rdfs:label "桃园电车站"@zh . :s3 a o:Station ; rdfs:label "竹口电车站"@zh . :s4 a o:Station ; rdfs:label "东门电车站"@zh . :a4 o:near :s1 .
-:b1 a o:Inn ; rdfs:label "Brightway Harbour"@en ; o:phone "31" . :b2 a o:Inn ; rdfs:label "Brightway Old Town"@en ; o:phone "32" . :b3 a o:Inn ; rdfs:label "Bright Star"@en ; o:phone "33" .
+:b1 a o:Inn ; rdfs:label "Brightway Harbour"@en ; o:phone "5531" . :b2 a o:Inn ; rdfs:label "Brightway Old Town"@en ; o:phone "5532" . :b3 a o:Inn ; rdfs:label "Bright Star"@en ; o:phone "5533" .
 """
 )
 
@@ -149,12 +149,12 @@ def test_chinese_names_in_latin_letters(towns: Asked, question: str, holds: set[
 @pytest.mark.parametrize(
     ("question", "holds"),
     [
-        ("鹤鸣轩柳岸店的电话是多少？", {"11"}),
+        ("鹤鸣轩柳岸店的电话是多少？", {"5511"}),
         ("鹤鸣轩北门店的评分", {"4.8"}),
-        ("北门那家鹤鸣轩的电话", {"12"}),
-        ("柳岸的鹤鸣轩电话多少", {"11"}),
-        ("云栖竹里的电话是多少", {"21"}),
-        ("云栖竹里客栈的电话", {"21"}),
+        ("北门那家鹤鸣轩的电话", {"5512"}),
+        ("柳岸的鹤鸣轩电话多少", {"5511"}),
+        ("云栖竹里的电话是多少", {"5521"}),
+        ("云栖竹里客栈的电话", {"5521"}),
         ("附近是梅岭站的客栈有哪些", {"i1"}),
     ],
 )
@@ -200,3 +200,21 @@ def test_what_shares_something_with_a_thing(towns: Asked, question: str, holds: 
 def test_the_same_value_of_a_property(hills: Asked) -> None:
     assert hills.found("Which other shires have the same lowest point as Norland?") == set()
     assert hills.found("Which rivers flow through the same shire as the Norland river?") == {"otter"}
+
+
+@pytest.mark.parametrize(
+    ("question", "holds"),
+    [
+        ("柳岸街12号是哪家茶楼？", {"a1"}),
+        ("位于北门路7号的茶楼有哪些", {"a2"}),
+        ("Which teahouse has the address 柳岸街12号?", {"a1"}),
+        ("Which inn has the phone 5532?", {"b2"}),
+    ],
+)
+def test_parts_of_addresses_and_numbers_are_values(shops: Asked, question: str, holds: set[str]) -> None:
+    assert shops.found(question) == holds
+
+
+def test_part_of_an_address_is_no_other_address(shops: Asked) -> None:
+    assert shops("杨柳岸街12号是哪家茶楼？").verdict is not Verdict.ANSWERED
+    assert shops("北门路77号是哪家茶楼？").verdict is not Verdict.ANSWERED

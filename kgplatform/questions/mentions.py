@@ -19,7 +19,7 @@ from kgplatform.questions.kinds_beside import with_kinds
 from kgplatform.questions.names import Name, NameIndex, Span, unlike
 from kgplatform.questions.ordering import Ordered, read_order
 from kgplatform.questions.searching import ranked_first, searched, sorted_by
-from kgplatform.questions.sifting import compares, is_amount, is_of, measured, of_a_kind, valued
+from kgplatform.questions.sifting import compares, cut_off, is_amount, is_of, measured, of_a_kind, valued
 from kgplatform.questions.tokens import Token, in_mixed_case, tokens_of
 from kgplatform.questions.wording import (
     ADJECTIVES,
@@ -139,6 +139,7 @@ def read(text: str, names: NameIndex) -> Reading:
         if not masked & set(range(span.first, span.last))
         and not is_amount(span, tokens)
         and not is_of(span, tokens, measures)
+        and not cut_off(span, tokens)
         and not of_a_kind(span, terms, tokens, text, names)
     ]
     of_kind = with_kinds(things, terms, tokens, text, names)

@@ -281,7 +281,7 @@ class NameIndex:
         keys_ = ["" if self._class_called(key) else in_singular(key), country, f"the {country}" if country else ""]
         if length > 1 and self._abbreviations:
             keys_ += abbreviated(phrase, self._abbreviations)
-        keys_ += self._han.keys(key)
+        keys_ += (*self._han.keys(key), *self._elsewise.holding(key))
         found = [
             replace(n, score=n.score - 0.05)
             for k in keys_
