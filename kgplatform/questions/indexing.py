@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from string import ascii_lowercase
 
 from pyoxigraph import Literal, NamedNode
 
@@ -19,6 +20,7 @@ from kgplatform.vocab import words_of_iri
 
 _PLAIN = re.compile(r"[a-z0-9\u4e00-\u9fff]+(?: [a-z0-9\u4e00-\u9fff]+)*")
 _ARTICLES = ("the ", "a ", "an ")
+_MARKS = re.compile(r"\s*[()（）]\s*")
 _HAN_SUFFIX = re.compile(r"(?:特别行政区|自治区|自治州|自治县|风景区|景区|省|市|县|区|州|镇|乡)$")
 _VALUE_LENGTH = 80
 _NOTED = 0.8
@@ -56,6 +58,7 @@ class _Builder:
         bare = BRACKETS.sub("", text)
         if bare != text and len(bare) > 1:
             self.add(bare, Name(node, weight - 0.1, "entity"))
+            self.add(_MARKS.sub("" if has_han(text) else " ", text), Name(node, weight - 0.05, "entity"))
         title, colon, _ = bare.replace("：", ": ").partition(": ")
         if colon and len(title) >= 3:
             self.add(title, Name(node, weight - 0.1, "entity"))
@@ -132,6 +135,12 @@ def _key(text: str) -> str:
     return normalise(text)
 
 
+def _starts(keys_: Iterable[str]) -> frozenset[str]:
+    """With what a name may start: any letter, where Chinese names may be said in Latin letters."""
+    found = frozenset(key[:1] for key in keys_)
+    return found | frozenset("0123456789") | (frozenset(ascii_lowercase) if any(map(has_han, found)) else frozenset())
+
+
 def name_index(facts: GraphFacts, schema: SchemaView) -> NameIndex:
     """The index over the graph's names and the schema's words."""
     builder = _Builder(facts, schema)
@@ -143,6 +152,6 @@ def name_index(facts: GraphFacts, schema: SchemaView) -> NameIndex:
         schema=schema,
         exact={key: tuple(found) if len(found) == 1 else ranked(unlike(found)) for key, found in builder.exact.items()},
         terms={key: ranked(found.values()) for key, found in builder.terms.items()},
-        starts=frozenset((*(key[:1] for key in builder.exact), *"0123456789")),
+        starts=_starts(builder.exact),
         forms=frozenset(builder.forms),
     )

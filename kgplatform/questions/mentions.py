@@ -9,15 +9,26 @@ from dataclasses import dataclass, field, replace
 
 from pyoxigraph import NamedNode
 
+from kgplatform.questions.branches import chain
 from kgplatform.questions.columns import Columns, read_columns
 from kgplatform.questions.cues import Cues, read_cues
 from kgplatform.questions.deriving import related
 from kgplatform.questions.graphs import Search
 from kgplatform.questions.joining import Mention, Option, joined
-from kgplatform.questions.names import Name, NameIndex, Span
+from kgplatform.questions.kinds_beside import with_kinds
+from kgplatform.questions.names import Name, NameIndex, Span, unlike
 from kgplatform.questions.ordering import Ordered, read_order
 from kgplatform.questions.searching import ranked_first, searched, sorted_by
-from kgplatform.questions.sifting import compares, is_amount, is_measuring, is_of, measured, of_a_kind, valued
+from kgplatform.questions.sifting import (
+    compares,
+    cut_off,
+    is_amount,
+    is_measuring,
+    is_of,
+    measured,
+    of_a_kind,
+    valued,
+)
 from kgplatform.questions.tokens import Token, in_mixed_case, tokens_of
 from kgplatform.questions.wording import (
     ADJECTIVES,
@@ -121,7 +132,11 @@ def read(text: str, names: NameIndex) -> Reading:
     mixed = in_mixed_case(text)
     weights = tuple(_weight(token.text, mixed=mixed) for token in tokens)
     said = _said(text, tokens)
+    called = names.things(tokens, text)
+    branches = None if said else chain(text, tokens, names, called)
+    said += [Said(branches.first, branches.last, branches.search, 1)] if branches else []
     masked = frozenset(i for part in said for i in range(part.first, part.last))
+    masked |= branches.used if branches else frozenset()
     terms = [
         span
         for span in names.schema_terms(tokens, text)
@@ -130,15 +145,19 @@ def read(text: str, names: NameIndex) -> Reading:
     measures = measured(terms, tokens, names)
     things = [
         span
-        for span in names.things(tokens, text)
+        for span in called
         if not masked & set(range(span.first, span.last))
         and not is_amount(span, tokens)
         and not is_measuring(span, tokens)
         and not is_of(span, tokens, measures)
+        and not cut_off(span, tokens)
         and not of_a_kind(span, terms, tokens, text, names)
     ]
+    of_kind = with_kinds(things, terms, tokens, text, names)
+    things += [span for span in of_kind if not masked & set(range(span.first, span.last))]
     short = [span for span in valued(terms, tokens, weights, names) if span.first not in masked]
     weights = tuple(max(w, 1.0) if any(s.first == i for s in short) else w for i, w in enumerate(weights))
+    terms += [branches.span] if branches else []
     chosen = _best_cover([*things, *terms, *short], tokens, weights)
     mentions = _with_one_measure([_mention(_inside(span, tokens), names) for span in chosen], tokens, text, names)
     unread = _misspelt(text, tokens, weights, mentions, names, masked)
@@ -252,7 +271,8 @@ def _best_cover(spans: list[Span], tokens: list[Token], weights: tuple[float, ..
     """The spans without overlap that explain most of the question."""
     merged: dict[tuple[int, int], list[Name]] = {}
     for span in spans:
-        merged.setdefault((span.first, span.last), []).extend(span.names)
+        listed = merged.setdefault((span.first, span.last), [])
+        listed[:] = unlike([*listed, *span.names])
     values = {place: _value(place, names, tokens, weights) for place, names in merged.items()}
     best: list[tuple[float, tuple[tuple[int, int], ...]]] = [(0.0, ())]
     for end in range(1, len(tokens) + 1):

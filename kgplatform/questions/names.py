@@ -7,15 +7,18 @@ different things are all kept. Chinese is read without blanks, the longest name 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice, takewhile
 
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.ontology import Word, label_of
 from kgplatform.questions.deriving import by_opening
+from kgplatform.questions.elsewise import Elsewise
 from kgplatform.questions.facts import GraphFacts
 from kgplatform.questions.han_names import HanNames
 from kgplatform.questions.schema import SchemaView
@@ -278,7 +281,7 @@ class NameIndex:
         keys_ = ["" if self._class_called(key) else in_singular(key), country, f"the {country}" if country else ""]
         if length > 1 and self._abbreviations:
             keys_ += abbreviated(phrase, self._abbreviations)
-        keys_ += self._han.keys(key)
+        keys_ += (*self._han.keys(key), *self._elsewise.holding(key))
         found = [
             replace(n, score=n.score - 0.05)
             for k in keys_
@@ -286,6 +289,8 @@ class NameIndex:
             for n in self._as_written(k, k, self.exact.get(k, ()))
         ]
         found += [replace(n, score=n.score - 0.05) for k in SAME_COUNTRY.get(key, ()) for n in self.exact.get(k, ())]
+        if not found:
+            found = [Name(iri, score, "entity") for iri, score in self._elsewise.named(phrase, key)]
         return ranked(unlike(found)) if found else ()
 
     def _class_called(self, key: str) -> bool:
@@ -293,9 +298,22 @@ class NameIndex:
         head, _, last = key.rpartition(" ")
         return bool(head) and any(n.kind == "class" and n.score > 0.9 for n in self.terms.get((stem(last),), ()))
 
+    def beginning(self, key: str) -> tuple[str, ...]:
+        """The names (normalised) that begin with a text."""
+        first = bisect_left(self._sorted, key)
+        return tuple(takewhile(lambda name: name.startswith(key), islice(self._sorted, first, None)))
+
+    @cached_property
+    def _sorted(self) -> tuple[str, ...]:
+        return tuple(sorted(self.exact))
+
     @cached_property
     def _han(self) -> HanNames:
         return HanNames(self.facts, self.schema)
+
+    @cached_property
+    def _elsewise(self) -> Elsewise:
+        return Elsewise(self.facts, self.schema)
 
     @cached_property
     def _abbreviations(self) -> Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]:

@@ -15,7 +15,7 @@ from pyoxigraph import Literal, NamedNode
 
 from kgplatform.ontology import Ontology, Word, label_of
 from kgplatform.questions.facts import GraphFacts
-from kgplatform.text import singular
+from kgplatform.text import has_han, singular
 from kgplatform.vocab import (
     OWL,
     XSD,
@@ -27,6 +27,7 @@ THING = NamedNode(f"{OWL}Thing")
 """The class of what has no type."""
 
 _SAMPLES = 5
+_COMPOUND = 2
 _ENUMERATION = 24
 
 
@@ -139,6 +140,17 @@ class SchemaView:
         for edge in self._by_predicate.get(predicate, ()):
             counts[edge.object] += edge.count
         return tuple(iri for iri, _ in counts.most_common())
+
+    @cached_property
+    def han_kinds(self) -> Mapping[str, frozenset[NamedNode]]:
+        """The classes by the characters with which names may end that their own words are made of: 河 of 河流."""
+        found: dict[str, set[NamedNode]] = defaultdict(set)
+        for iri, term in self.classes.items():
+            for word in term.words:
+                if len(word.text) == _COMPOUND and all(map(has_han, word.text)):
+                    for character in word.text:
+                        found[character].add(iri)
+        return {character: frozenset(classes) for character, classes in found.items()}
 
     @cached_property
     def _by_predicate(self) -> Mapping[NamedNode, tuple[Edge, ...]]:

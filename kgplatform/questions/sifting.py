@@ -9,13 +9,15 @@ from pyoxigraph import NamedNode
 
 from kgplatform.questions.names import NameIndex, Span
 from kgplatform.questions.tokens import Token
-from kgplatform.questions.wording import COMPARATIVES, PLACE_WORDS, UNIT_SENSES
-from kgplatform.text import normalise, singular
+from kgplatform.questions.wording import COMPARATIVES, HAN_FUNCTION, PLACE_WORDS, UNIT_SENSES
+from kgplatform.text import has_han, normalise, singular
 
 _KIND = 0.7
 _INDEFINITE = frozenset(("a", "an", "any", "some", "many", "every", "each", "no"))
 _NUMERAL = re.compile(r"[-+]?\d+(?:[ .,]\d+)*")
 _LINKING = frozenset(("of", "is", "are", "was", "were", "=", ":", "是", "为", "等于", "等", "于"))
+_PART = 0.86
+_BEFORE_PLACES = frozenset("于是住址处离")
 _ARTICLES = frozenset(("a", "an", "the"))
 _NAMED_OUTRIGHT = 0.99
 _BEFORE_AMOUNTS = frozenset(
@@ -83,6 +85,16 @@ def valued(terms: list[Span], tokens: list[Token], weights: tuple[float, ...], n
             if values and (said.casefold() not in _ARTICLES or said.isupper()):
                 found.append(Span(place, place + 1, tuple(values)))
     return found
+
+
+def cut_off(span: Span, tokens: list[Token]) -> bool:
+    """Whether what is only a part of a value begins in the middle of a word: 大街5号 of 平安大街5号."""
+    if not span.first or span.names[0].kind != "value" or not has_han(tokens[span.first].text):
+        return False
+    before = tokens[span.first - 1]
+    whole = any(name.kind == "entity" or name.score > _PART for name in span.names)
+    beside = before.end == tokens[span.first].start and has_han(before.text) and before.text not in HAN_FUNCTION
+    return beside and not whole and before.text not in _BEFORE_PLACES
 
 
 def is_of(span: Span, tokens: list[Token], measured: Mapping[int, frozenset[NamedNode]]) -> bool:

@@ -28,6 +28,7 @@ from kgplatform.questions.names import NameIndex
 from kgplatform.questions.paths import PathFinder
 from kgplatform.questions.placing import placed
 from kgplatform.questions.plain import PlainLookups
+from kgplatform.questions.sameness import Samenesses
 from kgplatform.questions.schema import SchemaView
 from kgplatform.questions.shares import Sharer
 from kgplatform.questions.simplifying import simplified
@@ -72,6 +73,7 @@ class BuiltinTranslator:
         self._plainly = PlainLookups(names)
         self._comparer = Comparer(names, measures, read=self.read, candidates=self._plain)
         self._excepter = Excepter(names, finder, read=self.read, candidates=self._plain)
+        self._samenesses = Samenesses(names, finder, read=self.read, candidates=self._plain)
         self._sharer = Sharer(finder, read=self.read, candidates=self._plain)
 
     def read(self, question: str) -> Reading:
@@ -131,7 +133,8 @@ class BuiltinTranslator:
 
     def candidates(self, reading: Reading) -> list[Candidate]:
         """The query graphs a question may mean, best first, without running any."""
-        found = self._sharer.shared(reading) or self._comparer.compared(reading) or self._excepter.excepted(reading)
+        found = self._samenesses.same(reading) or self._sharer.shared(reading)
+        found = found or self._comparer.compared(reading) or self._excepter.excepted(reading)
         return found or self._plain(reading)
 
     def _plain(self, reading: Reading) -> list[Candidate]:
