@@ -109,7 +109,8 @@ class QueryGraph:
     """What a question asks for: the connected nodes, what to show of them, and how to restrict and sum them up.
 
     ``also`` are functions beside that of ``form``: "the least and the most". With ``whole`` the form is "share" or
-    "percentage": so many of the target for each of the target of ``whole``.
+    "percentage": so many of the target for each of the target of ``whole``; or "difference" or "distance": by how much
+    the value exceeds that of ``whole``, or how far they are apart.
     """
 
     nodes: tuple[Node, ...] = ()

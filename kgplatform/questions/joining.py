@@ -18,6 +18,10 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _OR = re.compile(r"\bn?or\b|或|还是", re.IGNORECASE)
+_DEMAND = re.compile(
+    r"\bboth\b|同时|共同|都(?!有?(?:哪|什么|谁|多少|几|啥)|(?:是|叫|在|属于)(?:哪|什么|谁|多少|几|啥))|既",
+    re.IGNORECASE,
+)
 _MOST = 6
 
 
@@ -78,10 +82,18 @@ def _both(one: Mention, other: Mention, between: str) -> Option | None:
     return None
 
 
-def every(graph: QueryGraph, target: int) -> QueryGraph:
-    """The graph with "A and B" read as a demand for each: what hangs on them is there once for A and once for B."""
+def demands_both(text: str) -> bool:
+    """Whether a question wants what has to do with each of "A and B": both, 同时, 都, but not 都有哪些."""
+    return _DEMAND.search(text) is not None
+
+
+def every(graph: QueryGraph, target: int, shared: AbstractSet[NamedNode] = frozenset()) -> QueryGraph:
+    """The graph with "A and B" read as a demand for each: what hangs on them is there once for A and once for B.
+
+    ``shared``: properties whose values A and B may have in common, where the question wants just that.
+    """
     for index, node in enumerate(graph.nodes):
-        if node.joint != "and" or index == target or not node.apart or _of_them(graph, index, target):
+        if node.joint != "and" or index == target or not node.apart or _of_them(graph, index, target, shared):
             continue
         part = _without(graph, index, target)
         busy = {c.node for c in graph.comparisons} | {i for b in graph.best for i in (b.node, b.measure)}
@@ -90,9 +102,10 @@ def every(graph: QueryGraph, target: int) -> QueryGraph:
     return graph
 
 
-def _of_them(graph: QueryGraph, index: int, target: int) -> bool:
+def _of_them(graph: QueryGraph, index: int, target: int, shared: AbstractSet[NamedNode]) -> bool:
     """Whether what is asked for is a property of the named things ("the budgets of A and B"): one of each then."""
-    return any(link.subject == index and link.object == target for link in graph.links) or graph.nodes[target].literal
+    own = (x for x in graph.links if x.subject == index and x.object == target and x.predicate not in shared)
+    return next(own, None) is not None or graph.nodes[target].literal
 
 
 def _without(graph: QueryGraph, start: int, cut: int) -> frozenset[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pyoxigraph import NamedNode
@@ -17,7 +17,17 @@ from kgplatform.questions.joining import Mention, Option, joined
 from kgplatform.questions.names import Name, NameIndex, Span
 from kgplatform.questions.ordering import Ordered, read_order
 from kgplatform.questions.searching import ranked_first, searched, sorted_by
-from kgplatform.questions.sifting import compares, is_amount, is_of, measured, of_a_kind, valued
+from kgplatform.questions.sifting import (
+    compares,
+    is_amount,
+    is_of,
+    measured,
+    of_a_kind,
+    only_asks,
+    says_little,
+    valued,
+    without_doings,
+)
 from kgplatform.questions.tokens import Token, in_mixed_case, tokens_of
 from kgplatform.questions.wording import (
     ADJECTIVES,
@@ -124,30 +134,29 @@ def read(text: str, names: NameIndex) -> Reading:
     terms = [
         span
         for span in names.schema_terms(tokens, text)
-        if not masked & set(range(span.first, span.last)) and not compares(span, tokens)
+        if not masked & set(range(span.first, span.last)) and not compares(span, tokens) and not only_asks(span, tokens)
     ]
     measures = measured(terms, tokens, names)
     things = [
         span
         for span in names.things(tokens, text)
         if not masked & set(range(span.first, span.last))
-        and not is_amount(span, tokens)
-        and not is_of(span, tokens, measures)
+        and _may_name(span, tokens, text, measures)
         and not of_a_kind(span, terms, tokens, text, names)
     ]
     short = [span for span in valued(terms, tokens, weights, names) if span.first not in masked]
     weights = tuple(max(w, 1.0) if any(s.first == i for s in short) else w for i, w in enumerate(weights))
-    chosen = _best_cover([*things, *terms, *short], tokens, weights)
+    chosen = without_doings(_best_cover([*things, *terms, *short], tokens, weights), tokens)
     mentions = _with_one_measure([_mention(_inside(span, tokens), names) for span in chosen], tokens, text, names)
     unread = _misspelt(text, tokens, weights, mentions, names, masked)
     mentions = joined(sorted((*mentions, *unread), key=lambda m: m.first), tokens, text)
     taken = masked | frozenset(i for m in mentions for i in range(m.first, m.last))
     cues = _without_swallowed(read_cues(_without_order(text), tokens, taken), mentions)
-    cues = _by_kind(cues, tokens, mentions)
-    cues = replace(cues, used=cues.used | masked, fellow=cues.fellow or fellow)
+    cues = replace(_by_kind(cues, tokens, mentions), used=cues.used | masked, fellow=cues.fellow or fellow)
     search = next((part for part in said if part.search), None)
     top = next((part.top for part in said if part.top > 1 and cues.superlatives), 1)
-    columns = read_columns(_without_order(text), tokens, mentions, cues.each)
+    compared = frozenset(amount.first for amount in cues.amounts if amount.compared)
+    columns = read_columns(_without_order(text), tokens, mentions, cues.each, compared)
     cues = replace(cues, used=cues.used | columns.used)
     order = read_order(text, names)
     named = frozenset(i for m in mentions for i in range(m.first, m.last))
@@ -155,6 +164,12 @@ def read(text: str, names: NameIndex) -> Reading:
     weights = tuple(0.0 if idle else w for idle, w in zip(light, weights, strict=True))
     language = language_asked_in(text)
     return Reading(text, language, tuple(tokens), tuple(mentions), cues, weights, search, top, columns, order)
+
+
+def _may_name(span: Span, tokens: list[Token], text: str, measures: Mapping[int, frozenset[NamedNode]]) -> bool:
+    """Whether a stretch that is the name of a thing is no amount, and says more than the words of any question."""
+    amount = is_amount(span, tokens) or is_of(span, tokens, measures)
+    return not amount and not says_little(span, tokens, text)
 
 
 def _by_kind(cues: Cues, tokens: list[Token], mentions: list[Mention]) -> Cues:
