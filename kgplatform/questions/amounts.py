@@ -15,11 +15,16 @@ from kgplatform.questions.measures import Convention, Measures
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.quantities import Amount
 from kgplatform.questions.schema import SchemaProperty, SchemaView
-from kgplatform.questions.wording import ADJECTIVES, SAID_IN_ENGLISH
+from kgplatform.questions.wording import ADJECTIVES, SAID_IN_ENGLISH, SAID_OF_NOT
 from kgplatform.questions.work import Work, by_distance, mention_place, predicate_of, summed_for
 from kgplatform.text import has_han
 
 _YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
+_DENIED = re.compile(r"(?:\b(?:not|isn['’]t|aren['’]t)(?: (?:a|an|the))?\s*|(?<!是)不(?:是|算)?|并?非)$", re.IGNORECASE)
+_LONGEST = 5
+_OPPOSITE = {"=": "!=", "!=": "=", ">": "<=", "<=": ">", "<": ">=", ">=": "<"}
+_KNOWN = 1.0
+"""What it costs that a number is compared with the one value of a thing that the question names."""
 _ANY_YEAR = re.compile(r"\d{3,4}")
 
 
@@ -35,6 +40,8 @@ class Amounts:
         place = mention_place(reading, amount.first)
         work = self._without_led(work, place - 1, amount, reading)
         leaf = self._leaf_near(work.graph, place, amount)
+        if leaf is not None and not reading.cues.boolean and _is_known(work.graph, leaf):
+            work = replace(work, score=work.score - _KNOWN)
         if leaf is not None:
             return self._summed(work, leaf, amount, reading) or self._with_comparison(work, leaf, amount)
         held = self._held_near(work, place)
@@ -165,18 +172,30 @@ class Amounts:
         covered = {i for m in reading.mentions for i in range(m.first, m.last)} | reading.cues.used
         for first, last in _uncovered_words(reading, covered):
             word = reading.text[reading.tokens[first].start : reading.tokens[last - 1].end]
+            if not work.used.isdisjoint(range(first, last)):
+                continue
             for index, node in enumerate(work.graph.nodes):
-                if node.literal or node.terms:
+                if node.literal or (node.terms and not _only_thing(work.graph, reading)):
                     continue
-                types = sorted(node.types, key=str)
-                found = self._measures.convention(types, word)
-                if found is None and word in SAID_IN_ENGLISH:
-                    found = self._measures.convention(types, SAID_IN_ENGLISH[word])
+                found = self._defined(sorted(node.types, key=str), word)
                 if found is not None:
+                    before = _denying(reading, first)
+                    if (word in SAID_OF_NOT) != bool(before):
+                        found = replace(found, amount=replace(found.amount, operator=_OPPOSITE[found.amount.operator]))
                     work = self._as_told(work, index, found)
-                    work.used.update(range(first, last))
+                    work.used.update(range(first - before, last))
                     break
         return work
+
+    def _defined(self, types: list[NamedNode], word: str) -> Convention | None:
+        """What the comments of the classes say that a word means, in English too or by another word of its sense."""
+        sense = SAID_IN_ENGLISH.get(word) or SAID_OF_NOT.get(word, "")
+        alike = (other for other, said in SAID_IN_ENGLISH.items() if said == sense)
+        for said in dict.fromkeys((word, sense, *alike) if sense else (word,)):
+            found = self._measures.convention(types, said) if word not in SAID_OF_NOT or said != word else None
+            if found is not None:
+                return found
+        return None
 
     def _as_told(self, work: Work, index: int, found: Convention) -> Work:
         """The node restricted as a comment says, by the value that is there already if nothing else is said of it."""
@@ -188,6 +207,24 @@ class Amounts:
                 return self._with_comparison(work, link.object, found.amount)
         grown = work.with_leaf(index, found.predicate, work.graph.nodes[index].place)
         return self._with_comparison(grown, len(grown.graph.nodes) - 1, found.amount)
+
+
+def _denying(reading: Reading, place: int) -> int:
+    """How many tokens before a word deny it: 不是免费的, "not free"."""
+    match = _DENIED.search(reading.text[: reading.tokens[place].start])
+    if match is None:
+        return 0
+    return sum(match.start() <= token.start for token in reading.tokens[:place])
+
+
+def _only_thing(graph: QueryGraph, reading: Reading) -> bool:
+    """Whether a yes or no is wanted of the one thing that there is: 甲是免费的吗."""
+    return reading.cues.boolean and sum(not node.literal for node in graph.nodes) == 1
+
+
+def _is_known(graph: QueryGraph, leaf: int) -> bool:
+    """Whether a value is that of a thing that the question names, while something else is asked for."""
+    return any(link.object == leaf and graph.nodes[link.subject].terms for link in graph.links)
 
 
 def _bounds_together(one: str, other: str) -> bool:
@@ -208,7 +245,7 @@ def _is_year(term: SchemaProperty) -> bool:
 
 
 def _uncovered_words(reading: Reading, covered: AbstractSet[int]) -> Iterator[tuple[int, int]]:
-    """The words that belong to nothing yet; of Han characters all runs of two to four."""
+    """The words that belong to nothing yet; of Han characters all runs of two to five, long ones first."""
     for first, token in enumerate(reading.tokens):
         if first in covered:
             continue
@@ -216,6 +253,6 @@ def _uncovered_words(reading: Reading, covered: AbstractSet[int]) -> Iterator[tu
             if len(token.text) >= 3 and (reading.weights[first] > 0 or token.text.casefold() in ADJECTIVES):
                 yield first, first + 1
             continue
-        for last in range(first + 2, min(first + 4, len(reading.tokens)) + 1):
+        for last in range(min(first + _LONGEST, len(reading.tokens)), first + 1, -1):
             if covered.isdisjoint(range(first, last)):
                 yield first, last

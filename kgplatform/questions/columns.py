@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from kgplatform.questions.graphs import QueryGraph
@@ -14,6 +15,7 @@ from kgplatform.text import has_han, singular
 NAME = -1
 """Stands among columns for the name of the thing that the others are of."""
 
+_NEAR = 4
 _NAMES = frozenset(("name", "names", "title", "titles"))
 _NAMES_ZH = re.compile(r"名称|名字")
 _JOINS = re.compile(
@@ -60,9 +62,18 @@ class _Item:
     counted: bool = False
 
 
-def read_columns(text: str, tokens: Sequence[Token], mentions: Sequence[Mention], each: int | None) -> Columns:
-    """The columns that a question lists; none where it asks for one thing."""
-    items = _items(text, tokens, mentions)
+def read_columns(
+    text: str,
+    tokens: Sequence[Token],
+    mentions: Sequence[Mention],
+    each: int | None,
+    compared: AbstractSet[int] = frozenset(),
+) -> Columns:
+    """The columns that a question lists; none where it asks for one thing.
+
+    ``compared``: where numbers stand that a value is compared with; what is named before one is a condition.
+    """
+    items = [i for i in _items(text, tokens, mentions) if not _conditional(i, mentions, compared)]
     runs = _runs(text, tokens, items)
     groups: tuple[int, ...] = ()
     shown: list[_Item] = []
@@ -110,6 +121,14 @@ def _items(text: str, tokens: Sequence[Token], mentions: Sequence[Mention]) -> l
         if places and taken.isdisjoint(places):
             found.append(_Item(NAME, places[0], places[-1] + 1))
     return sorted(found, key=lambda item: item.first)
+
+
+def _conditional(item: _Item, mentions: Sequence[Mention], compared: AbstractSet[int]) -> bool:
+    """Whether a number that follows a property compares its values."""
+    if item.number == NAME or mentions[item.number].options[0].kind != "property":
+        return False
+    following = min((m.first for m in mentions if m.first >= item.last), default=item.last + _NEAR + 1)
+    return any(item.last <= place <= min(item.last + _NEAR, following) for place in compared)
 
 
 def _runs(text: str, tokens: Sequence[Token], items: list[_Item]) -> list[list[_Item]]:

@@ -41,9 +41,10 @@ _OPERATORS_ZH = {
     "不低于": ">=",
     "不超过": "<=",
 }
-_LESS_ZH = frozenset("低小少短便宜早")
+_LESS_ZH = frozenset(("低", "小", "少", "短", "便宜", "早"))
 _NUMBER = re.compile(
-    r"\s*(?:[$€£¥￥]?\d|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|[一二两三四五六七八九十])",
+    r"\s*(?:[$€£¥￥]?\d|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b"
+    r"|[一二两三四五六七八九十百千万]+(?:[个家座条种名位倍年元块米岁人分成公度]|$))",
     re.IGNORECASE,
 )
 _SOME = re.compile(r"\b(?:some|at least one|one of|any one of|a single)\b|某|至少一", re.IGNORECASE)
@@ -53,6 +54,7 @@ _EXTREME = re.compile(
     re.IGNORECASE,
 )
 _SCORE = 0.8
+_NAMED = "◆"
 _TURNED = {">": "<", "<": ">", ">=": "<=", "<=": ">=", "=": "="}
 
 
@@ -69,17 +71,20 @@ class _Parted:
     word: str = ""
 
 
-def parted(text: str) -> _Parted | None:
-    """The question as what it asks for and what that is compared with; None if it compares with nothing unknown."""
+def parted(text: str, names: str = "") -> _Parted | None:
+    """The question as what it asks for and what that is compared with; None if it compares with nothing unknown.
+
+    ``names``: the text without its Chinese names, in which a 长 or 比 compares nothing.
+    """
     for pattern in (_THAN, _AVERAGE, _YU, _BI):
-        match = pattern.search(text)
+        match = pattern.search(names or text if pattern in (_YU, _BI) else text)
         if match is None or _NUMBER.match(match["ref"]):
             continue
         start, end = match.span()
         groups = match.groupdict()
         keep = match.span("mid") if groups.get("mid") else (end, end)
         main = _blank(_blank(text, start, keep[0]), keep[1], end)
-        ref = " " * match.start("ref") + match["ref"]
+        ref = " " * match.start("ref") + text[slice(*match.span("ref"))]
         operator, senses = _operator(match["op"] or "", groups.get("adj") or "")
         word = (groups.get("adj") or match["op"] or "").casefold()
         measured = (groups.get("mid") or "").strip().casefold()
@@ -89,6 +94,16 @@ def parted(text: str) -> _Parted | None:
             main = _blank(main, start, end)
         return _Parted(main, ref, operator, senses, start, end, word)
     return None
+
+
+def _without_names(reading: Reading) -> str:
+    """The text with something else for the names of things, each character for one."""
+    text = reading.text
+    for mention in reading.mentions:
+        if mention.options[0].kind == "entity":
+            start, end = reading.tokens[mention.first].start, reading.tokens[mention.last - 1].end
+            text = text[:start] + _NAMED * (end - start) + text[end:]
+    return text
 
 
 def _blank(text: str, start: int, end: int) -> str:
@@ -126,9 +141,8 @@ class Comparer:
 
     def compared(self, reading: Reading) -> list[Candidate]:
         """The readings of a question that compares with something unknown; none if it does not."""
-        cut = parted(reading.text)
-        named = {i for m in reading.mentions if m.options[0].kind == "entity" for i in range(m.first, m.last)}
-        if cut is None or any(reading.tokens[i].start == cut.start for i in named):  # 比 in 密西西比 compares nothing
+        cut = parted(reading.text, _without_names(reading))
+        if cut is None:
             return []
         main = self._read(cut.main)
         asked = self._asked(main)

@@ -64,31 +64,38 @@ _COUNT_EN = re.compile(
     r"\bhow many\b|\b(?:the )?(?:total )?number of\b|\bcount\b(?: of| the number of)?", re.IGNORECASE
 )
 _COUNT_ZH = re.compile(
-    r"(?<![是为])多少(?!钱|元|分|米|公里|岁|度)|为多少(?=[个家位名座条种间门部处架班])|几(?=[个家位名座条种所间门部处])|数一数|总数|数量|有几"
+    r"(?<![是为])多少(?!钱|元|分|米|公里|岁|度)|为多少(?=[个家位名座条种间门部处架班])|(?<![哪好这那前后荐绍找举列出来看给我下])几(?=[个家位名座条种类所间门部处])|数一数|总数|数量|有几(?!十)"
 )
 _BOOLEAN_EN = re.compile(
     r"^\W*(?:so |and |but )?(?:is|are|was|were|does|do|did|has|have|had|can|could|will)\b(?! you\b| we have\b|there any )",
     re.IGNORECASE,
 )
 _PERSON = re.compile(r"(?:^|[^\w\s]\s*|\b(?:and|of|by|to|for|me|know|tell) )(?:who|whom|whose)\b|谁", re.IGNORECASE)
-_BOOLEAN_ZH = re.compile(r"吗|是否|是不是|有没有|能不能|可不可以|会不会|么[？?]?$")
+_BOOLEAN_ZH = re.compile(r"吗|是否|([\u4e00-\u9fff])[不没]\1|么[？?]?$")
 _EXISTS_ZH = re.compile(r"有没有|有无|有(?!多|几|什么|哪)(?=[^，,。.！!？?]*(?:吗|么|没有|没)[\s，,。.！!？?]*)")
 _REQUEST_ZH = re.compile(r"推荐|介绍|找|想去|想要|要去|列出|列举|查询|查一?下|看看|给我")
-_ASKED_ZH = re.compile(r"哪些|哪个|哪几|哪里|哪儿|哪|什么|几个|几家|多少|啥|谁")
+_ASKED_ZH = re.compile(
+    r"哪些|哪个|哪几[个家位名座条种类所间门部处]?|哪里|哪儿|哪|什么|(?<![好荐绍找举列出来看给我下])几[个家]|多少|啥|谁"
+)
 _AGGREGATES = (
     (re.compile(r"\b(?:average|mean|avg)\b|平均", re.IGNORECASE), "AVG"),
     (
         re.compile(
-            r"\b(?:sum of|total|combined|altogether|in all|overall|together(?! with))\b|总和|总共|一共|合计|加起来|加在一起|总(?!统|部|数)",
+            r"\b(?:sum of|total|combined|altogether|in all|overall|together(?! with))\b|总和|(?:总共|一共|合计)(?!有?(?:几|多少)[个家位名座条种类所间门部处][呢啊]?\W*$)|加起来|加在一起|总(?!统|部|数)",
             re.IGNORECASE,
         ),
         "SUM",
     ),
 )
 _NEGATION = re.compile(
-    r"\b(?:not|no|without|never|none|neither|excluding|except|don't|doesn't|isn't|aren't|lack|\w+n['’]t)\b|(?<!有)没有(?![吗？?]|$)|不(?=[在是与跟和属含包提能])|未|并非|除了",
+    r"\b(?:not|no|without|never|none|neither|excluding|except|don't|doesn't|isn't|aren't|lack|\w+n['’]t)\b"
+    r"|(?<!有)没有(?![吗？?]|$)(?:标注|标明|注明|写明|记录|登记|收录)?|(?:没|未)(?:标注|标明|注明|写明|记录|登记|收录)"
+    r"|不(?=[在是与跟和属含包提能带设])|未|并非|除了",
     re.IGNORECASE,
 )
+_FILLING = re.compile(r"总共|一共|合计|离(?=[^，,。？?]{1,20}[近远])|既(?=[^。？?]{1,20}又)")
+_NOT_ONE = re.compile(r"(?:一|任何一?|半)[个家座条种位名所间门部处](?P<what>[^，,。？?]{1,12}?)[都也](?:没有?|不)")
+_NONE_OF = re.compile(r"[都也]没有(?=的|[，,。？?]|$)")
 _ASKING_ZH = re.compile(r"哪|什么|多少|几|谁|啥|推荐|帮我|想找|给我|知道吗|告诉|列出")
 _EACH = re.compile(
     r"\b(?:each|every|per|for all)\b|每(?:[个一家座种位名门所条部类项次款间栋批届](?!月))+|各[个类种](?!人)|按照?(?=[^，,]{1,12}(?:统计|分组|分类|分别|来分))",
@@ -153,7 +160,7 @@ def read_cues(text: str, tokens: list[Token], taken: frozenset[int]) -> Cues:
     asked = tuple(place_at(tokens, m.end()) for m in (*_WH.finditer(text), *_ASKED_ZH.finditer(text)))
     aggregate = next((name for pattern, name in _AGGREGATES if free(pattern.search(text), tokens, taken_)), "")
     each = _EACH.search(text)
-    for pattern in (*(pattern for pattern, _ in _AGGREGATES), _NEGATION, _EACH, _FELLOW):
+    for pattern in (*(pattern for pattern, _ in _AGGREGATES), _EACH, _FELLOW, _FILLING):
         for match in pattern.finditer(text):
             if free(match, tokens, taken):
                 used.update(covered(tokens, match.start(), match.end()))
@@ -164,7 +171,7 @@ def read_cues(text: str, tokens: list[Token], taken: frozenset[int]) -> Cues:
         counting=counting,
         boolean=_boolean(text, tokens, taken),
         aggregate=aggregate,
-        negations=tuple(place_at(tokens, m.end()) for m in _NEGATION.finditer(text) if free(m, tokens, taken)),
+        negations=_negations(text, tokens, taken, used),
         person=bool(_PERSON.search(text)),
         place=bool(re.search(r"\bwhere\b|哪里|哪儿|在哪", text, re.IGNORECASE)),
         time=bool(re.search(r"\bwhen\b|什么时候|何时|几点|哪一?天|哪一?年|何年", text, re.IGNORECASE)),
@@ -183,6 +190,38 @@ def _boolean(text: str, tokens: list[Token], taken: frozenset[int]) -> bool:
     if _BOOLEAN_ZH.search(text):
         return not any(_apart(match, tokens, taken) for match in _ASKING_ZH.finditer(text))
     return bool(_BOOLEAN_EN.search(text)) and not re.search(r"\b(?:which|what|who|how many)\b", text, re.IGNORECASE)
+
+
+def _negations(text: str, tokens: list[Token], taken: frozenset[int], used: set[int]) -> tuple[int, ...]:
+    """The tokens at which begins what the question denies, be it said before or after it (一个都没有)."""
+    found: list[int] = []
+    passed: set[int] = set()
+    for match in _NOT_ONE.finditer(text):
+        found.append(place_at(tokens, match.start("what")))
+        passed.update(i for i in covered(tokens, match.start(), match.end()) if i not in taken)
+    for match in _NONE_OF.finditer(text):
+        before = [i for i in taken if tokens[i].end <= match.start()]
+        if before and not passed & set(covered(tokens, match.start(), match.end())):
+            first = max(before)
+            while first - 1 in taken:
+                first -= 1
+            found.append(first)
+            passed.update(covered(tokens, match.start(), match.end()))
+    for match in _NEGATION.finditer(text):
+        places = covered(tokens, match.start(), match.end())
+        either = (
+            match.group() == "不" and text[match.start() - 1 : match.start()] == text[match.end() : match.end() + 1]
+        )
+        if free(match, tokens, taken) and not passed & set(places) and not either:
+            found.append(place_at(tokens, match.end()))
+            passed.update(places)
+    for place, token in enumerate(tokens[:-1]):  # before what anything is called: 不流经, 不接壤
+        asked = place and tokens[place - 1].text == tokens[place + 1].text
+        if token.text == "不" and place not in taken | passed and place + 1 in taken and not asked:
+            found.append(place + 1)
+            passed.add(place)
+    used.update(passed)
+    return tuple(sorted(set(found)))
 
 
 def _apart(match: re.Match[str], tokens: list[Token], taken: frozenset[int]) -> bool:

@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from pyoxigraph import NamedNode
+
 from kgplatform.questions.agreement import AGREES, DIFFERS, Agreement
 from kgplatform.questions.amounts import Amounts
 from kgplatform.questions.columns import grouped, node_of, shown_nodes
 from kgplatform.questions.cues import Cues
+from kgplatform.questions.denying import negated
 from kgplatform.questions.draft import MOST_MENTIONS, Draft
 from kgplatform.questions.graphs import Link, Node, QueryGraph
-from kgplatform.questions.joining import BOTH, by_name, every, one_another, without_another
+from kgplatform.questions.joining import by_name, demands_both, every, one_another
 from kgplatform.questions.measures import Measures
 from kgplatform.questions.mentions import Reading
 from kgplatform.questions.names import NameIndex
@@ -20,12 +23,11 @@ from kgplatform.questions.ordering import in_order
 from kgplatform.questions.paths import PathFinder
 from kgplatform.questions.rankings import Rankings
 from kgplatform.questions.restricting import distinct_pair, searched_names, topped
-from kgplatform.questions.truths import decided, denies
+from kgplatform.questions.truths import decided
 from kgplatform.questions.wanted import Wants, follows, is_boolean, one_or_other, says_something
-from kgplatform.questions.work import Work, dangling, mention_place, predicate_of
+from kgplatform.questions.work import Work, dangling, predicate_of
 
 _NAMED = re.compile(r"\b(?:names?|titles?)\b|名称|名字", re.IGNORECASE)
-_BUT_NOT = re.compile(r"\b(?:but|and|yet|though) (?:\w+ ){0,2}(?:not|never|no|\w+n['’]t)\b|但|而不|却", re.IGNORECASE)
 _WRONG_KIND = 0.8
 _BY_NAME = 0.25
 _WHOM = 1.05
@@ -119,9 +121,9 @@ class Finisher:
         for superlative in cues.superlatives:
             work = topped(self._rankings.ranked(work, target, superlative, reading), reading)
             target = work.graph.targets[0]
-        work = self._negated(work, reading)
+        work = negated(work, reading)
         work = replace(work, score=work.score - dangling(work.graph, target))
-        work = replace(work, graph=every(work.graph, target, both=BOTH.search(reading.text) is not None))
+        work = replace(work, graph=every(work.graph, target, self._shared(work.graph, reading)))
         work = self._rankings.extreme_properties(work, target)
         work = distinct_pair(work, target)
         work = self._form(work, target, reading)
@@ -136,6 +138,11 @@ class Finisher:
             agreement=agreement,
             cues_lost=bool(work.lost & cues.used),
         )
+
+    def _shared(self, graph: QueryGraph, reading: Reading) -> frozenset[NamedNode]:
+        """The relations of the graph that several things can have to one, if the question wants what is of each."""
+        terms = (self._schema.properties.get(link.predicate) for link in graph.links)
+        return frozenset(t.iri for t in terms if t is not None and demands_both(reading.text) and t.count > t.distinct)
 
     def _how(self, work: Work, target: int, cues: Cues) -> Work:
         """“How high is X”: the measured property of what is named."""
@@ -156,44 +163,6 @@ class Finisher:
                 grown = work.with_leaf(index, predicate, node.place)
                 return replace(grown, target=len(grown.graph.nodes) - 1, score=grown.score + 0.6)
         return work
-
-    def _negated(self, work: Work, reading: Reading) -> Work:
-        if not reading.cues.negations or work.graph.form != "list" or denies(work.graph):
-            return work
-        place = mention_place(reading, reading.cues.negations[0])
-        apart = without_another(work.graph, place) if _BUT_NOT.search(reading.text) else None
-        if apart is not None:
-            return replace(work, graph=apart, score=work.score + 0.5)
-        links = list(work.graph.links)
-        near = self._nearest_to_target(work.graph, place)
-        if near is not None:
-            links[near] = replace(links[near], negated=True)
-            return replace(work, graph=replace(work.graph, links=tuple(links)), score=work.score + 0.5)
-        for number, link in enumerate(links):
-            ends = {work.graph.nodes[link.subject].place, work.graph.nodes[link.object].place}
-            target = work.graph.targets[0]
-            if (link.place >= place or (place in ends)) and len(work.graph.nodes) > 1:
-                if work.graph.nodes[target].literal and target in (link.subject, link.object):
-                    continue
-                links[number] = replace(link, negated=True)
-                return replace(work, graph=replace(work.graph, links=tuple(links)), score=work.score + 0.5)
-        return work
-
-    @staticmethod
-    def _nearest_to_target(graph: QueryGraph, place: int) -> int | None:
-        """The relation to negate where what is said not to be is some steps away: the one that leads there first."""
-        target = graph.targets[0]
-        if graph.nodes[target].literal or graph.nodes[target].place >= place:
-            return None
-        for number, link in enumerate(graph.links):
-            if target not in (link.subject, link.object):
-                continue
-            other = link.object if link.subject == target else link.subject
-            side = graph.side_of(other, target)
-            unsaid = link.place < 0 or link.place == graph.nodes[target].place
-            if unsaid and all(graph.nodes[i].place >= place for i in side):
-                return number
-        return None
 
     def _form(self, work: Work, target: int, reading: Reading) -> Work:
         cues = reading.cues

@@ -18,9 +18,11 @@ _BETWEEN = re.compile(
     r"['\"”’]?\s*(?:,|，|、|,?\s*\b(?:and(?:\s+also)?|or|nor|as\s+well\s+as)\b|和|与|及|以及|又有?|也有?|或者?|还是)\s*(?:the\s+|in\s+|by\s+|from\s+)?['\"“‘]?",
     re.IGNORECASE,
 )
-BOTH = re.compile(r"\b(?:both|as\s+well\s+as|and\s+also)\b", re.IGNORECASE)
-"""Words by which "A and B" is a demand for each, whatever stands before."""
 _OR = re.compile(r"\bn?or\b|或|还是", re.IGNORECASE)
+_DEMAND = re.compile(
+    r"\b(?:both|as\s+well\s+as|and\s+also)\b|同时|共同|都(?!有?(?:哪|什么|谁|多少|几|啥)|(?:是|叫|在|属于)(?:哪|什么|谁|多少|几|啥))|既",
+    re.IGNORECASE,
+)
 _MOST = 6
 _READINGS = 3
 
@@ -94,14 +96,18 @@ def _together(first: Option, second: Option, joint: str) -> Option:
     )
 
 
-def every(graph: QueryGraph, target: int, *, both: bool = False) -> QueryGraph:
+def demands_both(text: str) -> bool:
+    """Whether a question wants what has to do with each of "A and B": both, 同时, 都, but not 都有哪些."""
+    return _DEMAND.search(text) is not None
+
+
+def every(graph: QueryGraph, target: int, shared: AbstractSet[NamedNode] = frozenset()) -> QueryGraph:
     """The graph with "A and B" read as a demand for each: what hangs on them is there once for A and once for B.
 
-    ``both``: the question says so, and things that both have are wanted even where each has some of its own.
+    ``shared``: properties whose values A and B may have in common, where the question wants just that.
     """
     for index, node in enumerate(graph.nodes):
-        each = _of_them(graph, index, target) and not (both and not graph.nodes[target].literal)
-        if node.joint != "and" or index == target or not node.apart or each:
+        if node.joint != "and" or index == target or not node.apart or _of_them(graph, index, target, shared):
             continue
         part = _without(graph, index, target)
         busy = {c.node for c in graph.comparisons} | {i for b in graph.best for i in (b.node, b.measure)}
@@ -110,9 +116,10 @@ def every(graph: QueryGraph, target: int, *, both: bool = False) -> QueryGraph:
     return graph
 
 
-def _of_them(graph: QueryGraph, index: int, target: int) -> bool:
+def _of_them(graph: QueryGraph, index: int, target: int, shared: AbstractSet[NamedNode]) -> bool:
     """Whether what is asked for is a property of the named things ("the budgets of A and B"): one of each then."""
-    return any(link.subject == index and link.object == target for link in graph.links) or graph.nodes[target].literal
+    own = (x for x in graph.links if x.subject == index and x.object == target and x.predicate not in shared)
+    return next(own, None) is not None or graph.nodes[target].literal
 
 
 def _without(graph: QueryGraph, start: int, cut: int) -> frozenset[int]:

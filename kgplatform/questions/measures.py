@@ -14,6 +14,7 @@ from kgplatform.questions.quantities import Amount
 from kgplatform.questions.schema import SchemaProperty
 from kgplatform.questions.tokens import tokens_of
 from kgplatform.questions.wording import ADJECTIVES, SUPERLATIVES, UNIT_SENSES, keys, sense_keys, stem
+from kgplatform.text import has_han
 
 _MEANS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*(?:means|stands for|=|表示|意为|指|即|为)\s*(\S.*)", re.IGNORECASE)
 _UNLESS = re.compile(r"\b(?:unless|except|but not|rather than|not by)\b|除非|而不是", re.IGNORECASE)
@@ -196,6 +197,7 @@ def by_age(term: SchemaProperty | None, word: str) -> bool:
 def _told_as_number(clause: str, word: str) -> Amount | None:
     """The number that a comment says the word stands for: "0 means free"."""
     match = _MEANS.search(clause)
-    if match is None or word not in {stem(part) for part in _WORDS.findall(match[2])}:
+    said = {stem(part) for part in _WORDS.findall(match[2])} if match else set()
+    if match is None or not (word in said or (has_han(word) and any(word in part for part in said))):
         return None
     return Amount(0, 0, "=", match[1], None, (), compared=True)

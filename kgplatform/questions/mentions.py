@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pyoxigraph import NamedNode
@@ -27,7 +27,10 @@ from kgplatform.questions.sifting import (
     is_of,
     measured,
     of_a_kind,
+    only_asks,
+    says_little,
     valued,
+    without_doings,
 )
 from kgplatform.questions.tokens import Token, in_mixed_case, tokens_of
 from kgplatform.questions.wording import (
@@ -140,17 +143,14 @@ def read(text: str, names: NameIndex) -> Reading:
     terms = [
         span
         for span in names.schema_terms(tokens, text)
-        if not masked & set(range(span.first, span.last)) and not compares(span, tokens)
+        if not masked & set(range(span.first, span.last)) and not compares(span, tokens) and not only_asks(span, tokens)
     ]
     measures = measured(terms, tokens, names)
     things = [
         span
         for span in called
         if not masked & set(range(span.first, span.last))
-        and not is_amount(span, tokens)
-        and not is_measuring(span, tokens)
-        and not is_of(span, tokens, measures)
-        and not cut_off(span, tokens)
+        and _may_name(span, tokens, text, measures)
         and not of_a_kind(span, terms, tokens, text, names)
     ]
     of_kind = with_kinds(things, terms, tokens, text, names)
@@ -158,17 +158,17 @@ def read(text: str, names: NameIndex) -> Reading:
     short = [span for span in valued(terms, tokens, weights, names) if span.first not in masked]
     weights = tuple(max(w, 1.0) if any(s.first == i for s in short) else w for i, w in enumerate(weights))
     terms += [branches.span] if branches else []
-    chosen = _best_cover([*things, *terms, *short], tokens, weights)
+    chosen = without_doings(_best_cover([*things, *terms, *short], tokens, weights), tokens)
     mentions = _with_one_measure([_mention(_inside(span, tokens), names) for span in chosen], tokens, text, names)
     unread = _misspelt(text, tokens, weights, mentions, names, masked)
     mentions = joined(sorted((*mentions, *unread), key=lambda m: m.first), tokens, text, names.types)
     taken = masked | frozenset(i for m in mentions for i in range(m.first, m.last))
     cues = _without_swallowed(read_cues(_without_order(text), tokens, taken), mentions)
-    cues = _by_kind(cues, tokens, mentions)
-    cues = replace(cues, used=cues.used | masked, fellow=cues.fellow or fellow)
+    cues = replace(_by_kind(cues, tokens, mentions), used=cues.used | masked, fellow=cues.fellow or fellow)
     search = next((part for part in said if part.search), None)
     top = next((part.top for part in said if part.top > 1 and cues.superlatives), 1)
-    columns = read_columns(_without_order(text), tokens, mentions, cues.each)
+    compared = frozenset(amount.first for amount in cues.amounts if amount.compared)
+    columns = read_columns(_without_order(text), tokens, mentions, cues.each, compared)
     cues = replace(cues, used=cues.used | columns.used)
     order = read_order(text, names)
     named = frozenset(i for m in mentions for i in range(m.first, m.last))
@@ -177,6 +177,12 @@ def read(text: str, names: NameIndex) -> Reading:
     weights = tuple(0.0 if no_word else w for no_word, w in zip(light, weights, strict=True))
     language = language_asked_in(text)
     return Reading(text, language, tuple(tokens), tuple(mentions), cues, weights, search, top, columns, order)
+
+
+def _may_name(span: Span, tokens: list[Token], text: str, measures: Mapping[int, frozenset[NamedNode]]) -> bool:
+    """Whether a stretch that is the name of a thing is no amount, and says more than the words of any question."""
+    amount = is_amount(span, tokens) or is_measuring(span, tokens) or is_of(span, tokens, measures)
+    return not amount and not cut_off(span, tokens) and not says_little(span, tokens, text)
 
 
 def _by_kind(cues: Cues, tokens: list[Token], mentions: list[Mention]) -> Cues:

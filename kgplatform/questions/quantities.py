@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgplatform.questions.dates import Day, days
+from kgplatform.questions.numerals import and_some, han_number, han_range
 from kgplatform.questions.spots import covered
 from kgplatform.questions.tokens import Token
 from kgplatform.questions.wording import COMPARATIVES, COMPARISON_SENSES, UNIT_SENSES, stem
 from kgplatform.text import has_han
 
 _NUMBER = re.compile(
-    r"(?<![A-Za-z0-9_.])[$€£¥￥]?\s?((?:(?<=\s)[-−]|负|零下|(?<=\s)minus\s)?\d[\d,]*(?:\.\d+)?)\s*((?:k|m|million|thousand|billion)(?![A-Za-z])|万|亿)?(?![\d])",
+    r"(?<![A-Za-z0-9_.])[$€£¥￥]?\s?((?:(?<=\s)[-−]|负|零下|(?<=\s)minus\s)?\d[\d,]*(?:\.\d+)?)\s*((?:k|m|million|thousand|billion)(?![A-Za-z])|[百千]?[万亿]|千(?![米克瓦])|百)?(?![\d])",
     re.IGNORECASE,
 )
 _SIGN = re.compile(r"^(?:[-−]|负|零下|minus\s)", re.IGNORECASE)
+_UNITS = sorted(UNIT_SENSES, key=len, reverse=True)
+_OF = "|".join((*filter(has_han, _UNITS), "[个家座条种名位所间门部处]"))
+_HAN = "零〇一二两三四五六七八九十百千万亿"
+_END = rf"(\d[\d,]*(?:\.\d+)?|[{_HAN}]+)\s*([百千]?[万亿]|千(?![米克瓦])|百)?"
 _RANGE = re.compile(
-    r"(?:\bbetween\s+)?[$€£¥￥]?(\d[\d,]*(?:\.\d+)?)\s*(?:元|块|小时|分|yuan)?\s*(?:-|–|~|～|—|至|到|\bto\b|\band\b)\s*[$€£¥￥]?(\d[\d,]*(?:\.\d+)?)",
+    rf"(?:\bbetween\s+)?[$€£¥￥]?{_END}\s*(?:{_OF}|yuan)?\s*(?:-|–|~|～|—|至|到|\bto\b|\band\b)\s*[$€£¥￥]?{_END}",
     re.IGNORECASE,
 )
+_WRITTEN = re.compile(rf"(?<![第每哪这那某同另分之\d.{_HAN}])(?!一起)[一二两三四五六七八九十][{_HAN}]*(?![{_HAN}])")
+_SOME_MORE = re.compile(r"[多几来](?![少长大高远久深重])")
+_BIG = re.compile(r"[百千万亿]")
 _DECADE = re.compile(r"\b(1[5-9]\d0|20\d0)['’]?s\b|(?:(\d\d)世纪|上世纪)([1-9]0)年代")
 _PARTS_OF_DAYS = frozenset("年月日号")
-_UNITS = sorted(UNIT_SENSES, key=len, reverse=True)
 _AFTER_ZH = (
-    (re.compile(r"^\s*(?:元|块钱|块|分|米|公里|人|年|小时|星|学分|层|km|m)?\s*(?:以上|及以上|起|或以上|或更高)"), ">="),
-    (re.compile(r"^\s*(?:元|块钱|块|分|米|公里|人|年|小时|星|学分)?\s*(?:以下|以内|之内|及以下|或更低)"), "<="),
+    (re.compile(rf"^\s*(?:{_OF}|层|km|m)?\s*(?:以上|及以上|起|或以上|或更高)"), ">="),
+    (re.compile(rf"^\s*(?:{_OF})?\s*(?:以下|以内|之内|及以下|或更低)"), "<="),
     (re.compile(r"^\s*(?:年)?\s*(?:之前|以前|前)"), "<"),
     (re.compile(r"^\s*(?:年)?\s*(?:之后|以后|后)"), ">"),
     (
@@ -48,7 +55,10 @@ _BEFORE_ZH = (
     (re.compile(r"(?:不到|低于|少于|小于|不足|未满|短于|早于)\s*$"), "<"),
     (re.compile(r"(?:超过|高于|多于|大于|长于|晚于)\s*$"), ">"),
 )
-_SCALE = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "万": 1e4, "亿": 1e8, "billion": 1e9}
+_SCALE = {
+    **{"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "billion": 1e9},
+    **{"百": 1e2, "千": 1e3, "万": 1e4, "百万": 1e6, "千万": 1e7, "亿": 1e8},
+}
 _STARS = frozenset(("star", "stars", "starred", "星"))
 _NUMBER_WORDS = {
     word: number
@@ -98,32 +108,19 @@ def amounts(text: str, tokens: list[Token], taken: frozenset[int], used: set[int
         ranges.append((start, end))
         found.append(decade)
     for match in _RANGE.finditer(text):
-        places = covered(tokens, match.start(), match.end())
+        places, ends = covered(tokens, match.start(), match.end()), _ends(match, text)
         dated = any(start < match.end() and match.start() < end for start, end in ranges)
-        if not places or set(places) & taken or dated:
+        if not places or set(places) & taken or dated or ends is None:
             continue
         senses, unit, end = _unit(text, match.end())
         ranges.append((match.start(), match.end()))
         used.update(covered(tokens, match.start(), end))
-        found.append(
-            Amount(
-                places[0],
-                places[-1] + 1,
-                "..",
-                _plain(match[1], None),
-                _plain(match[2], None),
-                senses,
-                compared=True,
-                unit=unit,
-            )
-        )
-    for match in _NUMBER.finditer(text):
-        if any(start <= match.start() < end for start, end in ranges):
-            continue
-        amount = _single(text, tokens, match, taken, used)
-        if amount is not None:
-            found.append(amount)
-    found.extend(_worded(tokens, taken, used))
+        found.append(Amount(places[0], places[-1] + 1, "..", *ends, senses, compared=True, unit=unit))
+    for match in (*_NUMBER.finditer(text), *_WRITTEN.finditer(text)):
+        if not any(start <= match.start() < end for start, end in ranges):
+            found.extend(_single(text, tokens, match, taken, used))
+    read = {amount.first for amount in found}
+    found.extend(amount for amount in _worded(tokens, taken, used) if amount.first not in read)
     return tuple(sorted(found, key=lambda a: a.first))
 
 
@@ -169,23 +166,71 @@ def _decades(
 
 def _single(
     text: str, tokens: list[Token], match: re.Match[str], taken: frozenset[int], used: set[int]
-) -> Amount | None:
+) -> Iterator[Amount]:
+    """A number with how values compare to it; two amounts, its ends, where 多 leaves open how much more it is."""
     places = covered(tokens, match.start(), match.end())
-    if not places or set(places) & taken:
-        return None
+    low, high = _written(match)
+    if not places or set(places) & taken or not low:
+        return
     operator, senses, start = _operator_before(text, tokens, places[0], match.start())
-    unit_senses, unit, end = _unit(text, match.end())
-    for pattern, after in _AFTER_ZH:
-        hit = pattern.match(text[match.end() :])
+    some = _SOME_MORE.match(text, match.end())
+    after = some.end() if some and low.isdigit() else match.end()
+    unit_senses, unit, end = _unit(text, after)
+    for pattern, following in _AFTER_ZH:
+        hit = pattern.match(text[after:])
         if hit:
-            operator, end = after, max(end, match.end() + hit.end())
+            operator, end = following, max(end, after + hit.end())
             break
+    if match.re is _WRITTEN and not _counts(match.group(), unit, some=some is not None, compared=bool(operator)):
+        return
+    end = max(end, after)
     used.update(covered(tokens, start, end))
     currency = ("price",) if re.search(r"[$€£¥￥]", match.group()) else ()
-    return Amount(
-        places[0], places[-1] + 1, operator or "=", _plain(match[1], match[2]), None,
+    amount = Amount(
+        places[0], places[-1] + 1, operator or "=", low, None,
         (*unit_senses, *currency, *senses), compared=bool(operator), unit=unit,
     )  # fmt: skip
+    if high is not None and not operator:
+        yield replace(amount, operator="..", high=high, compared=True)
+    elif some and low.isdigit() and not operator:
+        least, most = and_some(low)
+        yield replace(amount, operator=">", low=least, compared=True)
+        yield replace(amount, operator="<", low=most, compared=True)
+    else:
+        yield amount
+
+
+def _counts(written: str, unit: str, *, some: bool, compared: bool) -> bool:
+    """Whether Chinese characters are an amount: compared, measured, or too many for else; 一 alone rarely is."""
+    return compared or (some and len(written) > 1) or _BIG.search(written) is not None or bool(unit and written != "一")
+
+
+def _written(match: re.Match[str]) -> tuple[str, str | None]:
+    """The number of a match; of two digits side by side, as in 两三百, what it lies between."""
+    if match.re is not _WRITTEN:
+        return _plain(match[1], match[2]), None
+    between = han_range(match.group())
+    if between is not None:
+        return str(between[0]), str(between[1])
+    number = han_number(match.group())
+    return ("" if number is None else str(number)), None
+
+
+def _ends(match: re.Match[str], text: str) -> tuple[str, str] | None:
+    """The two ends of a range, the first in the scale of the second where it has none: 4到5万."""
+    found = []
+    for digits, scale in ((match[1], match[2]), (match[3], match[4])):
+        number = str(han_number(digits) or "") if not digits[0].isdigit() else _plain(digits, scale)
+        if not number:
+            return None
+        found.append(number)
+    low, high = found
+    if match[4] and not match[2] and match[1][0].isdigit():
+        scaled = _plain(match[1], match[4])
+        low = scaled if float(scaled) < float(high) else low
+    han = not match[1][0].isdigit()
+    meant = _BIG.search(match[3]) or _unit(text, match.end())[1] or text.startswith("之间", match.end())
+    return (low, high) if not han or meant else None
 
 
 def _worded(tokens: list[Token], taken: frozenset[int], used: set[int]) -> list[Amount]:

@@ -9,7 +9,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.questions.names import NameIndex, Span
 from kgplatform.questions.tokens import Token
-from kgplatform.questions.wording import COMPARATIVES, HAN_FUNCTION, PLACE_WORDS, UNIT_SENSES
+from kgplatform.questions.wording import COMPARATIVES, DOING, HAN_FUNCTION, PLACE_WORDS, UNIT_SENSES
 from kgplatform.text import has_han, normalise, singular
 
 _KIND = 0.7
@@ -23,6 +23,9 @@ _NAMED_OUTRIGHT = 0.99
 _BEFORE_AMOUNTS = frozenset(
     ("than", "least", "most", "above", "over", "under", "below", "exceeding", "exceeds", "beyond")
 )
+_WHOLE = 0.8
+_REQUESTS = frozenset(("推荐", "介绍", "求推荐", "推荐一下", "介绍一下"))
+_QUOTES = frozenset("“「『《‘\"'")
 
 
 def is_amount(span: Span, tokens: list[Token]) -> bool:
@@ -49,6 +52,31 @@ def compares(span: Span, tokens: list[Token]) -> bool:
     """Whether a word only leads to a number that something is compared with: the "under" of "under 50 yuan"."""
     number = span.last < len(tokens) and tokens[span.last].text[0].isdigit()
     return span.last - span.first == 1 and number and tokens[span.first].text.casefold() in COMPARATIVES
+
+
+def only_asks(span: Span, tokens: list[Token]) -> bool:
+    """Whether words that begin a longer name only ask for something: the 推荐 of 有什么推荐, where there is 推荐菜."""
+    said = "".join(token.text for token in tokens[span.first : span.last])
+    return said in _REQUESTS and span.names[0].score < _WHOLE
+
+
+def without_doings(chosen: list[Span], tokens: list[Token]) -> list[Span]:
+    """The spans without verbs for what one does at a kind of place (吃饭), where the kind is named as well."""
+    said = {id(span): "".join(token.text for token in tokens[span.first : span.last]) for span in chosen}
+    named = {
+        name.term
+        for span in chosen
+        for name in span.names
+        if name.kind == "class" and said[id(span)] not in DOING and name.score > _KIND
+    }
+    return [s for s in chosen if said[id(s)] not in DOING or named.isdisjoint(name.term for name in s.names)]
+
+
+def says_little(span: Span, tokens: list[Token], text: str) -> bool:
+    """Whether Chinese words that happen to be a name are only such as hold a question together, and stand unquoted."""
+    said = [token.text for token in tokens[span.first : span.last]]
+    before = text[: tokens[span.first].start][-1:]
+    return all(word in HAN_FUNCTION for word in said) and before not in _QUOTES
 
 
 def measured(terms: list[Span], tokens: list[Token], names: NameIndex) -> dict[int, frozenset[NamedNode]]:

@@ -6,7 +6,6 @@ uses (`assembly`), which are completed by what the function words ask (`finishin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -17,11 +16,12 @@ from kgplatform.errors import QueryError
 from kgplatform.questions.assembly import Assembler
 from kgplatform.questions.comparing import Comparer
 from kgplatform.questions.confidence import another_property, confidence, unsaid_links
+from kgplatform.questions.differing import Differ
 from kgplatform.questions.excepting import Excepter
 from kgplatform.questions.finishing import Candidate, Finisher
 from kgplatform.questions.graphs import Link, QueryGraph
 from kgplatform.questions.idioms import plainly
-from kgplatform.questions.joining import either
+from kgplatform.questions.joining import demands_both, either
 from kgplatform.questions.measures import Measures
 from kgplatform.questions.mentions import Reading, read
 from kgplatform.questions.names import NameIndex
@@ -37,7 +37,6 @@ from kgplatform.questions.verbal import Verbaliser
 from kgplatform.questions.writing import Writer, with_limit
 from kgplatform.types import Solutions
 
-_BOTH = re.compile(r"\bboth\b|同时|都", re.IGNORECASE)
 _TRIED = 6
 _MANY_ROWS = 20_000
 _ADDED = 1.2
@@ -71,6 +70,7 @@ class BuiltinTranslator:
         measures = Measures(names)
         self._finisher = Finisher(names, finder, measures)
         self._plainly = PlainLookups(names)
+        self._differ = Differ(names, measures)
         self._comparer = Comparer(names, measures, read=self.read, candidates=self._plain)
         self._excepter = Excepter(names, finder, read=self.read, candidates=self._plain)
         self._samenesses = Samenesses(names, finder, read=self.read, candidates=self._plain)
@@ -105,7 +105,18 @@ class BuiltinTranslator:
             for place, (candidate, translation) in enumerate(zip(ranked, tried, strict=False))
             if candidate.score > best - 2.0
         ]
-        return [translation for _, _, translation in sorted(scored, key=lambda item: item[:2], reverse=True)]
+        found = [translation for _, _, translation in sorted(scored, key=lambda item: item[:2], reverse=True)]
+        if found and found[0].empty and _asks_whether_any(found[0], reading):
+            kept = next(c for c, t in zip(ranked, tried, strict=False) if t.graph == found[0].graph)
+            found[0] = self._there_is_none(found[0], kept, reading)
+        return found
+
+    def _there_is_none(self, translation: Translation, candidate: Candidate, reading: Reading) -> Translation:
+        """The yes or no that a question for things of some kind is, where there are none: 有没有…."""
+        graph = replace(translation.graph, form="ask")
+        sure = confidence(candidate, reading, graph=graph, margin=1.0, placing=self._finder.placing, empty=False)
+        text = Writer(graph, wide=self._names.schema.has_subclasses).text()
+        return replace(translation, text=text, graph=graph, confidence=sure, empty=False)
 
     def _lookup(self, reading: Reading, run: Callable[[str], Solutions]) -> Translation | None:
         """The translation of a question that is nothing but the name of a thing and of one of its properties."""
@@ -133,7 +144,7 @@ class BuiltinTranslator:
 
     def candidates(self, reading: Reading) -> list[Candidate]:
         """The query graphs a question may mean, best first, without running any."""
-        found = self._samenesses.same(reading) or self._sharer.shared(reading)
+        found = self._samenesses.same(reading) or self._sharer.shared(reading) or self._differ.differed(reading)
         found = found or self._comparer.compared(reading) or self._excepter.excepted(reading)
         return found or self._plain(reading)
 
@@ -190,7 +201,7 @@ class BuiltinTranslator:
         climbing = self._climbing(graph)
         if climbing is not None:
             yield climbing
-        if not _BOTH.search(reading.text) and (apart := either(graph, self._finder.placing)) is not None:
+        if not demands_both(reading.text) and (apart := either(graph, self._finder.placing)) is not None:
             yield apart
 
     def _climbing(self, graph: QueryGraph) -> QueryGraph | None:
@@ -200,6 +211,13 @@ class BuiltinTranslator:
             for link in graph.links
         )
         return replace(graph, links=links) if links != graph.links else None
+
+
+def _asks_whether_any(translation: Translation, reading: Reading) -> bool:
+    """Whether "no" answers a question that finds nothing: it asks whether there is any, and all of it is understood."""
+    cues, graph = reading.cues, translation.graph
+    plain = graph.form == "list" and not (graph.best or graph.having or graph.order)
+    return cues.boolean and cues.exists is not None and plain and not (translation.uncovered or translation.dropped)
 
 
 def rows_expected(graph: QueryGraph, schema: SchemaView) -> float:

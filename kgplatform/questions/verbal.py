@@ -31,8 +31,8 @@ _FORMS = {
     },
 }
 _OPERATORS = {
-    "en": {">": "above", "<": "below", ">=": "at least", "<=": "at most", "=": ""},
-    "zh": {">": "高于", "<": "低于", ">=": "不低于", "<=": "不超过", "=": "为"},
+    "en": {">": "above", "<": "below", ">=": "at least", "<=": "at most", "=": "", "!=": "other than"},
+    "zh": {">": "高于", "<": "低于", ">=": "不低于", "<=": "不超过", "=": "为", "!=": "不为"},
 }
 _LEADING = re.compile(r"^(?:has|have|is|are) ", re.IGNORECASE)
 _TRAILING = re.compile(r"\b(?:of|in|by|for|on|to|at|from|with)$", re.IGNORECASE)
@@ -61,6 +61,9 @@ class Verbaliser:
         phrases = [self._phrase(target, frozenset(), self._limits(target)) for target in graph.targets]
         text = ("、" if self._chinese else ", ").join(dict.fromkeys(phrases))
         form = _FORMS[self._language].get(graph.form, "")
+        if graph.form in ("difference", "distance") and graph.whole is not None:
+            other = Verbaliser(replace(graph.whole, form="list"), self._names, self._language).reading()
+            return f"{text}与{other}的差" if self._chinese else f"difference between {text} and {other}"
         if form:
             text = f"{text}{form}" if self._chinese else f"{form} {text}"
         if graph.group:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from pyoxigraph import NamedNode
+
 from kgplatform.questions.agreement import AGREES, Agreement
 from kgplatform.questions.columns import node_of, shown_nodes
 from kgplatform.questions.cues import Cues
@@ -99,14 +101,15 @@ class Wants:
         score = 0.9 if re.match(r"\s*(?:都|分别)?(?:是|为|有|在)?(?:什么|哪|多少|谁|几|啥|吗|呢|[??]|$)", rest) else 0.0
         before = reading.text[: reading.tokens[mention.first].start]
         if re.search(
-            r"(?:哪些|什么|哪个|哪几[个家座条位]|哪[家座条个位]|几[个家座条位]|多少[个家座条位]?|啥|哪)\s*$", before
+            r"(?:哪些|什么|哪个|哪[一几]?[个家座条位名种类所间门部处]|几[个家座条位]|多少[个家座条位]?|啥|哪)\s*$",
+            before,
         ):
             score += 1.2
         if free_places and node.place == free_places[-1]:
             score += 0.5
         if mention.options[0].score < PART:
             score -= 0.8  # a part of a name is no way to ask for something
-        elif node.named is not None and _requested(mention.first, reading):
+        elif node.named is not None and _requested(node.named, reading):
             score += 0.9
         return score
 
@@ -129,10 +132,11 @@ def says_something(graph: QueryGraph) -> bool:
     return bool(graph.links) or any(node.terms and node.named is not None for node in graph.nodes)
 
 
-def _requested(first: int, reading: Reading) -> bool:
-    """Whether a mention stands after words such as 推荐 or 有没有."""
+def _requested(named: NamedNode, reading: Reading) -> bool:
+    """Whether a class is named, be it once more, after words such as 推荐 or 有没有."""
     starts = [place for place in (reading.cues.exists, reading.cues.request) if place is not None]
-    return bool(starts) and first >= min(starts)
+    later = (m for m in reading.mentions if starts and m.first >= min(starts))
+    return any(option.kind == "class" and option.names[0].term == named for m in later for option in m.options)
 
 
 def follows(index: int, graph: QueryGraph, reading: Reading) -> bool:

@@ -58,9 +58,9 @@ rating: rating, score, rated, review score, stars, rate, 评分, 得分, 打分,
 location: locate, location, lie, situate, in, where, place, 位于, 坐落, 所在, 在哪, 位置, 地处, 属于
 address: address, street address, 地址, 在哪条街, 位置, 具体位置
 phone: phone, telephone, phone number, tel, 电话, 联系方式, 联系电话
-border: border, neighbor, neighbour, adjacent, adjoin, surround, next to, share border, surrounding, 接壤, 相邻, 毗邻, 邻接, 环绕, 邻州, 周围的, 临近, 周边的, 围绕
+border: border, neighbor, neighbour, adjacent, adjoin, surround, next to, share border, surrounding, 接壤, 相邻, 毗邻, 邻接, 挨着, 紧挨, 紧挨着, 交界, 毗连, 环绕, 邻州, 周围的, 临近, 周边的, 围绕
 traverse: traverse, run through, flow through, cross, go through, pass through, flow, run, wash, course through, runs, 流经, 穿过, 贯穿, 流过, 经过, 横穿, 流淌
-near: near, nearby, close to, around, next to, vicinity, 附近, 周边, 旁边, 靠近, 周围, 邻近
+near: near, nearby, close to, around, next to, vicinity, 附近, 周边, 旁边, 靠近, 周围, 邻近, 挨着, 紧挨, 紧挨着, 紧邻, 不远
 capital: capital, 首都, 首府, 省会
 author: author, written by, write, wrote, authored by, by, publish, writer, 作者, 撰写, 写
 publish: publish, published in, publication, appear, present, venue, 发表, 发表于, 出版
@@ -104,7 +104,7 @@ use: use, using, used by, 使用, 采用
 propose: propose, introduce, present, 提出
 activity: activity, thing to do, do, 活动, 玩
 density: density, dense, densely populated, 密度
-restaurant: restaurant, eatery, diner, bistro, joint, place to eat, somewhere to eat, eat, 餐馆, 饭店, 餐厅, 饭馆, 吃饭的地方, 吃的地方, 好吃的地方, 用餐的地方
+restaurant: restaurant, eatery, diner, bistro, joint, place to eat, somewhere to eat, eat, 餐馆, 饭店, 餐厅, 饭馆, 吃饭的地方, 吃饭, 用餐, 就餐, 吃的地方, 好吃的地方, 用餐的地方
 hotel: hotel, place to stay, somewhere to stay, stay, lodging, 酒店, 宾馆, 旅馆, 住宿, 住的地方, 住宿的地方, 落脚的地方
 attraction: attraction, sight, place to visit, visit, 景点, 景区, 玩的地方, 好玩的地方, 游玩的地方
 paper: paper, article, publication, 论文, 文章
@@ -145,7 +145,7 @@ FUNCTION_WORDS = frozenset(
 )
 HAN_FUNCTION = frozenset(
     "的了吗呢吧啊呀是在有和与及或个家位名条座所些那这哪什么请问我你他她它想找去要给帮推荐一下能可以不没都也还就多少几怎样如何谁"
-    "里中上下从到对把被让为于而并且之其等该此各每只很最比列举出告诉查询知道哇嘛哦喔您们得着过会好种类所有全部间部门处儿啥"
+    "里中上下从到对把被让为于而并且之其等该此各每只很最比列举出告诉查询知道哇嘛哦喔您们得着过会好种类所有全部间部门处儿啥但却虽而且求"
 )
 
 ADJECTIVES = {
@@ -187,10 +187,30 @@ SAID_IN_ENGLISH = {
     "热门": "popular",
     "著名": "famous",
     "免费": "free",
+    "不要钱": "free",
+    "不用钱": "free",
+    "不花钱": "free",
+    "不用花钱": "free",
+    "不收钱": "free",
+    "不收费": "free",
+    "不要门票": "free",
+    "不用门票": "free",
+    "不用买票": "free",
+    "不用购票": "free",
+    "不需要买票": "free",
+    "无需买票": "free",
+    "无需购票": "free",
+    "免票": "free",
     "高档": "expensive",
     "现役": "active",
 }
 """Adjectives by which a Chinese question asks for what an English comment defines."""
+
+DOING = frozenset(("吃饭", "用餐", "就餐"))
+"""Verbs that stand for a kind of place where nothing else names it."""
+
+SAID_OF_NOT = dict.fromkeys(("收费", "付费", "要钱", "花钱", "要买票", "买票", "购票", "收门票"), "free")
+"""Words that say the opposite of what a comment defines."""
 
 SUPERLATIVES = {
     "best": "good", "worst": "bad", "cheapest": "cheap", "largest": "large", "biggest": "big", "smallest": "small",

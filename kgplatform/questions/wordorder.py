@@ -14,6 +14,11 @@ from kgplatform.text import singular
 _FURTHER = re.compile(
     r"并且|而且|同时|[，,]且|\band\s+(?:also\s+)?(?:have|has|had|with)\s+(?:the|an?)?\s*$", re.IGNORECASE
 )
+_COORDINATE = re.compile(
+    r"[\s,，、]*(?:但是?|却|而且?|又|且|也|并且?|同时|还)*[\s,，、]*(?:没有?|有|不[含带])"
+    r"|[\s,]*(?:but|and|yet)\s+(?:also\s+)?(?:not|without|no|with)\s+(?:(?:a|an|the)\s+)?",
+    re.IGNORECASE,
+)
 _FURTHER_COST = 0.45
 _INSIDE = 0.7
 _AGAINST_ORDER = 0.4
@@ -43,8 +48,19 @@ _ANOTHER = frozenset(("other", "another", "others", "different", "别", "其", "
 
 
 def joining_order(reading: Reading, columns: tuple[int, ...], most: int) -> list[int]:
-    """The first ``most`` mentions in the order in which they are joined: what is listed to be shown comes last."""
-    places = range(min(len(reading.mentions), most))
+    """The first ``most`` mentions in the order in which they are joined: what is listed to be shown comes last.
+
+    A class comes before the names side by side that are conditions of it: 有甲但没有乙的酒店.
+    """
+    places = list(range(min(len(reading.mentions), most)))
+    first = next((p for p in places[:-1] if _coordinate(reading, p, p + 1)), None)
+    kinds = (
+        p for p in places if first is not None and p > first + 1 and reading.mentions[p].options[0].kind == "class"
+    )
+    kind = next(kinds, None)
+    if first is not None and kind is not None:
+        places.remove(kind)
+        places.insert(first, kind)
     return [*(p for p in places if p not in columns), *(p for p in places if p in columns)]
 
 
@@ -133,6 +149,14 @@ def said_to_be(reading: Reading, thing: Mention, kind: Mention) -> bool:
 def another(reading: Reading, first: int) -> bool:
     """Whether the words before a mention say that it is another one of its kind."""
     return bool({word_at(reading, place) for place in range(first - 3, first)} & _ANOTHER)
+
+
+def _coordinate(reading: Reading, one: int, two: int) -> bool:
+    """Whether two names beside each other are two conditions of one thing: "with A but without B"."""
+    first, second = reading.mentions[one], reading.mentions[two]
+    between = reading.text[reading.tokens[first.last - 1].end : reading.tokens[second.first].start]
+    kinds = (first.options[0].kind, second.options[0].kind)
+    return kinds == ("entity", "entity") and _COORDINATE.fullmatch(between) is not None
 
 
 def clause_cost(reading: Reading, mention: Mention, node: int) -> float:

@@ -47,7 +47,8 @@ class Writer:
         """The query."""
         graph = self._graph
         if graph.whole is not None:
-            return self._quotient(graph.whole)
+            differs = graph.form in ("difference", "distance")
+            return self._difference(graph.whole) if differs else self._quotient(graph.whole)
         if graph.form == "mean":
             counts = Writer(replace(graph, form="count", order=None), wide=self._wide).text()
             return f"SELECT (AVG(?count) AS ?avg) WHERE {{\n{self._indented(counts.splitlines())}}}"
@@ -61,6 +62,16 @@ class Writer:
             tail = "\nGROUP BY " + " ".join(self._names[n] for n in graph.group)
         extra, clause = self._ordered()
         return f"SELECT {head} WHERE {{\n{self._indented([*self._body(), *extra])}}}{tail}{clause}"
+
+    def _difference(self, other: QueryGraph) -> str:
+        """The value of one thing less that of the other; how far they are apart if the question says no more."""
+        values = []
+        for name, graph in (("?one", replace(self._graph, whole=None)), ("?other", other)):
+            text = Writer(replace(graph, form="MAX", order=None), wide=self._wide).text()
+            values.append(text.replace("AS ?max)", f"AS {name})", 1))
+        one, two = ("\n    ".join(text.splitlines()) for text in values)
+        value = "?one - ?other" if self._graph.form == "difference" else "ABS(?one - ?other)"
+        return f"SELECT ({value} AS ?difference) WHERE {{\n  {{ {one} }}\n  {{ {two} }}\n}}"
 
     def _quotient(self, whole: QueryGraph) -> str:
         """How many of one by how many of the other."""
