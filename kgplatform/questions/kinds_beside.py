@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
@@ -19,6 +20,8 @@ _ONE_OF_MANY: Final = frozenset(
     "which what whose every each all no another other 哪 几 个 每 各".split()  # noqa: SIM905
 )
 _INDEFINITE: Final = frozenset(("a", "an", "any", "some"))
+_DONE: Final = re.compile(r"[a-z]{2}ed$")
+"""How words end that say what was done to a thing, not what it is: "who painted X" of a painting."""
 _NEAR: Final = 2
 _OF: Final = frozenset(("of", "the"))
 _LEAST: Final = 0.75
@@ -48,7 +51,7 @@ def with_kinds(found: list[Span], terms: list[Span], tokens: list[Token], text: 
     for span in found:
         entities = [name for name in span.names if name.kind == "entity"]
         for first, last, classes in kinds if entities else ():
-            if not _beside(span, first, last, tokens):
+            if not _beside(span, first, last, tokens) or _DONE.search(tokens[first].text):
                 continue
             for class_ in classes:
                 covers.setdefault(class_, frozenset(names.schema.subclasses(class_)) | {class_})
