@@ -36,6 +36,12 @@ _COMPARED = re.compile(
     r"\b(?:more|less|fewer|\w{3,}er)\b(?=[^?.]*\bthan\b)|比(?=[^，,。？?]{1,20}[多少高低大小长短贵早晚新老远近])",
     re.IGNORECASE,
 )
+_ANY_OF_THEM = frozenset(
+    (
+        *("different", "distinct", "various", "individual", "separate", "single", "unique", "total", "such", "own"),
+        *("other", "registered", "known", "existing", "listed", "recorded", "available"),
+    )
+)
 _ANYTHING = PLACE_WORDS | PERSON_WORDS | {"thing", "things", "option", "options", "choice", "spot", "deal"}
 
 
@@ -49,7 +55,24 @@ def essential(reading: Reading) -> frozenset[int]:
         digits = any(character.isdigit() for character in token.text)
         if inside or digits or (not shouted and _named(reading, place)):
             found.add(place)
-    return frozenset(found | _measured(reading) | _glued(reading) | _asked_for(reading))
+    return frozenset(found | _measured(reading) | _glued(reading) | _asked_for(reading) | _told_apart(reading))
+
+
+def _told_apart(reading: Reading) -> frozenset[int]:
+    """The word before the class that is counted: how many airports there are does not answer for "Swiss airports"."""
+    counting = reading.cues.counting
+    if reading.language == "zh" or counting is None:
+        return frozenset()
+    found = set()
+    for mention in reading.mentions:
+        place = mention.first - 1
+        counted = counting <= place <= counting + 1 and mention.options[0].kind == "class"
+        if not counted or reading.weights[place] <= 0:
+            continue
+        word = reading.tokens[place].text
+        if word.isalpha() and word.casefold() not in _ANY_OF_THEM and place not in reading.cues.used:
+            found.add(place)
+    return frozenset(found)
 
 
 def _asked_for(reading: Reading) -> frozenset[int]:
