@@ -261,12 +261,18 @@ class Store:
                 raise _unchanged(error) from error
             self.version += 1
 
-    def add_triples(self, text: bytes | BinaryIO, graph: NamedNode | DefaultGraph) -> None:
-        """Adds the triples of N-Triples text or of a file to a graph by the bulk loader, or none; raises as `add`."""
+    def add_triples(self, text: bytes | BinaryIO | Path, graph: NamedNode | DefaultGraph) -> None:
+        """Adds the triples of N-Triples text or of a file to a graph by the bulk loader, or none; raises as `add`.
+
+        A file is read quickest by its path: the loader then never waits for Python.
+        """
         with self._lock:
             self._announce()
             try:
-                self._store.bulk_load(text, format=RdfFormat.N_TRIPLES, to_graph=graph)
+                if isinstance(text, Path):
+                    self._store.bulk_load(path=text, format=RdfFormat.N_TRIPLES, to_graph=graph)
+                else:
+                    self._store.bulk_load(text, format=RdfFormat.N_TRIPLES, to_graph=graph)
             except (OSError, SyntaxError, ValueError, RuntimeError) as error:
                 raise _unchanged(error) from error
             self.version += 1

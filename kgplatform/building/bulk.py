@@ -20,7 +20,6 @@ from pyoxigraph import NamedNode, Quad, RdfFormat, Triple
 
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.errors import StoreError
-from kgplatform.streams import streamed
 
 LARGE_BYTES = 4_000_000
 """Below, reading a file statement by statement is quick enough."""
@@ -78,9 +77,14 @@ class _Lines:
     """The lines of a file, looked at as they go by: how many there are, and which literals the store rewrites."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self.count = 0
         self.rewritten: dict[str, str] = {}
+
+    def look(self) -> None:
+        """Looks at all of them; raises as `pieces`."""
+        for _ in self._parts():
+            pass
 
     def pieces(self) -> Iterator[bytes]:
         """The file in large parts that end where a line does, each looked at while the one before it is loaded.
@@ -98,7 +102,7 @@ class _Lines:
 
     def _parts(self) -> Iterator[bytes]:
         left = b""
-        with self._path.open("rb") as file:
+        with self.path.open("rb") as file:
             while data := file.read(_PIECE):
                 whole, end, rest = data.rpartition(b"\n")
                 if end:
@@ -113,7 +117,7 @@ class _Lines:
         lines = piece.count(b"\n")
         starts = piece.startswith(b"<") + piece.count(b"\n<")
         if not lines == starts == piece.count(_END) or any(sign in piece for sign in _ODD):
-            raise _NotPlainError(self._path.name)
+            raise _NotPlainError(self.path.name)
         self.count += lines
         found = iter(frozenset(_TYPED.findall(piece)))
         while tokens := list(islice(found, _TESTED)):
@@ -138,8 +142,9 @@ def _put(dataset: EvidenceDataset, lines: _Lines, graph: NamedNode) -> bool:
     """Puts the triples into a graph of their own; false where the graph is part of the knowledge."""
     if dataset.is_evidence(graph) or graph == dataset.rejected or dataset.is_of_document(graph):
         return False
+    lines.look()
     with dataset.beside():
-        dataset.store.add_triples(streamed(lines.pieces()), graph)
+        dataset.store.add_triples(lines.path, graph)
     return True
 
 

@@ -40,7 +40,7 @@ def unsaid_nodes(graph: QueryGraph) -> int:
 
 def guessed(graph: QueryGraph) -> bool:
     """Whether things were brought in that no word names, so that there being none of them is no "no"."""
-    said = {link.object for link in graph.links if link.place >= 0}
+    said = {end for link in graph.links if link.place >= 0 for end in (link.subject, link.object)}
     return any(
         index not in said
         and not (node.terms or node.named or node.literal)
