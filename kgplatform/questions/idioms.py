@@ -37,7 +37,7 @@ _TOP_BY: Final = re.compile(
     re.IGNORECASE,
 )
 _LISTED: Final = re.compile(
-    r"\s+(?:(?:that\s+are\s+)?(?:listed|recorded|on\s+(?:file|record)|registered|in\s+(?:the|our|this|your)\s+(?:database|dataset|data\s+set|data|graph|collection|records?|system|list))|(?:so\s+far|to\s+date|up\s+to\s+now|until\s+now))(?=\s*[?.!]*$)",
+    r"\s+(?:(?:that\s+are\s+)?(?:listed|recorded|on\s+(?:file|record)|registered|in\s+(?:the|our|this|your)\s+(?:database|dataset|data\s+set|data|graph|catalogue|catalog|holdings|books|collection|records?|system|list))|(?:so\s+far|to\s+date|up\s+to\s+now|until\s+now))(?=\s*[?.!]*$)",
     re.IGNORECASE,
 )
 _PROLIFIC: Final = re.compile(r"\bmost\s+(?:prolific|productive)\b", re.IGNORECASE)
@@ -90,6 +90,10 @@ _HOW_LONG_UNITS: Final = re.compile(
 )
 _ANYWHERE: Final = re.compile(
     r"\s+(?:in\s+the\s+(?:whole\s+|entire\s+)?world|on\s+(?:the\s+)?(?:planet|earth)|worldwide|of\s+all(?:\s+time)?|of\s+them\s+all)(?=\s*[?.!]*$)",
+    re.IGNORECASE,
+)
+_IN_UNITS: Final = re.compile(
+    r"(?P<most>\b(?:\w{2,}est|most|least)\b[^?.!]*?)\s+(?:measured\s+)?in\s+(?:square\s+|cubic\s+)?(?:met(?:er|re)s?|kilomet(?:er|re)s?|km|miles?|feet|ft|acres|hectares|kilos?|kilograms?|grams?|tonnes?|tons?|dollars?|euros?|pounds?|yuan|minutes?|hours?|days?)(?=\s*(?:[?.!]|$))",
     re.IGNORECASE,
 )
 _BELOW_SEA: Final = re.compile(r"\bbelow\s+(?:the\s+)?sea\s+level\b", re.IGNORECASE)
@@ -177,6 +181,7 @@ _RULES: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
     (_HOW_MANY_UNITS, "how heavy "),
     (_HOW_LONG_UNITS, r"how \g<how> "),
     (_ANYWHERE, ""),
+    (_IN_UNITS, r"\g<most>"),
     (_BELOW_SEA, "with an elevation below 0"),
     (_ABOVE_SEA, ""),
     (_FURTHEST, lambda match: f"{match['the'] or ''}{match['where'].lower()}ernmost"),

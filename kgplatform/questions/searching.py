@@ -35,7 +35,10 @@ _COUNT_ZH = r"(\d{1,2}|[二两三四五六七八九十])"
 _TOPS = (
     re.compile(rf"\b(?:top|first|bottom|last)\s+{_COUNT}\b", re.IGNORECASE),
     re.compile(rf"\b{_COUNT}\s+(?=(?:\w+est|best|worst|most|least)\b)", re.IGNORECASE),
-    re.compile(rf"\b{_COUNT}(?=\s+(?:\w+\s+){{1,3}}?with\s+the\s+(?:\w+est|most|least|best)\b)", re.IGNORECASE),
+    re.compile(
+        rf"\b{_COUNT}(?=\s+(?:\w+\s+){{1,3}}?(?:with|that\s+have|that\s+has|which\s+have|who\s+have|having|\w+ing)\s+the\s+(?:\w+est|most|least|best)\b)",
+        re.IGNORECASE,
+    ),
     re.compile(rf"前{_COUNT_ZH}[名个位家座条大所门部]?"),
     re.compile(rf"最\w{{1,4}}?的{_COUNT_ZH}[名个位家座条所门部]"),
 )

@@ -32,6 +32,7 @@ referee: referee, umpire, official, 裁判, 主裁判
 transfer: transfer, signing, 转会
 round: round, matchday, gameweek, 轮次, 轮
 employee: employee, staff, worker, personnel, staff member, colleague, workforce, 员工, 职员, 雇员, 职工, 工作人员, 同事
+supervisor: supervise, supervised by, supervisor, report to, report, boss, line manager, 上级, 主管, 汇报
 salary: salary, make a year, compensation, paid, get paid, annual pay, 年薪, 月薪, 薪资, 薪酬
 teacher: teacher, instructor, professor, lecturer, faculty, faculty member, academic staff, educator, tutor, 教师, 老师, 讲师, 教授, 教员
 course: course, class, module, subject, 课程, 课, 科目
@@ -47,7 +48,7 @@ director: director, directed by, filmmaker, 导演, 执导
 song: song, track, tune, 歌曲, 歌, 曲子
 album: album, record, lp, 专辑, 唱片
 singer: singer, vocalist, recording artist, musician, band, 歌手, 音乐人, 乐队
-book: book, volume, novel, 书, 书籍, 图书, 小说
+book: book, volume, novel, title, 书, 书籍, 图书, 小说
 publisher: publisher, publishing house, press, 出版社, 出版商
 lend: lend, loan, lent, borrow, borrowed by, on loan, check out, 借, 借阅, 借出, 借展, 出借
 borrower: borrower, borrow, 借方, 借阅人, 借入
@@ -117,7 +118,7 @@ latitude: latitude, lat, 纬度
 longitude: longitude, lng, lon, 经度
 ranking: rank, ranking, 排名, 名次
 member: member, membership, 成员, 会员
-leader: leader, head, chief, chair, president, in charge of, in charge, led by, 领导, 负责人, 主席, 领导人
+leader: leader, head, chief, chair, president, run, run by, in charge of, in charge, led by, 领导, 负责人, 主席, 领导人
 mayor: mayor, 市长
 software: software, program, app, application, 软件, 程序, 应用
 developer: developer, programmer, developed by, built by, 开发者, 开发人员
@@ -126,7 +127,7 @@ component: component, part, piece, 零件, 部件, 组件, 配件
 defect: defect, fault, error, bug, 缺陷, 故障, 问题
 repair: repair, fix, maintenance, 维修, 修理, 保养
 guest: guest, visitor, lodger, 客人, 住客, 访客
-booking: booking, reservation, reserve, book, 预订, 预约
+booking: booking, reservation, reserve, 预订, 预约
 trip: trip, tour, journey, 行程, 旅行, 旅程
 review: review, feedback, 评论, 点评
 period: period, era, epoch, 时期, 时代

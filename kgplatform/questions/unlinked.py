@@ -18,7 +18,7 @@ _JOINED = re.compile(r"[A-Za-zÀ-ɏ]*\d[A-Za-zÀ-ɏ\d]*")
 _NAME_ENDINGS = frozenset("州省市县区镇乡村街路河江湖山岛海国城校院系馆店楼寺塔桥港站")
 _BEFORE_KINDS = frozenset("各每该本全多哪何几个些的是在和与及或跟同向到从过给找查列出举邻大小新老最有座条家所个位名种")
 _LITTLE = re.compile(
-    r"yet|already|still|now|currently|really|truly|actually|indeed|exactly|simply|also|too|even|ever|just|please|ok|okay"
+    r"yet|already|still|now|currently|directly|personally|immediately|really|truly|actually|indeed|exactly|simply|also|too|even|ever|just|please|ok|okay"
     r"|true|correct|right|case|fact|sure|be|been|being|get|got|going|supposed|possible|possibly|maybe|perhaps|either|both"
     r"|located|situated|lies?|lying|exists?|exist|existing|found|known|called|named|there|here|any|some|one"
     r"|provides?|provided|offers?|offered|features?|has|have|having|contains?"
