@@ -77,7 +77,7 @@ class Measures:
                 best = max(scored, key=lambda n: (n.score, -len(str(n.term))))
                 assert isinstance(best.term, NamedNode)
                 return best.term
-        if "date" in senses or "time" in senses:
+        if ("date" in senses or "time" in senses) and adjective not in _OF_LENGTH:
             return next((p.iri for p in candidates if p.temporal), None)
         return None
 
@@ -184,6 +184,8 @@ class Measures:
 _MEASURED = frozenset(
     f"~{sense}" for listed in (*(told for told, _ in ADJECTIVES.values()), *UNIT_SENSES.values()) for sense in listed
 )
+_OF_LENGTH = frozenset(("long", "short", "长", "短"))
+"""Adjectives of how long something lasts, which is no date."""
 _OF_AGE = frozenset(("old", "young", "older", "younger", "oldest", "youngest", "老", "年轻", "年长"))
 
 
