@@ -218,3 +218,27 @@ def test_parts_of_addresses_and_numbers_are_values(shops: Asked, question: str, 
 def test_part_of_an_address_is_no_other_address(shops: Asked) -> None:
     assert shops("杨柳岸街12号是哪家茶楼？").verdict is not Verdict.ANSWERED
     assert shops("北门路77号是哪家茶楼？").verdict is not Verdict.ANSWERED
+
+
+@pytest.mark.parametrize(
+    ("question", "holds"),
+    [
+        ("What is the city code of Qingtian?", {"C1"}),
+        ("青田市的城市代码是多少？", {"C1"}),
+        ("Which place has the code C3?", {"c3"}),
+        ("Which place has the unit code P2?", {"p2"}),
+        ("代码是C3的是什么地方？", {"c3"}),
+        ("Which cities are in 岭北省?", {"c1", "c2"}),
+    ],
+)
+def test_words_inside_the_name_of_a_property(towns: Asked, question: str, holds: set[str]) -> None:
+    assert towns.found(question) == holds
+
+
+def test_of_namesakes_said_together_those_of_one_class_are_meant(hills: Asked) -> None:
+    assert hills.found("Which rivers flow through both Suldal and Norland?") == {"otter"}
+
+
+def test_what_is_called_after_one_thing_needs_no_question_back(shops: Asked) -> None:
+    assert shops("附近是梅岭站的客栈有哪些").verdict is Verdict.ANSWERED
+    assert shops("鹤鸣轩的电话").verdict is Verdict.UNCLEAR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ _BETWEEN = re.compile(
 )
 _OR = re.compile(r"\bn?or\b|或|还是", re.IGNORECASE)
 _MOST = 6
+_PAIRED = 3
+_SURE = 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +47,19 @@ class Option:
     apart: tuple[tuple[Name, ...], ...] = ()
 
 
-def joined(mentions: list[Mention], tokens: list[Token], text: str) -> list[Mention]:
-    """The mentions, those of one kind that only "and", "or" or a comma parts made into one."""
+def joined(
+    mentions: list[Mention], tokens: list[Token], text: str, types: Callable[[object], Iterable[NamedNode]]
+) -> list[Mention]:
+    """The mentions, those of one kind that only "and", "or" or a comma parts made into one.
+
+    ``types``: the classes of a thing; of namesakes those are meant that are of one class.
+    """
     found: list[Mention] = []
     for mention in mentions:
         before = found[-1] if found else None
         if before is not None:
             between = text[tokens[before.last - 1].end : tokens[mention.first].start]
-            option = _both(before, mention, between) if _BETWEEN.fullmatch(between) else None
+            option = _both(before, mention, between, types) if _BETWEEN.fullmatch(between) else None
             if option is not None:
                 found[-1] = Mention(before.first, mention.last, (option,))
                 continue
@@ -59,23 +67,36 @@ def joined(mentions: list[Mention], tokens: list[Token], text: str) -> list[Ment
     return found
 
 
-def _both(one: Mention, other: Mention, between: str) -> Option | None:
-    first = one.options[0]
-    if first.kind not in ("entity", "value") or len(first.names) > _MOST:
+def _both(one: Mention, other: Mention, between: str, types: Callable[[object], Iterable[NamedNode]]) -> Option | None:
+    pairs = [
+        (first, second) for first in _namesakes(one) for second in other.options[:_PAIRED] if _alike(first, second)
+    ]
+    if not pairs:
         return None
-    for second in other.options[:2]:
-        alike = second.kind == first.kind and second.names[0].predicate == first.names[0].predicate
-        if alike and second.score >= 0.85 <= first.score and len(second.names) <= _MOST:
-            joint = "or" if first.joint == "or" or _OR.search(between) else "and"
-            apart = first.apart or (first.names,)
-            return Option(
-                first.kind,
-                (*first.names, *second.names),
-                min(first.score, second.score),
-                joint,
-                (*apart, second.names),
-            )
-    return None
+    first, second = min(pairs, key=lambda pair: (not _of_one_class(pair[0], pair[1], types), pairs.index(pair)))
+    joint = "or" if first.joint == "or" or _OR.search(between) else "and"
+    apart = first.apart or (first.names,)
+    return Option(
+        first.kind, (*first.names, *second.names), min(first.score, second.score), joint, (*apart, second.names)
+    )
+
+
+def _namesakes(mention: Mention) -> tuple[Option, ...]:
+    """The best option of a mention, and where that is a thing the others that are things."""
+    first = mention.options[0]
+    if first.kind not in ("entity", "value") or len(first.names) > _MOST:
+        return ()
+    others = (o for o in mention.options[1:_PAIRED] if o.kind == first.kind == "entity" and len(o.names) <= _MOST)
+    return (first, *others)
+
+
+def _alike(first: Option, second: Option) -> bool:
+    alike = second.kind == first.kind and second.names[0].predicate == first.names[0].predicate
+    return alike and second.score >= _SURE <= first.score and len(second.names) <= _MOST
+
+
+def _of_one_class(first: Option, second: Option, types: Callable[[object], Iterable[NamedNode]]) -> bool:
+    return bool(set(types(first.names[0].term)) & set(types(second.names[0].term)))
 
 
 def every(graph: QueryGraph, target: int) -> QueryGraph:

@@ -9,17 +9,33 @@ from pyoxigraph import NamedNode
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.questions.graphs import QueryGraph
 from kgplatform.questions.names import NameIndex
-from kgplatform.types import Clarification
+from kgplatform.types import Clarification, Term
 
 _SHOWN = 8
+_IN_COMMON = 3
 
 
-def ambiguous(graph: QueryGraph, asking: Callable[[Sequence[NamedNode]], Clarification | None]) -> Clarification | None:
+def ambiguous(
+    graph: QueryGraph, asking: Callable[[Sequence[NamedNode]], Clarification | None], label: Callable[[Term], str]
+) -> Clarification | None:
     """A question back, where one name in the graph stands for several things equally well."""
-    several = [node for node in graph.nodes if len(node.terms) > 1 and not node.literal and not node.joint]
+    several = [
+        index
+        for index, node in enumerate(graph.nodes)
+        if len(node.terms) > 1 and not node.literal and not node.joint and not _parts_of_one(graph, index, label)
+    ]
     if not several or graph.form == "count":
         return None
-    return asking([term for term in several[0].terms if isinstance(term, NamedNode)])
+    return asking([term for term in graph.nodes[several[0]].terms if isinstance(term, NamedNode)])
+
+
+def _parts_of_one(graph: QueryGraph, index: int, label: Callable[[Term], str]) -> bool:
+    """Whether things are called after one, as the exits of a station are, and something else is asked: any will do."""
+    of_it = {index, *(x.object for x in graph.around(index) if graph.nodes[x.object].literal)}
+    labels = [label(term) for term in graph.nodes[index].terms]
+    if of_it & set(graph.targets) or len(set(labels)) < len(labels):
+        return False
+    return len({text[:_IN_COMMON] for text in labels}) == 1
 
 
 def which_of(
