@@ -256,3 +256,10 @@ def test_what_is_called_after_one_thing_needs_no_question_back(shops: Asked) -> 
 )
 def test_how_many_go_by_a_name(towns: Asked, question: str) -> None:
     assert towns.found(question) == {"2"}
+
+
+def test_what_has_one_of_a_name_needs_no_question_back(towns: Asked) -> None:
+    for question in ("Which cities have a town called 柳桥镇?", "哪些城市都有柳桥镇？"):
+        assert towns(question).verdict is Verdict.ANSWERED
+        assert towns.found(question) == {"c1", "c3"}
+    assert towns("What is the code of 柳桥镇?").verdict is Verdict.UNCLEAR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from pyoxigraph import NamedNode
@@ -13,29 +14,44 @@ from kgplatform.types import Clarification, Term
 
 _SHOWN = 8
 _IN_COMMON = 3
+_ONE_SO_CALLED = re.compile(
+    r"\b(?:have|has|with)\s+(?:an?|some|any)\s+(?:\w+\s+){0,3}?(?:called|named)\b|都有|有(?:一?[个座条家]|的?\w{0,4}(?:叫|名为))",
+    re.IGNORECASE,
+)
 
 
 def ambiguous(
-    graph: QueryGraph, asking: Callable[[Sequence[NamedNode]], Clarification | None], label: Callable[[Term], str]
+    graph: QueryGraph,
+    asking: Callable[[Sequence[NamedNode]], Clarification | None],
+    label: Callable[[Term], str],
+    text: str,
 ) -> Clarification | None:
-    """A question back, where one name in the graph stands for several things equally well."""
+    """A question back, where one name in the graph stands for several things equally well.
+
+    None where any of them will do, by their names or by the ``text`` of the question.
+    """
     several = [
         index
         for index, node in enumerate(graph.nodes)
-        if len(node.terms) > 1 and not node.literal and not node.joint and not _parts_of_one(graph, index, label)
+        if len(node.terms) > 1 and not node.literal and not node.joint and not _any_will_do(graph, index, label, text)
     ]
     if not several or graph.form == "count":
         return None
     return asking([term for term in graph.nodes[several[0]].terms if isinstance(term, NamedNode)])
 
 
-def _parts_of_one(graph: QueryGraph, index: int, label: Callable[[Term], str]) -> bool:
-    """Whether things are called after one, as the exits of a station are, and something else is asked: any will do."""
-    of_it = {index, *(x.object for x in graph.around(index) if graph.nodes[x.object].literal)}
-    labels = [label(term) for term in graph.nodes[index].terms]
-    if of_it & set(graph.targets) or len(set(labels)) < len(labels):
+def _any_will_do(graph: QueryGraph, index: int, label: Callable[[Term], str], text: str) -> bool:
+    """Whether something else is asked: what has one of that name, or parts of one thing, as the exits of a station.
+
+    "Which towns have a street called X" means any, "where is the street called X" one.
+    """
+    values = (x.object for x in graph.around(index) if graph.nodes[x.object].literal)
+    if {index, *values} & set(graph.targets):
         return False
-    return len({text[:_IN_COMMON] for text in labels}) == 1
+    labels = [label(term) for term in graph.nodes[index].terms]
+    if len(set(labels)) == len(labels):
+        return len({called[:_IN_COMMON] for called in labels}) == 1
+    return _ONE_SO_CALLED.search(text) is not None
 
 
 def which_of(
