@@ -38,7 +38,7 @@ def compounded(mentions: list[Mention], tokens: list[Token], names: NameIndex) -
 def _one_name(
     class_: Mention, said: Mention, place: int, mentions: list[Mention], tokens: list[Token], names: NameIndex
 ) -> bool:
-    """Whether a class and a property are one name: the thing beside them is of the class, or their value follows."""
+    """Whether a class and a property are one name, since the thing beside them is of the class."""
     iri, property_ = class_.options[0].names[0].term, said.options[0].names[0].term
     kinds = (class_.options[0].kind, said.options[0].kind)
     if kinds != ("class", "property") or class_.last != said.first or not isinstance(iri, NamedNode):
@@ -49,7 +49,7 @@ def _one_name(
         return False
     following = next((m for m in mentions[place + 1 :] if _beside(said.last, m.first, tokens, _OF)), None)
     if following is not None and following.options[0].kind == "value":
-        return following.options[0].names[0].predicate == property_
+        return False  # what has the code is asked for, and is of the class
     preceding = mentions[place - 2] if place > 1 else None
     beside = preceding if preceding and _beside(preceding.last, class_.first, tokens, _POSSESSIVE) else following
     return beside is not None and any(
