@@ -229,6 +229,9 @@ def test_part_of_an_address_is_no_other_address(shops: Asked) -> None:
         ("Which place has the code C3?", {"c3"}),
         ("Which place has the unit code P2?", {"p2"}),
         ("代码是C3的是什么地方？", {"c3"}),
+        ("代码C3是哪里？", {"c3"}),
+        ("C3是哪里的代码", {"c3"}),
+        ("Whose code is C3?", {"c3"}),
         ("Which cities are in 岭北省?", {"c1", "c2"}),
     ],
 )

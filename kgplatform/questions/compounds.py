@@ -15,6 +15,7 @@ _OF: Final = frozenset(("of", "for", "the", "is", "are", "=", ":", "是", "为")
 _POSSESSIVE: Final = frozenset(("s", "的"))
 _ANYWHERE: Final = frozenset(("place", "places", "location", "locations", "spot", "spots", "地方", "地点"))
 _ASKING: Final = frozenset(("which", "what", "many", "什么", "哪个", "哪些", "么", "个", "些"))
+_PAIR: Final = 2
 _HAVING: Final = frozenset(("has", "have", "had", "with", "whose"))
 
 
@@ -32,7 +33,22 @@ def compounded(mentions: list[Mention], tokens: list[Token], names: NameIndex) -
             found[-1] = Mention(before.first, mention.last, mention.options)
         else:
             found.append(mention)
-    return found, idle
+    said = _said_of_its_value(found)
+    return (
+        ([m for m in found if m is not said], idle | frozenset(range(said.first, said.last))) if said else (found, idle)
+    )
+
+
+def _said_of_its_value(mentions: list[Mention]) -> Mention | None:
+    """The property in "whose code is 7" and 代码7是哪里, which is known by its value and not asked for."""
+    if len(mentions) != _PAIR:
+        return None
+    pairs = ((mentions[0], mentions[1]), (mentions[1], mentions[0]))
+    for said, value in pairs:
+        option, held = said.options[0], value.options[0]
+        if (option.kind, held.kind) == ("property", "value") and option.names[0].term == held.names[0].predicate:
+            return said
+    return None
 
 
 def _one_name(
