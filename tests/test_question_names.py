@@ -39,7 +39,7 @@ TOWNS = (
     PREFIXES
     + """
 o:Unit a owl:Class ; rdfs:label "unit"@en . o:Province a owl:Class ; rdfs:label "province"@en, "省份"@zh ; rdfs:subClassOf o:Unit .
-o:City a owl:Class ; rdfs:label "city"@en, "城市"@zh ; rdfs:subClassOf o:Unit . o:Town a owl:Class ; rdfs:label "town"@en, "乡镇"@zh ; rdfs:subClassOf o:Unit .
+o:City a owl:Class ; rdfs:label "city"@en, "城市"@zh ; rdfs:comment "Borough-level unit or chartered port. Some have no towns."@en ; rdfs:subClassOf o:Unit . o:Town a owl:Class ; rdfs:label "town"@en, "乡镇"@zh ; rdfs:subClassOf o:Unit .
 o:partOf a owl:ObjectProperty ; rdfs:label "part of"@en, "属于"@zh . o:code a owl:DatatypeProperty ; rdfs:label "code"@en, "代码"@zh .
 :p1 a o:Province ; rdfs:label "岭北省"@zh ; o:code "P1" . :p2 a o:Province ; rdfs:label "云泽苗族自治区"@zh ; o:code "P2" .
 :c1 a o:City ; rdfs:label "青田市"@zh ; o:partOf :p1 ; o:code "C1" . :c2 a o:City ; rdfs:label "江临市"@zh ; o:partOf :p1 ; o:code "C2" .
@@ -266,3 +266,8 @@ def test_what_has_one_of_a_name_needs_no_question_back(towns: Asked) -> None:
         assert towns(question).verdict is Verdict.ANSWERED
         assert towns.found(question) == {"c1", "c3"}
     assert towns("What is the code of 柳桥镇?").verdict is Verdict.UNCLEAR
+
+
+def test_a_comment_may_begin_with_a_list_of_names(towns: Asked) -> None:
+    assert towns.found("Which borough-level unit is 荷塘镇 part of?") == {"c1"}
+    assert towns.found("How many chartered ports are in 岭北省?") == {"2"}
