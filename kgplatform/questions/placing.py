@@ -32,7 +32,8 @@ def placed(draft: Draft, reading: Reading, names: NameIndex) -> Iterator[Draft]:
     if not cues.place or cues.boolean or cues.counting is not None or len(draft.nodes) > _MOST_NODES:
         yield draft
         return
-    if _WHICH_IT_IS.search(reading.text) and all(node.literal or not node.terms for node in draft.nodes):
+    known = [node.literal for node in draft.nodes if node.terms]
+    if _WHICH_IT_IS.search(reading.text) and known and all(known):
         yield draft
         return
     thing = _one_thing(draft, names, picked=bool(cues.superlatives))
