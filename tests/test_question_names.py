@@ -39,13 +39,14 @@ TOWNS = (
     PREFIXES
     + """
 o:Unit a owl:Class ; rdfs:label "unit"@en . o:Province a owl:Class ; rdfs:label "province"@en, "省份"@zh ; rdfs:subClassOf o:Unit .
-o:City a owl:Class ; rdfs:label "city"@en, "城市"@zh ; rdfs:subClassOf o:Unit . o:Town a owl:Class ; rdfs:label "town"@en, "乡镇"@zh ; rdfs:subClassOf o:Unit .
+o:City a owl:Class ; rdfs:label "city"@en, "城市"@zh ; rdfs:comment "Borough-level unit or chartered port. Some have no towns."@en ; rdfs:subClassOf o:Unit . o:Town a owl:Class ; rdfs:label "town"@en, "乡镇"@zh ; rdfs:subClassOf o:Unit .
 o:partOf a owl:ObjectProperty ; rdfs:label "part of"@en, "属于"@zh . o:code a owl:DatatypeProperty ; rdfs:label "code"@en, "代码"@zh .
 :p1 a o:Province ; rdfs:label "岭北省"@zh ; o:code "P1" . :p2 a o:Province ; rdfs:label "云泽苗族自治区"@zh ; o:code "P2" .
 :c1 a o:City ; rdfs:label "青田市"@zh ; o:partOf :p1 ; o:code "C1" . :c2 a o:City ; rdfs:label "江临市"@zh ; o:partOf :p1 ; o:code "C2" .
 :c3 a o:City ; rdfs:label "石湾市"@zh ; o:partOf :p2 ; o:code "C3" .
 :t1 a o:Town ; rdfs:label "岭北镇"@zh ; o:partOf :c3 ; o:code "T1" . :t2 a o:Town ; rdfs:label "柳桥镇"@zh ; o:partOf :c1 ; o:code "T2" .
 :t3 a o:Town ; rdfs:label "荷塘镇"@zh ; o:partOf :c1 ; o:code "T3" . :t4 a o:Town ; rdfs:label "枫林镇"@zh ; o:partOf :c2 ; o:code "T4" .
+:t5 a o:Town ; rdfs:label "柳桥镇"@zh ; o:partOf :c3 ; o:code "T5" . :t6 a o:Town ; rdfs:label "竹林镇"@zh ; o:partOf :c3 ; o:code "T6" .
 """
 )
 SHOPS = (
@@ -174,6 +175,7 @@ def test_what_several_names_share_names_none_of_them(shops: Asked) -> None:
         ("鹤鸣轩的门店里评分高于4的有哪些", {"a1", "a2"}),
         ("How many Brightway branches are there?", {"2"}),
         ("List all the Brightway locations", {"b1", "b2"}),
+        ("List all Brightway inns", {"b1", "b2"}),
     ],
 )
 def test_branches_of_a_chain(shops: Asked, question: str, holds: set[str]) -> None:
@@ -183,14 +185,14 @@ def test_branches_of_a_chain(shops: Asked, question: str, holds: set[str]) -> No
 @pytest.mark.parametrize(
     ("question", "holds"),
     [
-        ("Which other towns are in the same city as 柳桥镇?", {"t3"}),
+        ("Which other towns are in the same city as 荷塘镇?", {"t2"}),
         ("Which cities belong to the same province as Qingtian?", {"c2"}),
         ("How many other cities share a province with 青田市?", {"1"}),
-        ("柳桥镇跟哪些乡镇是同一个城市的？", {"t3"}),
+        ("荷塘镇跟哪些乡镇是同一个城市的？", {"t2"}),
         ("与青田市同省份的城市有哪些", {"c2"}),
         ("Are 青田市 and 江临市 in the same province?", {"true"}),
         ("青田市和石湾市是同一个省份的吗？", {"false"}),
-        ("Which towns are in the same province as 柳桥镇?", {"t3", "t4"}),
+        ("Which towns are in the same province as 荷塘镇?", {"t2", "t4"}),
     ],
 )
 def test_what_shares_something_with_a_thing(towns: Asked, question: str, holds: set[str]) -> None:
@@ -218,3 +220,55 @@ def test_parts_of_addresses_and_numbers_are_values(shops: Asked, question: str, 
 def test_part_of_an_address_is_no_other_address(shops: Asked) -> None:
     assert shops("杨柳岸街12号是哪家茶楼？").verdict is not Verdict.ANSWERED
     assert shops("北门路77号是哪家茶楼？").verdict is not Verdict.ANSWERED
+
+
+@pytest.mark.parametrize(
+    ("question", "holds"),
+    [
+        ("What is the city code of Qingtian?", {"C1"}),
+        ("青田市的城市代码是多少？", {"C1"}),
+        ("Which place has the code C3?", {"c3"}),
+        ("Which place has the unit code P2?", {"p2"}),
+        ("代码是C3的是什么地方？", {"c3"}),
+        ("代码C3是哪里？", {"c3"}),
+        ("C3是哪里的代码", {"c3"}),
+        ("Whose code is C3?", {"c3"}),
+        ("Which cities are in 岭北省?", {"c1", "c2"}),
+    ],
+)
+def test_words_inside_the_name_of_a_property(towns: Asked, question: str, holds: set[str]) -> None:
+    assert towns.found(question) == holds
+
+
+def test_of_namesakes_said_together_those_of_one_class_are_meant(hills: Asked) -> None:
+    assert hills.found("Which rivers flow through both Suldal and Norland?") == {"otter"}
+
+
+def test_what_is_called_after_one_thing_needs_no_question_back(shops: Asked) -> None:
+    assert shops("附近是梅岭站的客栈有哪些").verdict is Verdict.ANSWERED
+    assert shops("鹤鸣轩的电话").verdict is Verdict.UNCLEAR
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many towns are called 柳桥镇?",
+        "How many towns named 柳桥镇 are there?",
+        "全国有几个柳桥镇？",
+        "叫柳桥镇的乡镇有多少个",
+    ],
+)
+def test_how_many_go_by_a_name(towns: Asked, question: str) -> None:
+    assert towns.found(question) == {"2"}
+
+
+def test_what_has_one_of_a_name_needs_no_question_back(towns: Asked) -> None:
+    for question in ("Which cities have a town called 柳桥镇?", "哪些城市都有柳桥镇？"):
+        assert towns(question).verdict is Verdict.ANSWERED
+        assert towns.found(question) == {"c1", "c3"}
+    assert towns("What is the code of 柳桥镇?").verdict is Verdict.UNCLEAR
+
+
+def test_a_comment_may_begin_with_a_list_of_names(towns: Asked) -> None:
+    assert towns.found("Which borough-level unit is 荷塘镇 part of?") == {"c1"}
+    assert towns.found("How many chartered ports are in 岭北省?") == {"2"}

@@ -230,7 +230,7 @@ class _Asking:
         if solutions is None or is_empty(solutions) or (solutions.boolean is False and self._is_open(best)):
             return self._unanswerable(self._empty(best), query, best.uncovered, confidence=best.confidence)
         found = _Found(query, solutions, best.confidence, kind=_kind_of(best.text), target=best)
-        return self._answered(found, ambiguous(best.graph, self._which))
+        return self._answered(found, ambiguous(best.graph, self._which, self._label, self._text))
 
     def _is_open(self, best: Translation) -> bool:
         """Whether that something is not found says nothing: no "no" follows from it."""

@@ -45,6 +45,12 @@ class Candidate:
     cues_lost: bool = False
 
 
+def _counts_namesakes(graph: QueryGraph) -> bool:
+    """Whether it is counted how many things go by a name: "how many towns are called X"."""
+    node = graph.nodes[graph.targets[0]]
+    return graph.form == "count" and len(node.terms) > 1 and not node.joint and not node.literal
+
+
 class Finisher:
     """Completes drafts over one graph."""
 
@@ -75,7 +81,7 @@ class Finisher:
         for target, bonus in self._wants.targets(work, reading):
             done = self._finished(replace(work, score=work.score + bonus, used=set(work.used)), target, reading)
             known = bool(done.graph.nodes[done.graph.targets[0]].terms) and not done.graph.best
-            chosen = done.graph.nodes[done.graph.targets[0]].joint == "or"
+            chosen = done.graph.nodes[done.graph.targets[0]].joint == "or" or _counts_namesakes(done.graph)
             if says_something(done.graph) if done.graph.form == "ask" else chosen or not known:
                 agreed = agreed or done.agreement == AGREES
                 yield done

@@ -11,6 +11,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.questions.branches import chain
 from kgplatform.questions.columns import Columns, read_columns
+from kgplatform.questions.compounds import compounded
 from kgplatform.questions.cues import Cues, read_cues
 from kgplatform.questions.deriving import related
 from kgplatform.questions.graphs import Search
@@ -162,6 +163,8 @@ def read(text: str, names: NameIndex) -> Reading:
     mentions = _with_one_measure([_mention(_inside(span, tokens), names) for span in chosen], tokens, text, names)
     unread = _misspelt(text, tokens, weights, mentions, names, masked)
     mentions = joined(sorted((*mentions, *unread), key=lambda m: m.first), tokens, text, names.types)
+    mentions, idle = compounded(mentions, tokens, names)
+    masked |= idle
     taken = masked | frozenset(i for m in mentions for i in range(m.first, m.last))
     cues = _without_swallowed(read_cues(_without_order(text), tokens, taken), mentions)
     cues = replace(_by_kind(cues, tokens, mentions), used=cues.used | masked, fellow=cues.fellow or fellow)
@@ -172,9 +175,9 @@ def read(text: str, names: NameIndex) -> Reading:
     cues = replace(cues, used=cues.used | columns.used)
     order = read_order(text, names)
     named = frozenset(i for m in mentions for i in range(m.first, m.last))
-    idle = LIGHT_VERBS | GENERIC_NOUNS
-    light = (i not in named and t.text.casefold() in idle for i, t in enumerate(tokens))
-    weights = tuple(0.0 if no_word else w for no_word, w in zip(light, weights, strict=True))
+    empty = LIGHT_VERBS | GENERIC_NOUNS
+    light = (i not in named and t.text.casefold() in empty for i, t in enumerate(tokens))
+    weights = tuple(0.0 if unmeant else w for unmeant, w in zip(light, weights, strict=True))
     language = language_asked_in(text)
     return Reading(text, language, tuple(tokens), tuple(mentions), cues, weights, search, top, columns, order)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from pyoxigraph import NamedNode
@@ -9,17 +10,48 @@ from pyoxigraph import NamedNode
 from kgplatform.dataset import EvidenceDataset
 from kgplatform.questions.graphs import QueryGraph
 from kgplatform.questions.names import NameIndex
-from kgplatform.types import Clarification
+from kgplatform.types import Clarification, Term
 
 _SHOWN = 8
+_IN_COMMON = 3
+_ONE_SO_CALLED = re.compile(
+    r"\b(?:have|has|with)\s+(?:an?|some|any)\s+(?:\w+\s+){0,3}?(?:called|named)\b|都有|有(?:一?[个座条家]|的?\w{0,4}(?:叫|名为))",
+    re.IGNORECASE,
+)
 
 
-def ambiguous(graph: QueryGraph, asking: Callable[[Sequence[NamedNode]], Clarification | None]) -> Clarification | None:
-    """A question back, where one name in the graph stands for several things equally well."""
-    several = [node for node in graph.nodes if len(node.terms) > 1 and not node.literal and not node.joint]
+def ambiguous(
+    graph: QueryGraph,
+    asking: Callable[[Sequence[NamedNode]], Clarification | None],
+    label: Callable[[Term], str],
+    text: str,
+) -> Clarification | None:
+    """A question back, where one name in the graph stands for several things equally well.
+
+    None where any of them will do, by their names or by the ``text`` of the question.
+    """
+    several = [
+        index
+        for index, node in enumerate(graph.nodes)
+        if len(node.terms) > 1 and not node.literal and not node.joint and not _any_will_do(graph, index, label, text)
+    ]
     if not several or graph.form == "count":
         return None
-    return asking([term for term in several[0].terms if isinstance(term, NamedNode)])
+    return asking([term for term in graph.nodes[several[0]].terms if isinstance(term, NamedNode)])
+
+
+def _any_will_do(graph: QueryGraph, index: int, label: Callable[[Term], str], text: str) -> bool:
+    """Whether something else is asked: what has one of that name, or parts of one thing, as the exits of a station.
+
+    "Which towns have a street called X" means any, "where is the street called X" one.
+    """
+    values = (x.object for x in graph.around(index) if graph.nodes[x.object].literal)
+    if {index, *values} & set(graph.targets):
+        return False
+    labels = [label(term) for term in graph.nodes[index].terms]
+    if len(set(labels)) == len(labels):
+        return len({called[:_IN_COMMON] for called in labels}) == 1
+    return _ONE_SO_CALLED.search(text) is not None
 
 
 def which_of(

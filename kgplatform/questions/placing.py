@@ -18,6 +18,8 @@ from kgplatform.questions.wording import keys
 _SENSES = (("~location",), ("~address",))
 _INSIDE = re.compile(r"(?:in|within|inside)\s+\w[\w ]*|(?:所在|位于|地处).+", re.IGNORECASE)
 """A relation that is called by where it leads: in state, 所在省."""
+_WHICH_IT_IS = re.compile(r"是(?:哪里|哪儿|什么地方|哪个地方)")
+"""What is known by a code only is asked for itself: 代码7是哪里, not 7在哪里."""
 _NONE = len(_SENSES) + 1
 _LATER = 0.1
 _MOST_NODES = 3
@@ -28,6 +30,10 @@ def placed(draft: Draft, reading: Reading, names: NameIndex) -> Iterator[Draft]:
     """The draft; for "where" and one thing the drafts that ask for its place, directly and not level by level."""
     cues, schema = reading.cues, names.schema
     if not cues.place or cues.boolean or cues.counting is not None or len(draft.nodes) > _MOST_NODES:
+        yield draft
+        return
+    known = [node.literal for node in draft.nodes if node.terms]
+    if _WHICH_IT_IS.search(reading.text) and known and all(known):
         yield draft
         return
     thing = _one_thing(draft, names, picked=bool(cues.superlatives))

@@ -161,6 +161,8 @@ class PlainLookups:
         if not predicates or predicates[0] is None or (span.first + 1 == span.last and best < _SURE):
             return None
         own, asked_for = predicates[0], asked[0]
+        if own in asked:
+            return None  # 代码7是哪里: the code is known, what has it is wanted
         types = frozenset(self._schema.domains(own)[:1])
         if not any(e.predicate == asked_for for iri in types for e in self._schema.outgoing.get(iri, ())):
             return None

@@ -26,6 +26,37 @@ _ALSO = re.compile(
 )
 _BARE = re.compile(r"(?:An? |The )?([a-z]+(?: [a-z]+)?)\.?$")
 
+_SENTENCE = re.compile(r"[.;:](?:\s|$)")
+_LISTING = re.compile(r",\s*(?:or|and)\s+|,\s*|\s+(?:or|and)\s+")
+_ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
+_NOUNS = re.compile(r"[A-Za-z]{3,}(?:[ -][a-z]{3,}){0,2}")
+_WORDS_BETWEEN = frozenset(
+    [
+        "the",
+        "for",
+        "and",
+        "not",
+        "that",
+        "which",
+        "with",
+        "from",
+        "has",
+        "have",
+        "are",
+        "was",
+        "were",
+        "been",
+        "its",
+        "this",
+        "can",
+        "per",
+        "all",
+        "any",
+        "each",
+    ]
+)
+_MOST_LISTED = 5
+
 _COUNTRIES = """
 argentina argentinian argentine, australia australian, austria austrian, belgium belgian, brazil brazilian,
 britain british, bulgaria bulgarian, canada canadian, chile chilean, china chinese, colombia colombian,
@@ -115,7 +146,15 @@ def comment_names(comment: str) -> tuple[str, ...]:
     bare = _BARE.match(comment)
     if bare:
         found.append(bare[1].casefold())
+    found += _listed(comment)
     return tuple(dict.fromkeys(found))
+
+
+def _listed(comment: str) -> list[str]:
+    """What the first sentence of a comment lists and no more: "Parish, borough or chartered town"."""
+    listed = [_ARTICLE.sub("", piece.strip()) for piece in _LISTING.split(_SENTENCE.split(comment, maxsplit=1)[0])]
+    named = all(_NOUNS.fullmatch(piece) and not _WORDS_BETWEEN & set(piece.casefold().split()) for piece in listed)
+    return [piece.casefold() for piece in listed] if named and len(listed) <= _MOST_LISTED else []
 
 
 def acronym(label: str) -> str:

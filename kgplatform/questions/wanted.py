@@ -19,6 +19,9 @@ from kgplatform.questions.work import Work, asks, first_from, predicate_of, reac
 _OF_THAT_SORT = 2.0
 _PEOPLE = 0.3
 """How much rather "who" asks for people than for organisations."""
+_NAMESAKES = 2.2
+"""How much likelier it is that all of a name are counted where "called" stands before the name."""
+_CALLED = re.compile(r"\b(?:called|named|by the name of)\b|叫|名为", re.IGNORECASE)
 
 
 class Wants:
@@ -34,7 +37,8 @@ class Wants:
         bound = {c.node for c in graph.comparisons}
         free = [i for i, node in enumerate(graph.nodes) if not node.terms and i not in bound]
         if not free or is_boolean(graph, cues):
-            yield (free[0] if free else 0), 0.0
+            called = not free and cues.counting is not None and _CALLED.search(reading.text) is not None
+            yield (free[0] if free else 0), _NAMESAKES if called else 0.0
             return
         listed = () if reading.columns.extra else shown_nodes(graph, reading.columns, reading.mentions)
         if listed and listed[0] not in bound:
