@@ -186,7 +186,8 @@ class Finisher:
         text = node.literal and not self._measured(graph, target) and not graph.best and follows(target, graph, reading)
         if counted and (not node.literal or text) and not reading.columns.shown:
             graph = grouped(replace(graph, form="count"), reading.columns, reading.mentions)
-            return replace(work, graph=graph, score=work.score + 0.3)
+            mean = cues.aggregate == "AVG" and graph.group  # "how many Y has each X on average"
+            return replace(work, graph=replace(graph, form="mean") if mean else graph, score=work.score + 0.3)
         return replace(work, graph=self._more_targets(graph, target, reading))
 
     def _is_measure(self, graph: QueryGraph, leaf: int) -> bool:

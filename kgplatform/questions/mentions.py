@@ -19,6 +19,7 @@ from kgplatform.questions.ordering import Ordered, read_order
 from kgplatform.questions.searching import ranked_first, searched, sorted_by
 from kgplatform.questions.sifting import (
     compares,
+    interrupted,
     is_amount,
     is_of,
     measured,
@@ -134,7 +135,8 @@ def read(text: str, names: NameIndex) -> Reading:
     terms = [
         span
         for span in names.schema_terms(tokens, text)
-        if not masked & set(range(span.first, span.last)) and not compares(span, tokens) and not only_asks(span, tokens)
+        if not masked & set(range(span.first, span.last))
+        and not (compares(span, tokens) or only_asks(span, tokens) or interrupted(span, tokens, text))
     ]
     measures = measured(terms, tokens, names)
     things = [

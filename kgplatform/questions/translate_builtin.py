@@ -185,7 +185,7 @@ class BuiltinTranslator:
             solutions = run(with_limit(text, 3))
         except QueryError:
             return text, True
-        return text, is_empty(solutions) or (graph.form == "count" and is_zero(solutions))
+        return text, is_empty(solutions) or (graph.form in ("count", "mean") and is_zero(solutions))
 
     @staticmethod
     def _anchored(graph: QueryGraph, link: Link) -> bool:

@@ -17,6 +17,8 @@ from kgplatform.questions.paths import PathFinder
 from kgplatform.questions.work import Work, asks, first_from, predicate_of, reach
 
 _OF_THAT_SORT = 2.0
+_WHICH_ONE = re.compile(r"(?:哪[一几]?[个家座条位名种类所间门部处]|谁)的?\s*$")
+_WHICH_AT_LAST = re.compile(r"最\w{1,3}的?(?:是|有)?哪[一几]?[个家座条位名种类所间门部处](?=\W|$)")
 
 
 class Wants:
@@ -67,6 +69,8 @@ class Wants:
             score += self._asked_zh(node, reading, free_places)
         elif free_places and node.place == free_places[0]:
             score += 0.7
+        if cues.superlatives and (node.literal or values) and _wants_thing(node.place, reading):
+            return -1.0
         if node.literal and len(graph.around(index)) == 1 and node.place != (free_places[0] if free_places else -1):
             score -= 0.1
         return score + self._of_kind_asked(index, graph, cues)
@@ -128,6 +132,14 @@ def one_or_other(graph: QueryGraph) -> int | None:
 def says_something(graph: QueryGraph) -> bool:
     """Whether there is anything in the graph that may be so or not: a relation, or that a thing is of a kind."""
     return bool(graph.links) or any(node.terms and node.named is not None for node in graph.nodes)
+
+
+def _wants_thing(place: int, reading: Reading) -> bool:
+    """Whether a question for the most wants what has it, not how much that is: 哪个面积最大, 面积最大的是哪家."""
+    if not 0 <= place < len(reading.mentions):
+        return False
+    before = reading.text[: reading.tokens[reading.mentions[place].first].start]
+    return _WHICH_ONE.search(before) is not None or _WHICH_AT_LAST.search(reading.text) is not None
 
 
 def _requested(named: NamedNode, reading: Reading) -> bool:

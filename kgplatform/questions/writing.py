@@ -49,6 +49,9 @@ class Writer:
         if graph.whole is not None:
             differs = graph.form in ("difference", "distance")
             return self._difference(graph.whole) if differs else self._quotient(graph.whole)
+        if graph.form == "mean":
+            counts = Writer(replace(graph, form="count", order=None), wide=self._wide).text()
+            return "SELECT (AVG(?count) AS ?avg) WHERE {\n  {\n" + self._indented(counts.splitlines()) + "  }\n}"
         if graph.form == "ask":
             return "ASK {\n" + self._indented(self._body()) + "}"
         head = self._head()
