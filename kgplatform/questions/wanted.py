@@ -17,6 +17,7 @@ from kgplatform.questions.paths import PathFinder
 from kgplatform.questions.work import Work, asks, first_from, predicate_of, reach
 
 _OF_THAT_SORT = 2.0
+_AMONG_WHICH = re.compile(r"(?:里面?|之?中|当中)[，,]?\s*有?哪(?:些|[一几]?[个家座条位名种类所间门部处])")
 _WHICH_ONE = re.compile(r"(?:哪[一几]?[个家座条位名种类所间门部处]|谁)的?\s*$")
 _WHICH_AT_LAST = re.compile(r"最\w{1,3}的?(?:是|有)?哪[一几]?[个家座条位名种类所间门部处](?=\W|$)")
 
@@ -109,6 +110,8 @@ class Wants:
             score += 1.2
         if free_places and node.place == free_places[-1]:
             score += 0.5
+        if node.named is not None and _AMONG_WHICH.match(rest):
+            score += _OF_THAT_SORT
         if mention.options[0].score < PART:
             score -= 0.8  # a part of a name is no way to ask for something
         elif node.named is not None and _requested(node.named, reading):

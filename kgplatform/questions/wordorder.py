@@ -153,7 +153,7 @@ def _coordinate(reading: Reading, one: int, two: int) -> bool:
 
 
 def asked_anew(reading: Reading, mention: Mention) -> bool:
-    """Whether a Chinese class after "with" is of others than those said before: 最大的州与[哪些州]接壤, 与[最大的州]接壤."""
+    """Whether a Chinese class after "with" is of others than those said before: 最大的州与[哪些州]接壤."""
     return _WITH_WHICH.search(reading.text[: reading.tokens[mention.first].start]) is not None
 
 
