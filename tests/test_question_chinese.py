@@ -127,6 +127,7 @@ def test_numbers_in_characters() -> None:
         ("人口在四十万到五十万之间的山谷有哪些", {"Cedar Valley"}),
         ("价格一百多的茶馆有哪些", {"Crane"}),
         ("价格两三百的茶馆", {"Pine"}),
+        ("人口几十万的山谷", {"Cedar Valley"}),
         # yes or no, which is no denial
         ("雾园是不是位于桦谷", {"no"}),
         ("雾园是不是位于槐谷", {"yes"}),
@@ -142,6 +143,7 @@ def test_numbers_in_characters() -> None:
         # free, by what the ontology says
         ("哪些茶园不要钱？", {"Fog Garden"}),
         ("不用买票的茶园有几个", {"1"}),
+        ("不要门票的茶园", {"Fog Garden"}),
         ("哪些茶园不是免费的？", {"Dew Garden", "Sun Garden"}),
         ("which gardens are not free?", {"Dew Garden", "Sun Garden"}),
         ("雾园要买票吗", {"no"}),
@@ -163,6 +165,9 @@ def test_numbers_in_characters() -> None:
         ("how much bigger is the area of Ash Valley than that of Birch Valley?", {"50"}),
         ("露园的门票是不是比日园便宜", {"yes"}),
         ("日园的门票是不是比露园便宜", {"no"}),
+        ("槐谷的茶馆比杉谷多吗", {"yes"}),
+        ("杉谷的茶园比榆谷少吗", {"no"}),
+        ("槐谷的茶馆比杉谷多多少", {"2"}),
         # the thing, not its value
         ("跟桦谷接壤的山谷中，哪个面积最大？", {"Ash Valley"}),
         ("茶馆里评分最高的是哪家", {"Reed"}),

@@ -233,7 +233,15 @@ def _is_year(term: SchemaProperty) -> bool:
 
 
 def _uncovered_words(reading: Reading, covered: AbstractSet[int]) -> Iterator[tuple[int, int]]:
-    """The words that belong to nothing yet; of Han characters all runs of two to five, long ones first."""
+    """The words that belong to nothing yet; of Han characters all runs of two to five, long ones first.
+
+    Before them come those that have a meaning of their own whatever their parts name: 不要门票.
+    """
+    starts = {token.start: i for i, token in enumerate(reading.tokens)}
+    for word in sorted(SAID_IN_ENGLISH, key=len, reverse=True):
+        whole = starts.get(reading.text.find(word), -1)
+        if whole >= 0 and whole not in covered and not covered.isdisjoint(range(whole, whole + len(word))):
+            yield whole, whole + len(word)
     for first, token in enumerate(reading.tokens):
         if first in covered:
             continue

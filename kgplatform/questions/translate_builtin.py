@@ -68,7 +68,7 @@ class BuiltinTranslator:
         measures = Measures(names)
         self._finisher = Finisher(names, finder, measures)
         self._plainly = PlainLookups(names)
-        self._differ = Differ(names, measures)
+        self._differ = Differ(names, measures, read=self.read, candidates=self._plain)
         self._comparer = Comparer(names, measures, read=self.read, candidates=self._plain)
         self._excepter = Excepter(names, finder, read=self.read, candidates=self._plain)
         self._sharer = Sharer(finder, read=self.read, candidates=self._plain)
