@@ -171,6 +171,7 @@ def test_numbers_in_characters() -> None:
         # the thing, not its value
         ("跟桦谷接壤的山谷中，哪个面积最大？", {"Ash Valley"}),
         ("茶馆里评分最高的是哪家", {"Reed"}),
+        ("清溪流经的山谷当中，人口最多的那个山谷与哪些山谷接壤", {"Ash Valley", "Cedar Valley", "Elder Valley"}),
         ("露园周边的茶馆里，哪些配备书房", {"Crane"}),
         # how many of each
         ("平均每个山谷有几家茶馆", {"2"}),

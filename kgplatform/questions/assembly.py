@@ -134,6 +134,8 @@ class Assembler:
             if node.literal or not self._finder.compatible(node.types, types):
                 continue
             near = self._gap(node.place, place)
+            if node.open and not self._possible(draft, index, types):
+                continue
             if node.open:
                 near += undergoing_cost(reading, index, place, draft.links)
                 yield with_node(draft, index, replace(node, types=types, named=iri, open=False, place=place), near)
@@ -149,6 +151,12 @@ class Assembler:
                 narrower = iri if iri in self._schema.subclasses(node.named) else node.named
                 yield with_node(draft, index, replace(node, types=frozenset((narrower,)), named=narrower), 0.1)
         yield from self._joined(draft, Node(place, types, named=iri))
+
+    def _possible(self, draft: Draft, index: int, types: frozenset[NamedNode]) -> bool:
+        """Whether things of these classes can have the relations that a node has."""
+        domains = [self._schema.domains(link.predicate) for link in draft.links if link.subject == index]
+        ranges = [self._schema.ranges(link.predicate) for link in draft.links if link.object == index]
+        return all(self._finder.compatible(frozenset(ends), types) for ends in (*domains, *ranges))
 
     def _entity(self, draft: Draft, option: Option, place: int, reading: Reading) -> Iterator[Draft]:
         terms = tuple(name.term for name in option.names)

@@ -168,8 +168,11 @@ class Rankings:
         graph = work.graph
         at_noun = noun_place(reading, place)
         last = place >= len(reading.mentions)  # "who earns the least": what comes before is meant
+        bound = {compared.node for compared in graph.comparisons}
+        order = sorted(range(len(graph.nodes)), key=lambda i: not graph.nodes[i].literal or i in bound)
         for at in (before, place) if reading.language == "zh" or last else (place, at_noun):
-            for index, node in enumerate(graph.nodes):
+            for index in order:
+                node = graph.nodes[index]
                 if node.place != at or node.terms or (reading.language != "zh" and at != at_noun and not node.literal):
                     continue
                 if node.literal and any(best.measure == index for best in graph.best):
