@@ -21,6 +21,7 @@ from kgplatform.text import has_han
 
 _YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
 _DENIED = re.compile(r"(?:\b(?:not|isn['’]t|aren['’]t)(?: (?:a|an|the))?\s*|(?<!是)不(?:是|算)?|并?非)$", re.IGNORECASE)
+_COUNTED_BEFORE = re.compile(r"[个家座条位名种类所间门部处](?:以上|以下|以内)?(?:的|\W*$|[，,。？?])")
 _LONGEST = 5
 _OPPOSITE = {"=": "!=", "!=": "=", ">": "<=", "<=": ">", "<": ">=", ">=": "<"}
 _KNOWN = 1.0
@@ -155,9 +156,11 @@ class Amounts:
         """“More than one prerequisite”: the number is of things, not of a measure."""
         if not amount.compared or amount.high is not None or not amount.low.isdigit():
             return None
-        place = mention_place(reading, amount.first)
+        place = mention_place(reading, amount.first) - _is_of_what_precedes(amount, reading)
+        beside = place > 0 and place < len(reading.mentions) and _touch(reading, place)  # 县级区划: two words of one
+        at = place if not beside or any(n.place == place for n in work.graph.nodes) else place - 1
         for index, node in enumerate(work.graph.nodes):
-            if node.place == place and not node.terms and not node.literal and work.graph.around(index):
+            if node.place == at and not node.terms and not node.literal and work.graph.around(index):
                 link = work.graph.around(index)[0]
                 other = link.object if link.subject == index else link.subject
                 if (amount.operator, amount.low) == (">=", "1"):
@@ -209,6 +212,18 @@ class Amounts:
         return self._with_comparison(grown, len(grown.graph.nodes) - 1, found.amount)
 
 
+def _is_of_what_precedes(amount: Amount, reading: Reading) -> bool:
+    """Whether a Chinese number with a counter counts what stands before it: 分店超过三家的, not 超过三家分店的."""
+    if reading.language != "zh":
+        return False
+    return _COUNTED_BEFORE.match(reading.text, reading.tokens[amount.last - 1].end) is not None
+
+
+def _touch(reading: Reading, place: int) -> bool:
+    """Whether a mention begins where the one before it ends."""
+    return reading.mentions[place - 1].last == reading.mentions[place].first
+
+
 def _denying(reading: Reading, place: int) -> int:
     """How many tokens before a word deny it: 不是免费的, "not free"."""
     match = _DENIED.search(reading.text[: reading.tokens[place].start])
@@ -245,7 +260,15 @@ def _is_year(term: SchemaProperty) -> bool:
 
 
 def _uncovered_words(reading: Reading, covered: AbstractSet[int]) -> Iterator[tuple[int, int]]:
-    """The words that belong to nothing yet; of Han characters all runs of two to five, long ones first."""
+    """The words that belong to nothing yet; of Han characters all runs of two to five, long ones first.
+
+    Before them come those that have a meaning of their own whatever their parts name: 不要门票.
+    """
+    starts = {token.start: i for i, token in enumerate(reading.tokens)}
+    for word in sorted(SAID_IN_ENGLISH, key=len, reverse=True):
+        whole = starts.get(reading.text.find(word), -1)
+        if whole >= 0 and whole not in covered and not covered.isdisjoint(range(whole, whole + len(word))):
+            yield whole, whole + len(word)
     for first, token in enumerate(reading.tokens):
         if first in covered:
             continue

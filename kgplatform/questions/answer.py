@@ -234,6 +234,8 @@ class _Asking:
 
     def _is_open(self, best: Translation) -> bool:
         """Whether that something is not found says nothing: no "no" follows from it."""
+        if best.graph.whole is not None:
+            return False  # of two numbers one is the greater
         return guessed(best.graph) or is_unknown(best.graph, self._names, self._parts.run)
 
     def _told(self) -> Answer | None:

@@ -22,6 +22,7 @@ from kgplatform.questions.wordorder import (
     adjacent,
     another,
     as_noun,
+    asked_anew,
     binding_cost,
     clause_cost,
     direction_cost,
@@ -42,6 +43,8 @@ _APART = 0.14
 _AGAINST_THE_VERB = 1.6
 _AGAIN = 0.12
 _AGAIN_OR_VERB = 0.6
+_ASKED_ANEW = 0.4
+"""What it costs that a class after a question word is the one said before: 最大的州与哪些州接壤 asks for others."""
 _KIND = 0.05
 _FELLOW = -0.6
 _BELONGING = 0.3
@@ -133,6 +136,8 @@ class Assembler:
             if node.literal or not self._finder.compatible(node.types, types):
                 continue
             near = self._gap(node.place, place)
+            if node.open and not self._possible(draft, index, types):
+                continue
             if node.open:
                 near += undergoing_cost(reading, index, place, draft.links)
                 yield with_node(draft, index, replace(node, types=types, named=iri, open=False, place=place), near)
@@ -140,13 +145,20 @@ class Assembler:
                 yield with_node(draft, index, replace(node, types=types, named=iri, place=place), near + _AGAIN)
             elif node.named == iri and not another(reading, mention.first):
                 verb = any(o.kind == "property" and o.score >= option.score for o in mention.options)
-                yield replace(draft, cost=draft.cost + (_AGAIN_OR_VERB if verb else _AGAIN))
+                anew = _ASKED_ANEW if asked_anew(reading, mention) else 0.0
+                yield replace(draft, cost=draft.cost + anew + (_AGAIN_OR_VERB if verb else _AGAIN))
             elif node.terms and near == 0.0 and adjacent(reading, node.place, place):
                 yield replace(draft, cost=draft.cost + 0.05)
             elif node.named is not None and node.named != iri and adjacent(reading, node.place, place):
                 narrower = iri if iri in self._schema.subclasses(node.named) else node.named
                 yield with_node(draft, index, replace(node, types=frozenset((narrower,)), named=narrower), 0.1)
         yield from self._joined(draft, Node(place, types, named=iri))
+
+    def _possible(self, draft: Draft, index: int, types: frozenset[NamedNode]) -> bool:
+        """Whether things of these classes can have the relations that a node has."""
+        domains = [self._schema.domains(link.predicate) for link in draft.links if link.subject == index]
+        ranges = [self._schema.ranges(link.predicate) for link in draft.links if link.object == index]
+        return all(self._finder.compatible(frozenset(ends), types) for ends in (*domains, *ranges))
 
     def _entity(self, draft: Draft, option: Option, place: int, reading: Reading) -> Iterator[Draft]:
         terms = tuple(name.term for name in option.names)

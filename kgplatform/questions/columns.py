@@ -15,6 +15,7 @@ from kgplatform.text import has_han, singular
 NAME = -1
 """Stands among columns for the name of the thing that the others are of."""
 
+_ASKED_OF_IT = re.compile(r"(?:又|都)?(?:是|为|有|在|叫)(?:哪|什么|多少|谁|几)")
 _NEAR = 4
 _NAMES = frozenset(("name", "names", "title", "titles"))
 _NAMES_ZH = re.compile(r"名称|名字")
@@ -138,11 +139,21 @@ def _runs(text: str, tokens: Sequence[Token], items: list[_Item]) -> list[list[_
         if runs:
             end, start = tokens[runs[-1][-1].last - 1].end, tokens[item.first].start
             between = text[end:start]
-            if start >= end and _GAP.fullmatch(between) and _JOINS.search(between):
+            if (
+                start >= end
+                and _GAP.fullmatch(between)
+                and _JOINS.search(between)
+                and not _of_it(item, between, text, tokens)
+            ):
                 runs[-1].append(item)
                 continue
         runs.append([item])
     return runs
+
+
+def _of_it(item: _Item, between: str, text: str, tokens: Sequence[Token]) -> bool:
+    """Whether a Chinese clause of its own asks for the item: 所在的州，首府是哪里 wants only that of the one."""
+    return "，" in between and _ASKED_OF_IT.match(text, tokens[item.last - 1].end) is not None
 
 
 def _listed(run: list[_Item], text: str, tokens: Sequence[Token], mentions: Sequence[Mention]) -> bool:
@@ -180,6 +191,7 @@ def node_of(graph: QueryGraph, number: int, mentions: Sequence[Mention]) -> int 
     terms = {name.term for option in mentions[number].options for name in option.names}
     leaves = [x.object for x in graph.links if x.place == number and not graph.nodes[x.object].terms]
     named = [i for i, n in enumerate(graph.nodes) if n.named in terms and not n.terms]
+    named.sort(key=lambda i: graph.nodes[i].place != number)
     at = [i for i, n in enumerate(graph.nodes) if n.place == number and not n.terms]
     literal = [i for i in (*leaves, *at) if graph.nodes[i].literal]
     same = [x.object for x in graph.links if x.predicate in terms and not graph.nodes[x.object].terms]

@@ -23,6 +23,7 @@ from kgplatform.questions.searching import ranked_first, searched, sorted_by
 from kgplatform.questions.sifting import (
     compares,
     cut_off,
+    interrupted,
     is_amount,
     is_measuring,
     is_of,
@@ -144,7 +145,8 @@ def read(text: str, names: NameIndex) -> Reading:
     terms = [
         span
         for span in names.schema_terms(tokens, text)
-        if not masked & set(range(span.first, span.last)) and not compares(span, tokens) and not only_asks(span, tokens)
+        if not masked & set(range(span.first, span.last))
+        and not (compares(span, tokens) or only_asks(span, tokens) or interrupted(span, tokens, text))
     ]
     measures = measured(terms, tokens, names)
     things = [
@@ -174,10 +176,7 @@ def read(text: str, names: NameIndex) -> Reading:
     columns = read_columns(_without_order(text), tokens, mentions, cues.each, compared)
     cues = replace(cues, used=cues.used | columns.used)
     order = read_order(text, names)
-    named = frozenset(i for m in mentions for i in range(m.first, m.last))
-    empty = LIGHT_VERBS | GENERIC_NOUNS
-    light = (i not in named and t.text.casefold() in empty for i, t in enumerate(tokens))
-    weights = tuple(0.0 if unmeant else w for unmeant, w in zip(light, weights, strict=True))
+    weights = _without_empty(weights, tokens, mentions)
     language = language_asked_in(text)
     return Reading(text, language, tuple(tokens), tuple(mentions), cues, weights, search, top, columns, order)
 
@@ -186,6 +185,14 @@ def _may_name(span: Span, tokens: list[Token], text: str, measures: Mapping[int,
     """Whether a stretch that is the name of a thing is no amount, and says more than the words of any question."""
     amount = is_amount(span, tokens) or is_measuring(span, tokens) or is_of(span, tokens, measures)
     return not amount and not cut_off(span, tokens) and not says_little(span, tokens, text)
+
+
+def _without_empty(weights: tuple[float, ...], tokens: list[Token], mentions: list[Mention]) -> tuple[float, ...]:
+    """The weights with none for verbs and nouns that say nothing of their own where they are no name."""
+    named = frozenset(i for m in mentions for i in range(m.first, m.last))
+    empty = LIGHT_VERBS | GENERIC_NOUNS
+    light = (i not in named and token.text.casefold() in empty for i, token in enumerate(tokens))
+    return tuple(0.0 if unmeant else weight for unmeant, weight in zip(light, weights, strict=True))
 
 
 def _by_kind(cues: Cues, tokens: list[Token], mentions: list[Mention]) -> Cues:

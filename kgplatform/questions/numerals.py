@@ -55,6 +55,16 @@ def han_range(text: str) -> tuple[int, int] | None:
     return (low, high) if low is not None and high is not None and low < high else None
 
 
+def some_of(text: str) -> tuple[int, int] | None:
+    """What 几 with a scale lies between; None if it is no such word.
+
+    >>> some_of("几十万"), some_of("几个")
+    ((100000, 1000000), None)
+    """
+    one = han_number(f"一{text[1:]}") if len(text) > 1 and text[0] in "几数" else None
+    return (one, 10 * one) if one is not None else None
+
+
 def and_some(number: str) -> tuple[str, str]:
     """What a number followed by 多 lies between: as much more as its last digit that is not 0 counts.
 

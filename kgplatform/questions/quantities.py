@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kgplatform.questions.dates import Day, days
-from kgplatform.questions.numerals import and_some, han_number, han_range
+from kgplatform.questions.numerals import and_some, han_number, han_range, some_of
 from kgplatform.questions.spots import covered
 from kgplatform.questions.tokens import Token
 from kgplatform.questions.wording import COMPARATIVES, COMPARISON_SENSES, UNIT_SENSES, stem
@@ -26,7 +26,9 @@ _RANGE = re.compile(
     rf"(?:\bbetween\s+)?[$€£¥￥]?{_END}\s*(?:{_OF}|yuan)?\s*(?:-|–|~|～|—|至|到|\bto\b|\band\b)\s*[$€£¥￥]?{_END}",
     re.IGNORECASE,
 )
-_WRITTEN = re.compile(rf"(?<![第每哪这那某同另分之\d.{_HAN}])(?!一起)[一二两三四五六七八九十][{_HAN}]*(?![{_HAN}])")
+_WRITTEN = re.compile(
+    rf"(?<![第每哪这那某同另分之\d.{_HAN}])(?!一起)(?:[一二两三四五六七八九十][{_HAN}]*|[几数][十百千万亿]+)(?![{_HAN}])"
+)
 _SOME_MORE = re.compile(r"[多几来](?![少长大高远久深重])")
 _BIG = re.compile(r"[百千万亿]")
 _DECADE = re.compile(r"\b(1[5-9]\d0|20\d0)['’]?s\b|(?:(\d\d)世纪|上世纪)([1-9]0)年代")
@@ -50,7 +52,7 @@ _AFTER_ZH = (
     ),
 )
 _BEFORE_ZH = (
-    (re.compile(r"(?:不超过|不高于|不多于|不大于|不晚于|至多|最多)\s*$"), "<="),
+    (re.compile(r"(?:(?:不|别|不要|不能|没有?)(?:超过|超|高于|多于|大于|晚于)|至多|最多)\s*$"), "<="),
     (re.compile(r"(?:不低于|不少于|不小于|不早于|至少)\s*$"), ">="),
     (re.compile(r"(?:不到|低于|少于|小于|不足|未满|短于|早于)\s*$"), "<"),
     (re.compile(r"(?:超过|高于|多于|大于|长于|晚于)\s*$"), ">"),
@@ -206,10 +208,10 @@ def _counts(written: str, unit: str, *, some: bool, compared: bool) -> bool:
 
 
 def _written(match: re.Match[str]) -> tuple[str, str | None]:
-    """The number of a match; of two digits side by side, as in 两三百, what it lies between."""
+    """The number of a match; of two digits side by side, as in 两三百, or of 几百, what it lies between."""
     if match.re is not _WRITTEN:
         return _plain(match[1], match[2]), None
-    between = han_range(match.group())
+    between = han_range(match.group()) or some_of(match.group())
     if between is not None:
         return str(between[0]), str(between[1])
     number = han_number(match.group())

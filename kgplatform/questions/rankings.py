@@ -23,6 +23,7 @@ from kgplatform.questions.work import (
 )
 from kgplatform.vocab import words_of_iri
 
+_OF_ANOTHER = 1.0
 _THAN = re.compile(r"\bthan\b|比", re.IGNORECASE)
 _MORE = frozenset(("more", "less", "fewer", "多", "少"))
 _LESS = frozenset("少小低短早老") | {"便宜"}
@@ -175,8 +176,11 @@ class Rankings:
         graph = work.graph
         at_noun = noun_place(reading, place)
         last = place >= len(reading.mentions)  # "who earns the least": what comes before is meant
+        bound = {compared.node for compared in graph.comparisons}
+        order = sorted(range(len(graph.nodes)), key=lambda i: not graph.nodes[i].literal or i in bound)
         for at in (before, place) if reading.language == "zh" or last else (place, at_noun):
-            for index, node in enumerate(graph.nodes):
+            for index in order:
+                node = graph.nodes[index]
                 if node.place != at or node.terms or (reading.language != "zh" and at != at_noun and not node.literal):
                     continue
                 if node.literal and any(best.measure == index for best in graph.best):
@@ -218,7 +222,19 @@ class Rankings:
         if group is not None:
             return work.with_best(Best(group, index, cue.direction, counted=True, function=function))
         best = Best(graph.around(index)[0].subject, index, cue.direction, rank=cue.rank)
+        if self._of_another(graph, best.node, cue, reading):
+            work = replace(work, score=work.score - _OF_ANOTHER)
         return work.with_best(self._within(best, graph, reading))
+
+    @staticmethod
+    def _of_another(graph: QueryGraph, owner: int, cue: Superlative, reading: Reading) -> bool:
+        """Whether things follow with 的 (面积最大的湖) that are not those whose values are ranked."""
+        place = mention_place(reading, cue.last)
+        if reading.language != "zh" or place >= len(reading.mentions):
+            return False
+        between = [t.text for t in reading.tokens[cue.last : reading.mentions[place].first]]
+        named = [i for i, n in enumerate(graph.nodes) if n.place == place and n.named is not None and not n.terms]
+        return between == ["的"] and bool(named) and owner not in named
 
     @staticmethod
     def _of_things(graph: QueryGraph, cue: Superlative, reading: Reading) -> bool:

@@ -24,6 +24,8 @@ _BEFORE_AMOUNTS = frozenset(
     ("than", "least", "most", "above", "over", "under", "below", "exceeding", "exceeds", "beyond")
 )
 _WHOLE = 0.8
+_ALL_IN_ALL = frozenset(("下来", "起来"))
+_PAUSE = re.compile(r"[，。？！；：、]")
 _REQUESTS = frozenset(("推荐", "介绍", "求推荐", "推荐一下", "介绍一下"))
 _QUOTES = frozenset("“「『《‘\"'")
 
@@ -60,16 +62,21 @@ def only_asks(span: Span, tokens: list[Token]) -> bool:
     return said in _REQUESTS and span.names[0].score < _WHOLE
 
 
+def interrupted(span: Span, tokens: list[Token], text: str) -> bool:
+    """Whether a Chinese comma or full stop stands inside what would be one name of the ontology: 州，首府."""
+    return _PAUSE.search(text[tokens[span.first].start : tokens[span.last - 1].end]) is not None
+
+
 def without_doings(chosen: list[Span], tokens: list[Token]) -> list[Span]:
     """The spans without verbs for what one does at a kind of place (吃饭), where the kind is named as well."""
-    said = {id(span): "".join(token.text for token in tokens[span.first : span.last]) for span in chosen}
-    named = {
-        name.term
-        for span in chosen
-        for name in span.names
-        if name.kind == "class" and said[id(span)] not in DOING and name.score > _KIND
-    }
-    return [s for s in chosen if said[id(s)] not in DOING or named.isdisjoint(name.term for name in s.names)]
+    doing = [s for s in chosen if "".join(token.text for token in tokens[s.first : s.last]) in DOING]
+    doing += [s for s in chosen if "".join(token.text for token in tokens[s.first : s.last + 2])[1:] in _ALL_IN_ALL]
+    others = (name for span in chosen if span not in doing for name in span.names)
+    named = {name.term for name in others if name.kind == "class" and name.score > _KIND}
+    all_in_all = [s for s in doing if s.last - s.first == 1]
+    return [
+        s for s in chosen if s not in doing or (s not in all_in_all and named.isdisjoint(name.term for name in s.names))
+    ]
 
 
 def says_little(span: Span, tokens: list[Token], text: str) -> bool:

@@ -70,7 +70,7 @@ class BuiltinTranslator:
         measures = Measures(names)
         self._finisher = Finisher(names, finder, measures)
         self._plainly = PlainLookups(names)
-        self._differ = Differ(names, measures)
+        self._differ = Differ(names, measures, read=self.read, candidates=self._plain)
         self._comparer = Comparer(names, measures, read=self.read, candidates=self._plain)
         self._excepter = Excepter(names, finder, read=self.read, candidates=self._plain)
         self._samenesses = Samenesses(names, finder, read=self.read, candidates=self._plain)
@@ -189,7 +189,7 @@ class BuiltinTranslator:
             solutions = run(with_limit(text, 3))
         except QueryError:
             return text, True
-        return text, is_empty(solutions) or (graph.form == "count" and is_zero(solutions))
+        return text, is_empty(solutions) or (graph.form in ("count", "mean") and is_zero(solutions))
 
     @staticmethod
     def _anchored(graph: QueryGraph, link: Link) -> bool:

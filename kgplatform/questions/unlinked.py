@@ -42,6 +42,7 @@ _ANY_OF_THEM = frozenset(
         *("other", "registered", "known", "existing", "listed", "recorded", "available"),
     )
 )
+_OF_ALL = re.compile(r"\d+[个家座条位名种类所](?=[^，,。？?的]{1,8}(?:里面?|中|当中|之中)(?:[，,]|哪|谁|最))")
 _ANYTHING = PLACE_WORDS | PERSON_WORDS | {"thing", "things", "option", "options", "choice", "spot", "deal"}
 
 
@@ -53,7 +54,7 @@ def essential(reading: Reading) -> frozenset[int]:
     for place, token in enumerate(reading.tokens):
         inside = reading.weights[place] > 0 and any(start <= token.start < end for start, end in quoted)
         digits = any(character.isdigit() for character in token.text)
-        if inside or digits or (not shouted and _named(reading, place)):
+        if inside or (digits and not _of_all(reading, place)) or (not shouted and _named(reading, place)):
             found.add(place)
     return frozenset(found | _measured(reading) | _glued(reading) | _asked_for(reading) | _told_apart(reading))
 
@@ -73,6 +74,12 @@ def _told_apart(reading: Reading) -> frozenset[int]:
         if word.isalpha() and word.casefold() not in _ANY_OF_THEM and place not in reading.cues.used:
             found.add(place)
     return frozenset(found)
+
+
+def _of_all(reading: Reading, place: int) -> bool:
+    """Whether a number only says how many there are to choose from: 十六个区里, "of the 16 districts"."""
+    token = reading.tokens[place]
+    return _OF_ALL.match(reading.text, token.start) is not None
 
 
 def _asked_for(reading: Reading) -> frozenset[int]:

@@ -64,6 +64,12 @@ class Verbaliser:
         if graph.form in ("difference", "distance") and graph.whole is not None:
             other = Verbaliser(replace(graph.whole, form="list"), self._names, self._language).reading()
             return f"{text}与{other}的差" if self._chinese else f"difference between {text} and {other}"
+        if graph.form in ("more", "fewer") and graph.whole is not None:
+            other = Verbaliser(replace(graph.whole, form="list"), self._names, self._language).reading()
+            less = graph.form == "fewer"
+            if self._chinese:
+                return f"{text}是否比{other}{'少' if less else '多'}"
+            return f"whether there are {graph.form} of {text} than of {other}"
         if form:
             text = f"{text}{form}" if self._chinese else f"{form} {text}"
         if graph.group:

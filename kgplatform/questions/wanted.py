@@ -22,6 +22,9 @@ _PEOPLE = 0.3
 _NAMESAKES = 2.2
 """How much likelier it is that all of a name are counted where "called" stands before the name."""
 _CALLED = re.compile(r"\b(?:called|named|by the name of)\b|叫|名为", re.IGNORECASE)
+_AMONG_WHICH = re.compile(r"(?:里面?|之?中|当中)[，,]?\s*有?哪(?:些|[一几]?[个家座条位名种类所间门部处])")
+_WHICH_ONE = re.compile(r"(?:哪[一几]?[个家座条位名种类所间门部处]|谁)的?\s*$")
+_WHICH_AT_LAST = re.compile(r"最\w{1,3}的?(?:是|有)?哪[一几]?[个家座条位名种类所间门部处](?=\W|$)")
 
 
 class Wants:
@@ -73,6 +76,8 @@ class Wants:
             score += self._asked_zh(node, reading, free_places)
         elif free_places and node.place == free_places[0]:
             score += 0.7
+        if cues.superlatives and (node.literal or values) and _wants_thing(node.place, reading):
+            return -1.0
         if node.literal and len(graph.around(index)) == 1 and node.place != (free_places[0] if free_places else -1):
             score -= 0.1
         return score + self._of_kind_asked(index, graph, cues)
@@ -111,6 +116,8 @@ class Wants:
             score += 1.2
         if free_places and node.place == free_places[-1]:
             score += 0.5
+        if node.named is not None and _AMONG_WHICH.match(rest):
+            score += _OF_THAT_SORT
         if mention.options[0].score < PART:
             score -= 0.8  # a part of a name is no way to ask for something
         elif node.named is not None and _requested(node.named, reading):
@@ -134,6 +141,14 @@ def one_or_other(graph: QueryGraph) -> int | None:
 def says_something(graph: QueryGraph) -> bool:
     """Whether there is anything in the graph that may be so or not: a relation, or that a thing is of a kind."""
     return bool(graph.links) or any(node.terms and node.named is not None for node in graph.nodes)
+
+
+def _wants_thing(place: int, reading: Reading) -> bool:
+    """Whether a question for the most wants what has it, not how much that is: 哪个面积最大, 面积最大的是哪家."""
+    if not 0 <= place < len(reading.mentions):
+        return False
+    before = reading.text[: reading.tokens[reading.mentions[place].first].start]
+    return _WHICH_ONE.search(before) is not None or _WHICH_AT_LAST.search(reading.text) is not None
 
 
 def _requested(named: NamedNode, reading: Reading) -> bool:

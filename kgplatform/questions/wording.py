@@ -58,7 +58,7 @@ rating: rating, score, rated, review score, stars, rate, 评分, 得分, 打分,
 location: locate, location, lie, situate, in, where, place, 位于, 坐落, 所在, 在哪, 位置, 地处, 属于
 address: address, street address, 地址, 在哪条街, 位置, 具体位置
 phone: phone, telephone, phone number, tel, 电话, 联系方式, 联系电话
-border: border, neighbor, neighbour, adjacent, adjoin, surround, next to, share border, surrounding, 接壤, 相邻, 毗邻, 邻接, 挨着, 紧挨, 紧挨着, 交界, 毗连, 环绕, 邻州, 周围的, 临近, 周边的, 围绕
+border: border, neighbor, neighbour, adjacent, adjoin, surround, next to, share border, surrounding, 接壤, 相邻, 毗邻, 邻接, 挨着, 紧挨, 紧挨着, 交界, 毗连, 环绕, 邻州, 周围的, 临近, 周边的, 围绕, 周边, 周围, 旁边
 traverse: traverse, run through, flow through, cross, go through, pass through, flow, run, wash, course through, runs, 流经, 穿过, 贯穿, 流过, 经过, 横穿, 流淌
 near: near, nearby, close to, around, next to, vicinity, 附近, 周边, 旁边, 靠近, 周围, 邻近, 挨着, 紧挨, 紧挨着, 紧邻, 不远
 capital: capital, 首都, 首府, 省会

@@ -19,6 +19,9 @@ _COORDINATE = re.compile(
     r"|[\s,]*(?:but|and|yet)\s+(?:also\s+)?(?:not|without|no|with)\s+(?:(?:a|an|the)\s+)?",
     re.IGNORECASE,
 )
+_WITH_WHICH = re.compile(
+    r"[与和跟同被](?:哪[些个几一]?[个家座条位]?|什么|多少[个家座条位]?|几[个家座条位]|[^，,。与和跟同]{0,8}最\w{1,3}的)$"
+)
 _FURTHER_COST = 0.45
 _INSIDE = 0.7
 _AGAINST_ORDER = 0.4
@@ -157,6 +160,11 @@ def _coordinate(reading: Reading, one: int, two: int) -> bool:
     between = reading.text[reading.tokens[first.last - 1].end : reading.tokens[second.first].start]
     kinds = (first.options[0].kind, second.options[0].kind)
     return kinds == ("entity", "entity") and _COORDINATE.fullmatch(between) is not None
+
+
+def asked_anew(reading: Reading, mention: Mention) -> bool:
+    """Whether a Chinese class after "with" is of others than those said before: 最大的州与[哪些州]接壤."""
+    return _WITH_WHICH.search(reading.text[: reading.tokens[mention.first].start]) is not None
 
 
 def clause_cost(reading: Reading, mention: Mention, node: int) -> float:

@@ -47,11 +47,11 @@ class Writer:
         """The query."""
         graph = self._graph
         if graph.whole is not None:
-            differs = graph.form in ("difference", "distance")
+            differs = graph.form in ("difference", "distance", "more", "fewer")
             return self._difference(graph.whole) if differs else self._quotient(graph.whole)
         if graph.form == "mean":
             counts = Writer(replace(graph, form="count", order=None), wide=self._wide).text()
-            return f"SELECT (AVG(?count) AS ?avg) WHERE {{\n{self._indented(counts.splitlines())}}}"
+            return "SELECT (AVG(?count) AS ?avg) WHERE {\n  {\n" + self._indented(counts.splitlines()) + "  }\n}"
         if graph.form == "ask":
             return "ASK {\n" + self._indented(self._body()) + "}"
         head = self._head()
@@ -64,12 +64,16 @@ class Writer:
         return f"SELECT {head} WHERE {{\n{self._indented([*self._body(), *extra])}}}{tail}{clause}"
 
     def _difference(self, other: QueryGraph) -> str:
-        """The value of one thing less that of the other; how far they are apart if the question says no more."""
+        """The value or number of one thing less that of the other, how far apart they are, or whether it is more."""
         values = []
         for name, graph in (("?one", replace(self._graph, whole=None)), ("?other", other)):
-            text = Writer(replace(graph, form="MAX", order=None), wide=self._wide).text()
-            values.append(text.replace("AS ?max)", f"AS {name})", 1))
+            form = "MAX" if graph.nodes[graph.targets[0]].literal else "count"
+            text = Writer(replace(graph, form=form, order=None), wide=self._wide).text()
+            values.append(text.replace(f"AS ?{form.lower()})", f"AS {name})", 1))
         one, two = ("\n    ".join(text.splitlines()) for text in values)
+        if self._graph.form in ("more", "fewer"):
+            sign = ">" if self._graph.form == "more" else "<"
+            return f"ASK {{\n  {{ {one} }}\n  {{ {two} }}\n  FILTER(?one {sign} ?other)\n}}"
         value = "?one - ?other" if self._graph.form == "difference" else "ABS(?one - ?other)"
         return f"SELECT ({value} AS ?difference) WHERE {{\n  {{ {one} }}\n  {{ {two} }}\n}}"
 
