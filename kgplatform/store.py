@@ -262,17 +262,12 @@ class Store:
             self.version += 1
 
     def add_triples(self, text: bytes | BinaryIO | Path, graph: NamedNode | DefaultGraph) -> None:
-        """Adds the triples of N-Triples text or of a file to a graph by the bulk loader, or none; raises as `add`.
-
-        A file is read quickest by its path: the loader then never waits for Python.
-        """
+        """Adds the triples of N-Triples text or of a file to a graph by the bulk loader, or none; raises as `add`."""
         with self._lock:
             self._announce()
             try:
-                if isinstance(text, Path):
-                    self._store.bulk_load(path=text, format=RdfFormat.N_TRIPLES, to_graph=graph)
-                else:
-                    self._store.bulk_load(text, format=RdfFormat.N_TRIPLES, to_graph=graph)
+                source = {"path": text} if isinstance(text, Path) else {"input": text}
+                self._store.bulk_load(**source, format=RdfFormat.N_TRIPLES, to_graph=graph)
             except (OSError, SyntaxError, ValueError, RuntimeError) as error:
                 raise _unchanged(error) from error
             self.version += 1
