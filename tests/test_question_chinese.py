@@ -136,6 +136,7 @@ def test_numbers_in_characters() -> None:
         ("没有壁炉的茶馆有哪些", {"Pine"}),
         ("有壁炉却没有书房的茶馆是哪几家", {"Moss", "Reed"}),
         ("没有壁炉也没有戏台的茶馆", {"Pine"}),
+        ("不在槐谷也不在桦谷的茶园", {"Sun Garden"}),
         ("跟槐谷接壤、但清溪不流经的山谷有哪些？", {"Cedar Valley"}),
         ("没有标注看守人的茶园有哪些", {"Dew Garden", "Sun Garden"}),
         ("一家茶馆都没有的山谷有哪些", {"Cedar Valley", "Elder Valley"}),
@@ -175,6 +176,7 @@ def test_numbers_in_characters() -> None:
         ("露园周边的茶馆里，哪些配备书房", {"Crane"}),
         # how many of each
         ("平均每个山谷有几家茶馆", {"2"}),
+        ("how many teahouses does each valley have on average?", {"2"}),
         ("茶馆超过一家的山谷有哪些", {"Ash Valley", "Birch Valley"}),
     ],
 )

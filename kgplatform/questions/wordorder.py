@@ -15,7 +15,7 @@ _FURTHER = re.compile(
     r"并且|而且|同时|[，,]且|\band\s+(?:also\s+)?(?:have|has|had|with)\s+(?:the|an?)?\s*$", re.IGNORECASE
 )
 _COORDINATE = re.compile(
-    r"[\s,，、]*(?:但是?|却|而且?|又|且|也|并且?|同时|还)*[\s,，、]*(?:没有?|有|不[含带])"
+    r"[\s,，、]*(?:但是?|却|而且?|又|且|也|并且?|同时|还)*[\s,，、]*(?:没有?|有|不[含带在是])"
     r"|[\s,]*(?:but|and|yet)\s+(?:also\s+)?(?:not|without|no|with)\s+(?:(?:a|an|the)\s+)?",
     re.IGNORECASE,
 )
