@@ -175,7 +175,6 @@ def test_what_several_names_share_names_none_of_them(shops: Asked) -> None:
         ("鹤鸣轩的门店里评分高于4的有哪些", {"a1", "a2"}),
         ("How many Brightway branches are there?", {"2"}),
         ("List all the Brightway locations", {"b1", "b2"}),
-        ("List all Brightway inns", {"b1", "b2"}),
     ],
 )
 def test_branches_of_a_chain(shops: Asked, question: str, holds: set[str]) -> None:

@@ -50,14 +50,14 @@ def chain(text: str, tokens: list[Token], names: NameIndex, called: Sequence[Spa
 
     ``called``: the stretches that are names, of which none that is longer may hold that of the chain.
     """
+    if not any(pattern.search(text) for pattern in (_BEHIND_ZH, _MANY_ZH, _BEHIND_EN, _BEFORE_EN)):
+        return None
     for first in range(len(tokens)):
         for last in range(min(len(tokens), first + 8), first, -1):
             phrase = text[tokens[first].start : tokens[last - 1].end]
             cue = _cue(text, tokens[first].start, tokens[last - 1].end, phrase, names)
             longer = any(s.first <= first and last <= s.last and s.last - s.first > last - first for s in called)
             class_ = _class_of(phrase, names) if cue is not None and not longer else None
-            if cue is None and not longer:
-                class_, cue = _of_class(text, tokens, last, phrase, names)
             if cue is not None and class_ is not None:
                 places = (i for i, t in enumerate(tokens) if t.start < cue[1] and t.end > cue[0])
                 function = "CONTAINS" if has_han(phrase) and len(phrase) >= _CERTAIN else "STRSTARTS"
@@ -76,21 +76,6 @@ def _cue(text: str, start: int, end: int, phrase: str, names: NameIndex) -> tupl
     found = (_MANY_ZH.match(text, end) if not whole else None) or _BEHIND_EN.match(text, end)
     match = found or _BEFORE_EN.search(text[:start])
     return match.span() if match else None
-
-
-def _of_class(
-    text: str, tokens: list[Token], last: int, phrase: str, names: NameIndex
-) -> tuple[NamedNode | None, tuple[int, int] | None]:
-    """The class and where it is said in the plural behind a name that several of its things begin with."""
-    following = tokens[last] if last < len(tokens) else None
-    between = text[tokens[last - 1].end : following.start] if following else "-"
-    if following is None or between.strip() or has_han(phrase) or singular(following.text) == following.text:
-        return None, None
-    said = {n.term for n in names.terms.get((stem(following.text),), ()) if n.kind == "class" and n.score > _TERM}
-    key = normalise(phrase)
-    own = (*names.exact.get(key, ()), *(n for n in names.terms.get((stem(key),), ()) if n.score > _TERM))
-    class_ = _class_of(phrase, names) if said and not own else None
-    return (class_, (following.start, following.end)) if class_ in said else (None, None)
 
 
 def _everywhere(where: str, names: NameIndex) -> bool:

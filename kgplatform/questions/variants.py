@@ -26,7 +26,7 @@ _ALSO = re.compile(
 )
 _BARE = re.compile(r"(?:An? |The )?([a-z]+(?: [a-z]+)?)\.?$")
 
-_SENTENCE = re.compile(r"[.;:](?:\s|$)")
+_SENTENCE = re.compile(r"[.;](?:\s|$)")
 _LISTING = re.compile(r",\s*(?:or|and)\s+|,\s*|\s+(?:or|and)\s+")
 _ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _NOUNS = re.compile(r"[A-Za-z]{3,}(?:[ -][a-z]{3,}){0,2}")
