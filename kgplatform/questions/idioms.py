@@ -29,11 +29,11 @@ _WORDED: Final = re.compile(
     re.IGNORECASE,
 )
 _TOP_BY_NUMBER: Final = re.compile(
-    rf"\b(?:the\s+)?(?P<end>top|bottom)\s+(?P<n>{_COUNT})\s+(?P<what>[^,?.!]+?)\s*,?\s+(?:by|in\s+terms\s+of|ranked\s+by|according\s+to|based\s+on)\s+(?:the\s+|their\s+)?(?:total\s+)?(?:numbers?|counts?)\s+of\s+(?P<of>[^,?.!]+)",
+    rf"\b(?:the\s+)?(?P<end>top|bottom)\s+(?P<n>{_COUNT})\s+(?P<what>[^,?.!]{1, 100}?)\s?,?\s+(?:by|in\s+terms\s+of|ranked\s+by|according\s+to|based\s+on)\s+(?:the\s+|their\s+)?(?:total\s+)?(?:numbers?|counts?)\s+of\s+(?P<of>[^,?.!]+)",
     re.IGNORECASE,
 )
 _TOP_BY: Final = re.compile(
-    rf"\b(?:the\s+)?(?P<end>top|bottom)\s+(?P<n>{_COUNT})\s+(?P<what>[^,?.!]+?)\s*,?\s+(?:by|in\s+terms\s+of|ranked\s+by|according\s+to|based\s+on)\s+(?:the\s+|their\s+)?(?P<of>[^,?.!]+)",
+    rf"\b(?:the\s+)?(?P<end>top|bottom)\s+(?P<n>{_COUNT})\s+(?P<what>[^,?.!]{1, 100}?)\s?,?\s+(?:by|in\s+terms\s+of|ranked\s+by|according\s+to|based\s+on)\s+(?:the\s+|their\s+)?(?P<of>[^,?.!]+)",
     re.IGNORECASE,
 )
 _LISTED: Final = re.compile(
@@ -52,7 +52,7 @@ _ONLY: Final = re.compile(
     r"\b(?:only|just|precisely)\s+(?=(?:one|two|three|four|five|six|seven|eight|nine|ten|\d+)\b)", re.IGNORECASE
 )
 _HIGH: Final = re.compile(
-    r"(?P<n>\d[\d,.]*)\s*(?P<unit>m|meters?|metres?|km|kilomet(?:er|re)s?|feet|ft|miles?|cm|mm)\s+(?P<how>high|tall|long|deep|wide)\b",
+    r"(?<![\d,.])(?P<n>\d[\d,.]{0,20})\s*(?P<unit>m|meters?|metres?|km|kilomet(?:er|re)s?|feet|ft|miles?|cm|mm)\s+(?P<how>high|tall|long|deep|wide)\b",
     re.IGNORECASE,
 )
 _METRES: Final = re.compile(
@@ -63,7 +63,7 @@ _LEAVING_OUT: Final = re.compile(
     re.IGNORECASE,
 )
 _NAME_THEM: Final = re.compile(
-    r"^\W*(?:are|is)\s+there\s+(?:any\s+)?(?P<what>.+?)\s*[?.!,;:–-]+\s*(?:(?:and\s+)?if\s+(?:so|yes),?\s+)?(?:(?:please\s+)?(?:name|list|show|tell\s+me)\s+(?:them|it)|which(?:\s+(?:ones?|are\s+they|is\s+it))?|what\s+are\s+they)(?:\s+please)?\W*$",
+    r"^\W*(?:are|is)\s+there\s+(?:any\s+)?(?P<what>.{1,200}?)\s?[?.!,;:–-]{1,3}\s?(?:(?:and\s+)?if\s+(?:so|yes),?\s+)?(?:(?:please\s+)?(?:name|list|show|tell\s+me)\s+(?:them|it)|which(?:\s+(?:ones?|are\s+they|is\s+it))?|what\s+are\s+they)(?:\s+please)?\W*$",
     re.IGNORECASE,
 )
 _OR_MORE: Final = re.compile(
@@ -93,7 +93,7 @@ _ANYWHERE: Final = re.compile(
     re.IGNORECASE,
 )
 _IN_UNITS: Final = re.compile(
-    r"(?P<most>\b(?:\w{2,}est|most|least)\b[^?.!]*?)\s+(?:measured\s+)?in\s+(?:square\s+|cubic\s+)?(?:met(?:er|re)s?|kilomet(?:er|re)s?|km|miles?|feet|ft|acres|hectares|kilos?|kilograms?|grams?|tonnes?|tons?|dollars?|euros?|pounds?|yuan|minutes?|hours?|days?)(?=\s*(?:[?.!]|$))",
+    r"(?P<most>\b(?:\w{2,}est|most|least)\b[^?.!]{0,200}?)\s+(?:measured\s+)?in\s+(?:square\s+|cubic\s+)?(?:met(?:er|re)s?|kilomet(?:er|re)s?|km|miles?|feet|ft|acres|hectares|kilos?|kilograms?|grams?|tonnes?|tons?|dollars?|euros?|pounds?|yuan|minutes?|hours?|days?)(?=\s*(?:[?.!]|$))",
     re.IGNORECASE,
 )
 _BELOW_SEA: Final = re.compile(r"\bbelow\s+(?:the\s+)?sea\s+level\b", re.IGNORECASE)
@@ -111,14 +111,14 @@ _NOT_ANY: Final = re.compile(
 
 
 def plainly(question: str) -> str:
-    """The question in plainer words where it has an idiom that is known, else as it is.
+    """The question in plainer words where it has an idiom that is known, with single blanks between its words.
 
     >>> plainly("Top 3 authors by number of papers")
     'the 3 authors with the most papers'
     >>> plainly("cities of more than half a million people")
     'cities of more than 500000 people'
     """
-    text = question
+    text = " ".join(question.split())
     for pattern, plain in _RULES:
         text = pattern.sub(plain, text)
     return text

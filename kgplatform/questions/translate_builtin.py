@@ -77,12 +77,12 @@ class BuiltinTranslator:
         self._sharer = Sharer(finder, read=self.read, candidates=self._plain)
 
     def read(self, question: str) -> Reading:
-        """The question as mentions and cues."""
-        return read(plainly(question), self._names)
+        """The question as mentions and cues, its words at their places."""
+        return read(question, self._names)
 
     def translate(self, question: str, *, run: Callable[[str], Solutions]) -> list[Translation]:
         """The queries a question may mean, best first; none if nothing in it could be linked to the graph."""
-        reading = self.read(question)
+        reading = self.read(plainly(question))
         plain = self._lookup(reading, run)
         if plain is not None:
             return [plain]
