@@ -33,19 +33,26 @@ def compounded(mentions: list[Mention], tokens: list[Token], names: NameIndex) -
             found[-1] = Mention(before.first, mention.last, mention.options)
         else:
             found.append(mention)
-    said = _said_of_its_value(found)
+    said = _said_of_its_value(found, tokens)
     return (
         ([m for m in found if m is not said], idle | frozenset(range(said.first, said.last))) if said else (found, idle)
     )
 
 
-def _said_of_its_value(mentions: list[Mention]) -> Mention | None:
-    """The property in "whose code is 7" and 代码7是哪里, which is known by its value and not asked for."""
+def _said_of_its_value(mentions: list[Mention], tokens: list[Token]) -> Mention | None:
+    """The property in "whose code is 7" and 代码7是哪里, which is known by its value and not asked for.
+
+    "What is the code of X" asks for it, though X be a code too.
+    """
     if len(mentions) != _PAIR:
         return None
     pairs = ((mentions[0], mentions[1]), (mentions[1], mentions[0]))
     for said, value in pairs:
         option, held = said.options[0], value.options[0]
+        between = {token.text.casefold() for token in tokens[said.last : value.first]}
+        having = any(token.text.casefold() in _HAVING for token in tokens[: said.first])
+        if "of" in between and not having:
+            continue
         if (option.kind, held.kind) == ("property", "value") and option.names[0].term == held.names[0].predicate:
             return said
     return None

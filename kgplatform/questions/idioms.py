@@ -29,11 +29,11 @@ _WORDED: Final = re.compile(
     re.IGNORECASE,
 )
 _TOP_BY_NUMBER: Final = re.compile(
-    rf"\b(?:the\s+)?(?P<end>top|bottom)\s+(?P<n>{_COUNT})\s+(?P<what>[^,?.!]{1, 100}?)\s?,?\s+(?:by|in\s+terms\s+of|ranked\s+by|according\s+to|based\s+on)\s+(?:the\s+|their\s+)?(?:total\s+)?(?:numbers?|counts?)\s+of\s+(?P<of>[^,?.!]+)",
+    rf"\b(?:the\s+)?(?P<end>top|bottom)\s+(?P<n>{_COUNT})\s+(?P<what>[^,?.!]{{1,100}}?)\s?,?\s+(?:by|in\s+terms\s+of|ranked\s+by|according\s+to|based\s+on)\s+(?:the\s+|their\s+)?(?:total\s+)?(?:numbers?|counts?)\s+of\s+(?P<of>[^,?.!]+)",
     re.IGNORECASE,
 )
 _TOP_BY: Final = re.compile(
-    rf"\b(?:the\s+)?(?P<end>top|bottom)\s+(?P<n>{_COUNT})\s+(?P<what>[^,?.!]{1, 100}?)\s?,?\s+(?:by|in\s+terms\s+of|ranked\s+by|according\s+to|based\s+on)\s+(?:the\s+|their\s+)?(?P<of>[^,?.!]+)",
+    rf"\b(?:the\s+)?(?P<end>top|bottom)\s+(?P<n>{_COUNT})\s+(?P<what>[^,?.!]{{1,100}}?)\s?,?\s+(?:by|in\s+terms\s+of|ranked\s+by|according\s+to|based\s+on)\s+(?:the\s+|their\s+)?(?P<of>[^,?.!]+)",
     re.IGNORECASE,
 )
 _LISTED: Final = re.compile(
