@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
@@ -20,8 +19,7 @@ _ONE_OF_MANY: Final = frozenset(
     "which what whose every each all no another other 哪 几 个 每 各".split()  # noqa: SIM905
 )
 _INDEFINITE: Final = frozenset(("a", "an", "any", "some"))
-_DONE: Final = re.compile(r"[a-z]{2}ed$")
-"""How words end that say what was done to a thing, not what it is: "who painted X" of a painting."""
+_ARTICLES: Final = frozenset(("the", "a", "an", "this", "that"))
 _NEAR: Final = 2
 _OF: Final = frozenset(("of", "the"))
 _LEAST: Final = 0.75
@@ -51,7 +49,7 @@ def with_kinds(found: list[Span], terms: list[Span], tokens: list[Token], text: 
     for span in found:
         entities = [name for name in span.names if name.kind == "entity"]
         for first, last, classes in kinds if entities else ():
-            if not _beside(span, first, last, tokens) or _DONE.search(tokens[first].text):
+            if not _beside(span, first, last, tokens) or _does(span, first, last, tokens):
                 continue
             for class_ in classes:
                 covers.setdefault(class_, frozenset(names.schema.subclasses(class_)) | {class_})
@@ -73,6 +71,16 @@ def _beside(span: Span, first: int, last: int, tokens: list[Token]) -> bool:
         return True
     between = {token.text.casefold() for token in tokens[last : span.first]} if last <= span.first else {"-"}
     return span.first - last <= 1 and between <= _OF
+
+
+def _does(span: Span, first: int, last: int, tokens: list[Token]) -> bool:
+    """Whether a word before a name may be what is done with the thing, not what it is: "eat cake", "who painted X".
+
+    A kind has an article there, "of" behind it, or is written as a part of the name: "the river Po", "Lake Erie".
+    """
+    if has_han(tokens[first].text) or last > span.first or tokens[first].text[:1].isupper():
+        return False
+    return last == span.first and (not first or tokens[first - 1].text.casefold() not in _ARTICLES)
 
 
 def _one_of_many(tokens: list[Token], start: int) -> bool:
