@@ -76,8 +76,10 @@ class Romanised:
         for iri, core in self._cores(large=False):
             for called in (*spoken(core), key(reading(core))):
                 found[_plain(called)].add(iri)
-        for latin, core in _OF_THEIR_OWN.items():
-            found[_plain(latin)] = {iri for iri, other in self._cores(large=False, whole=False) if other == core}
+        by_core: dict[str, set[NamedNode]] = defaultdict(set)
+        for iri, core in self._cores(large=False, whole=False):
+            by_core[core].add(iri)
+        found |= {_plain(latin): by_core[core] for latin, core in _OF_THEIR_OWN.items() if core in by_core}
         return {latin: tuple(listed) for latin, listed in found.items() if listed}
 
     @cached_property
