@@ -3,18 +3,12 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
-import pyoxigraph as ox
 import pytest
-from pyoxigraph import Literal
+from asked import Asked
 
-from kgplatform.dataset import EvidenceDataset, quad
-from kgplatform.ontology import read_ontology
-from kgplatform.questions.answer import QuestionParts, ask, knowledge
 from kgplatform.questions.numerals import and_some, han_number, han_range
 from kgplatform.questions.quantities import amounts
 from kgplatform.questions.tokens import tokens_of
-from kgplatform.store import DEFAULT_GRAPH, Store, parse
-from kgplatform.types import Answer
 
 VALLEYS = """
 @prefix : <http://x/> . @prefix o: <http://x/o#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -46,21 +40,11 @@ o:warden a owl:DatatypeProperty ; rdfs:label "warden"@en, "看守人"@zh .
 """
 
 
-class Valleys:
+class Valleys(Asked):
     """The valleys, to be asked."""
 
-    def __init__(self) -> None:
-        triples = [item.triple for item in parse(VALLEYS.encode(), ox.RdfFormat.TURTLE)]
-        store = Store.open()
-        store.apply(added=[quad(t, DEFAULT_GRAPH) for t in triples])
-        dataset, ontology = EvidenceDataset(store, "http://kg/"), read_ontology(triples)
-        self.known = knowledge(dataset, ontology)
-        self.parts = QuestionParts(
-            dataset, ontology, self.known, run=lambda q: store.query(q, max_rows=500), find=lambda t, g: None
-        )
-
-    def __call__(self, text: str) -> Answer:
-        return ask(text, parts=self.parts)
+    def __init__(self, turtle: str = VALLEYS) -> None:
+        super().__init__(turtle)
 
     def found(self, text: str) -> set[str]:
         """The first column of the answer, things by their English names; yes and no as one."""
@@ -69,7 +53,7 @@ class Valleys:
         if solutions.boolean is not None:
             return {"yes" if solutions.boolean else "no"}
         cells = [row[0] for row in solutions.rows]
-        return {c.value if isinstance(c, Literal) else self.known.names.label(c, "en") for c in cells}
+        return {self.shown(cell) for cell in cells}
 
 
 @pytest.fixture(scope="module")

@@ -4,18 +4,13 @@
 
 from __future__ import annotations
 
-import pyoxigraph as ox
 import pytest
-from pyoxigraph import Literal
+from asked import Asked
 
-from kgplatform.dataset import EvidenceDataset, quad
-from kgplatform.ontology import read_ontology
-from kgplatform.questions.answer import QuestionParts, ask, knowledge
 from kgplatform.questions.confidence import calibrated
 from kgplatform.questions.dates import days
 from kgplatform.questions.deriving import by_opening, related
-from kgplatform.store import DEFAULT_GRAPH, Store, parse
-from kgplatform.types import Answer, Verdict
+from kgplatform.types import Verdict
 
 WORKSHOP = """
 @prefix : <http://x/> . @prefix o: <http://x/o#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -40,21 +35,11 @@ o:sold a owl:DatatypeProperty ; rdfs:label "sale date"@en, "售出日期"@zh . o
 """
 
 
-class Workshop:
+class Workshop(Asked):
     """The workshop, to be asked."""
 
-    def __init__(self) -> None:
-        triples = [item.triple for item in parse(WORKSHOP.encode(), ox.RdfFormat.TURTLE)]
-        store = Store.open()
-        store.apply(added=[quad(t, DEFAULT_GRAPH) for t in triples])
-        dataset, ontology = EvidenceDataset(store, "http://kg/"), read_ontology(triples)
-        self.known = knowledge(dataset, ontology)
-        self.parts = QuestionParts(
-            dataset, ontology, self.known, run=lambda q: store.query(q, max_rows=500), find=lambda t, g: None
-        )
-
-    def __call__(self, text: str) -> Answer:
-        return ask(text, parts=self.parts)
+    def __init__(self, turtle: str = WORKSHOP) -> None:
+        super().__init__(turtle)
 
     def rows(self, text: str) -> list[tuple[str, ...]]:
         """The rows of the answer as they stand, things by their names; yes and no as one row."""
@@ -62,7 +47,7 @@ class Workshop:
         if found.solutions.boolean is not None:
             return [(str(found.solutions.boolean).lower(),)]
         shown = [[t for t in row if t is not None] for row in found.solutions.rows]
-        return [tuple(t.value if isinstance(t, Literal) else self.known.names.label(t, "en") for t in r) for r in shown]
+        return [tuple(map(self.shown, row)) for row in shown]
 
 
 @pytest.fixture(scope="module")

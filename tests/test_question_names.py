@@ -4,15 +4,11 @@
 
 from __future__ import annotations
 
-import pyoxigraph as ox
 import pytest
+from asked import Asked
 from pyoxigraph import Literal
 
-from kgplatform.dataset import EvidenceDataset, quad
-from kgplatform.ontology import read_ontology
-from kgplatform.questions.answer import QuestionParts, ask, knowledge
-from kgplatform.store import DEFAULT_GRAPH, Store, parse
-from kgplatform.types import Answer, Verdict
+from kgplatform.types import Verdict
 
 PREFIXES = """
 @prefix : <http://x/> . @prefix o: <http://x/o#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -65,21 +61,8 @@ o:address a owl:DatatypeProperty ; rdfs:label "address"@en, "地址"@zh . o:near
 )
 
 
-class Asked:
+class Small(Asked):
     """A graph, to be asked."""
-
-    def __init__(self, turtle: str) -> None:
-        triples = [item.triple for item in parse(turtle.encode(), ox.RdfFormat.TURTLE)]
-        store = Store.open()
-        store.apply(added=[quad(t, DEFAULT_GRAPH) for t in triples])
-        dataset, ontology = EvidenceDataset(store, "http://kg/"), read_ontology(triples)
-        self.known = knowledge(dataset, ontology)
-        self.parts = QuestionParts(
-            dataset, ontology, self.known, run=lambda q: store.query(q, max_rows=500), find=lambda t, g: None
-        )
-
-    def __call__(self, text: str) -> Answer:
-        return ask(text, parts=self.parts)
 
     def found(self, text: str) -> set[str]:
         """The terms of the answer, things by the ends of their IRIs; yes and no as one."""
@@ -91,18 +74,18 @@ class Asked:
 
 
 @pytest.fixture(scope="module")
-def hills() -> Asked:
-    return Asked(HILLS)
+def hills() -> Small:
+    return Small(HILLS)
 
 
 @pytest.fixture(scope="module")
-def towns() -> Asked:
-    return Asked(TOWNS)
+def towns() -> Small:
+    return Small(TOWNS)
 
 
 @pytest.fixture(scope="module")
-def shops() -> Asked:
-    return Asked(SHOPS)
+def shops() -> Small:
+    return Small(SHOPS)
 
 
 @pytest.mark.parametrize(
@@ -122,11 +105,11 @@ def shops() -> Asked:
         ("格雷山的海拔是多少？", {"1420"}),
     ],
 )
-def test_a_name_with_its_kind_beside_it(hills: Asked, question: str, holds: set[str]) -> None:
+def test_a_name_with_its_kind_beside_it(hills: Small, question: str, holds: set[str]) -> None:
     assert hills.found(question) == holds
 
 
-def test_a_kind_behind_which_belongs_to_no_name(hills: Asked) -> None:
+def test_a_kind_behind_which_belongs_to_no_name(hills: Small) -> None:
     assert hills.found("Which Norland river is the longest?") == {"otter"}
 
 
@@ -143,7 +126,7 @@ def test_a_kind_behind_which_belongs_to_no_name(hills: Asked) -> None:
         ("Is Shiwan part of Yunze?", {"true"}),
     ],
 )
-def test_chinese_names_in_latin_letters(towns: Asked, question: str, holds: set[str]) -> None:
+def test_chinese_names_in_latin_letters(towns: Small, question: str, holds: set[str]) -> None:
     assert towns.found(question) == holds
 
 
@@ -159,11 +142,11 @@ def test_chinese_names_in_latin_letters(towns: Asked, question: str, holds: set[
         ("附近是梅岭站的客栈有哪些", {"i1"}),
     ],
 )
-def test_chinese_names_said_shorter(shops: Asked, question: str, holds: set[str]) -> None:
+def test_chinese_names_said_shorter(shops: Small, question: str, holds: set[str]) -> None:
     assert shops.found(question) == holds
 
 
-def test_what_several_names_share_names_none_of_them(shops: Asked) -> None:
+def test_what_several_names_share_names_none_of_them(shops: Small) -> None:
     assert shops("国际的电话是多少").verdict is not Verdict.ANSWERED
 
 
@@ -177,7 +160,7 @@ def test_what_several_names_share_names_none_of_them(shops: Asked) -> None:
         ("List all the Brightway locations", {"b1", "b2"}),
     ],
 )
-def test_branches_of_a_chain(shops: Asked, question: str, holds: set[str]) -> None:
+def test_branches_of_a_chain(shops: Small, question: str, holds: set[str]) -> None:
     assert shops.found(question) == holds
 
 
@@ -194,11 +177,11 @@ def test_branches_of_a_chain(shops: Asked, question: str, holds: set[str]) -> No
         ("Which towns are in the same province as 荷塘镇?", {"t2", "t4"}),
     ],
 )
-def test_what_shares_something_with_a_thing(towns: Asked, question: str, holds: set[str]) -> None:
+def test_what_shares_something_with_a_thing(towns: Small, question: str, holds: set[str]) -> None:
     assert towns.found(question) == holds
 
 
-def test_the_same_value_of_a_property(hills: Asked) -> None:
+def test_the_same_value_of_a_property(hills: Small) -> None:
     assert hills.found("Which other shires have the same lowest point as Norland?") == set()
     assert hills.found("Which rivers flow through the same shire as the Norland river?") == {"otter"}
 
@@ -212,11 +195,11 @@ def test_the_same_value_of_a_property(hills: Asked) -> None:
         ("Which inn has the phone 5532?", {"b2"}),
     ],
 )
-def test_parts_of_addresses_and_numbers_are_values(shops: Asked, question: str, holds: set[str]) -> None:
+def test_parts_of_addresses_and_numbers_are_values(shops: Small, question: str, holds: set[str]) -> None:
     assert shops.found(question) == holds
 
 
-def test_part_of_an_address_is_no_other_address(shops: Asked) -> None:
+def test_part_of_an_address_is_no_other_address(shops: Small) -> None:
     assert shops("杨柳岸街12号是哪家茶楼？").verdict is not Verdict.ANSWERED
     assert shops("北门路77号是哪家茶楼？").verdict is not Verdict.ANSWERED
 
@@ -235,15 +218,15 @@ def test_part_of_an_address_is_no_other_address(shops: Asked) -> None:
         ("Which cities are in 岭北省?", {"c1", "c2"}),
     ],
 )
-def test_words_inside_the_name_of_a_property(towns: Asked, question: str, holds: set[str]) -> None:
+def test_words_inside_the_name_of_a_property(towns: Small, question: str, holds: set[str]) -> None:
     assert towns.found(question) == holds
 
 
-def test_of_namesakes_said_together_those_of_one_class_are_meant(hills: Asked) -> None:
+def test_of_namesakes_said_together_those_of_one_class_are_meant(hills: Small) -> None:
     assert hills.found("Which rivers flow through both Suldal and Norland?") == {"otter"}
 
 
-def test_what_is_called_after_one_thing_needs_no_question_back(shops: Asked) -> None:
+def test_what_is_called_after_one_thing_needs_no_question_back(shops: Small) -> None:
     assert shops("附近是梅岭站的客栈有哪些").verdict is Verdict.ANSWERED
     assert shops("鹤鸣轩的电话").verdict is Verdict.UNCLEAR
 
@@ -257,17 +240,17 @@ def test_what_is_called_after_one_thing_needs_no_question_back(shops: Asked) -> 
         "叫柳桥镇的乡镇有多少个",
     ],
 )
-def test_how_many_go_by_a_name(towns: Asked, question: str) -> None:
+def test_how_many_go_by_a_name(towns: Small, question: str) -> None:
     assert towns.found(question) == {"2"}
 
 
-def test_what_has_one_of_a_name_needs_no_question_back(towns: Asked) -> None:
+def test_what_has_one_of_a_name_needs_no_question_back(towns: Small) -> None:
     for question in ("Which cities have a town called 柳桥镇?", "哪些城市都有柳桥镇？"):
         assert towns(question).verdict is Verdict.ANSWERED
         assert towns.found(question) == {"c1", "c3"}
     assert towns("What is the code of 柳桥镇?").verdict is Verdict.UNCLEAR
 
 
-def test_a_comment_may_begin_with_a_list_of_names(towns: Asked) -> None:
+def test_a_comment_may_begin_with_a_list_of_names(towns: Small) -> None:
     assert towns.found("Which borough-level unit is 荷塘镇 part of?") == {"c1"}
     assert towns.found("How many chartered ports are in 岭北省?") == {"2"}

@@ -4,18 +4,13 @@
 
 from __future__ import annotations
 
-import pyoxigraph as ox
 import pytest
-from pyoxigraph import Literal
+from asked import Asked
 
-from kgplatform.dataset import EvidenceDataset, quad
-from kgplatform.ontology import read_ontology
-from kgplatform.questions.answer import QuestionParts, ask, knowledge
 from kgplatform.questions.dialogue.talking import Talk, talk
 from kgplatform.questions.dialogue.turns import Turn
 from kgplatform.questions.wording import language_asked_in
-from kgplatform.store import DEFAULT_GRAPH, Store, parse
-from kgplatform.types import Answer, Verdict
+from kgplatform.types import Verdict
 
 COAST = """
 @prefix : <http://x/> . @prefix o: <http://x/o#> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix core: <https://w3id.org/kgplatform/core#> .
@@ -46,21 +41,11 @@ o:Journal a owl:Class ; rdfs:label "journal"@en .
 """
 
 
-class Coast:
+class Coast(Asked):
     """The coast, to be asked."""
 
     def __init__(self, turtle: str = COAST) -> None:
-        triples = [item.triple for item in parse(turtle.encode(), ox.RdfFormat.TURTLE)]
-        store = Store.open()
-        store.apply(added=[quad(t, DEFAULT_GRAPH) for t in triples])
-        dataset, ontology = EvidenceDataset(store, "http://kg/"), read_ontology(triples)
-        self.known = knowledge(dataset, ontology)
-        self.parts = QuestionParts(
-            dataset, ontology, self.known, run=lambda q: store.query(q, max_rows=500), find=lambda t, g: None
-        )
-
-    def __call__(self, text: str) -> Answer:
-        return ask(text, parts=self.parts)
+        super().__init__(turtle)
 
     def found(self, text: str) -> set[str]:
         """The terms of the answer, things by their English names; yes and no as one."""
@@ -68,7 +53,7 @@ class Coast:
         if rows.boolean is not None:
             return {str(rows.boolean).lower()}
         terms = {t for row in rows.rows for t in row if t is not None}
-        return {t.value if isinstance(t, Literal) else self.known.names.label(t, "en") for t in terms}
+        return {self.shown(term) for term in terms}
 
 
 @pytest.fixture(scope="module")
