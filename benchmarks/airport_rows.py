@@ -1,7 +1,7 @@
 """The rows of a flight table as passages, one question each, found by nine methods.
 
 The rows are 1,350 of those that `examples/airport` generates from its seed, with 40 columns; see
-`kgplatform.evaluation.airport.passages` for the questions in their two styles, and for the normalisation of jargon.
+`benchmarks.studies.flight_methods` for the questions in their two styles, and for the normalisation of jargon.
 ``python -m benchmarks.airport_rows`` prints every method; the promises are those of BM25.
 """
 
@@ -14,11 +14,11 @@ from functools import cache
 from pyoxigraph import NamedNode
 
 from benchmarks.common import EXAMPLES, Result, as_table
-from kgplatform.evaluation.airport.passages import Jargon, RowSet, Style, first_hits, row_set
-from kgplatform.models.embedding import SentenceTransformersEmbedder
-from kgplatform.retrieval import retriever
+from benchmarks.studies.flight_methods import Jargon, RowSet, Style, first_hits, row_set
+from benchmarks.studies.left_out import STUDIED
+from kgplatform.models.embed import SentenceTransformersEmbedder
 from kgplatform.retrieval.index import ChunkIndex
-from kgplatform.retrieval.sources import Sources
+from kgplatform.retrieval.sources import Corpus
 from kgplatform.types import Chunk
 
 METHODS = (
@@ -58,13 +58,13 @@ def _result(name: str, value: float, promise: float | None) -> Result:
 
 
 def _scores(made: RowSet, name: str, said: Callable[[str], str]) -> tuple[float, float]:
-    finder = retriever(name, _sources())
+    finder = STUDIED[name](_sources())
     asked = ((gold.id, finder.retrieve(said(gold.text), 10)) for gold in made.questions)
     return first_hits((wanted, [hit.iri.value.rpartition("/")[2] for hit in hits]) for wanted, hits in asked)
 
 
 @cache
-def _sources() -> Sources:
+def _sources() -> Corpus:
     """The rows are the same in both styles."""
     index = ChunkIndex(None, SentenceTransformersEmbedder())
     rows = row_set(_FOLDER / "flights.csv", _AIRPORTS).passages
@@ -74,7 +74,7 @@ def _sources() -> Sources:
         for number, row in enumerate(rows)
     ]
     index.sync((chunk, "flights") for chunk in chunks)
-    return Sources(index)
+    return Corpus(index)
 
 
 def main() -> int:

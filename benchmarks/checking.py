@@ -20,14 +20,13 @@ from pyoxigraph import NamedNode, Triple
 
 from benchmarks.common import Peer, Result
 from kgplatform import resources
-from kgplatform.checking.findings import CheckReport
-from kgplatform.checking.holding import shapes_hold
-from kgplatform.checking.run import all_shapes
-from kgplatform.checking.scope import Instances
-from kgplatform.checking.vocabulary import Vocabulary
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.store import DEFAULT_GRAPH
-from kgplatform.testing import HashEmbedder
+from kgplatform.models.stubs import HashEmbedder
+from kgplatform.ontology.schema import TermIndex
+from kgplatform.reasoning.checks import all_shapes
+from kgplatform.reasoning.scope import CheckReport, Instances
+from kgplatform.reasoning.shacl import shapes_hold
+from kgplatform.store.oxigraph import DEFAULT_GRAPH
 from kgplatform.vocab import SUBCLASS_OF, TYPE
 
 PROMISE_DOCUMENT = 1.0
@@ -48,7 +47,7 @@ def _at(hotels: int, promise: float | None) -> list[Result]:
         folder = Path(name)
         tables = [_table(folder / "many.csv", hotels), _table(folder / "few.csv", 10)]
         with KnowledgeGraph.create(folder / "workspace", ontology="travel") as kg:
-            kg.__dict__["embedder"] = HashEmbedder()
+            kg.workspace.__dict__["embedder"] = HashEmbedder()
             for _ in kg.add(*tables, build=False):
                 pass
             triples = sum(1 for _ in kg.store.quads(graph=DEFAULT_GRAPH))
@@ -66,7 +65,7 @@ def _at(hotels: int, promise: float | None) -> list[Result]:
 
 def _shapes_only(kg: KnowledgeGraph) -> float:
     """Seconds of holding the graph to the shapes, without the other checks and passages."""
-    vocabulary = Vocabulary(kg.ontology, kg.loaded.triples)
+    vocabulary = TermIndex(kg.ontology, kg.loaded.triples)
     held_to = all_shapes(vocabulary, kg.loaded.files)
     instances = Instances(kg.dataset)
     scope = instances.whole()

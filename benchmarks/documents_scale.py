@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.common import Result, new_workspace
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.testing import HashEmbedder
+from kgplatform.models.stubs import HashEmbedder
 
 SIZES = (100, 300, 1000)
 _GROWTH = 1.2
@@ -88,7 +88,7 @@ def measure(sizes: tuple[int, ...] = SIZES) -> list[Result]:
     with TemporaryDirectory(prefix="kgplatform-") as scratch, new_workspace("travel") as folder:
         written = _written(Path(scratch))
         with KnowledgeGraph.open(folder) as kg:
-            kg.__dict__["embedder"] = HashEmbedder()
+            kg.workspace.__dict__["embedder"] = HashEmbedder()
             count = 0
             for size in sizes:
                 batch = [next(written) for _ in range(max(size - _PROBES - count, 0))]

@@ -97,7 +97,7 @@ def _vectors() -> dict[str, Callable[[Server], int]]:
 def measure() -> list[Result]:
     """The longest waits, and whether all was answered as it has to be."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-    from test_mutated import mutated  # the same mutations as in the tests, only more
+    from test_server import mutated  # the same mutations as in the tests, only more
 
     with TemporaryDirectory() as name:
         workspace, port = Path(name) / "kg", free_port()

@@ -39,14 +39,14 @@ import rdflib
 from pyoxigraph import NamedNode, RdfFormat, Triple, serialize
 
 from benchmarks.common import ROOT, Peer, Result, as_table
-from kgplatform import packs
-from kgplatform.building.inferring import Inference
-from kgplatform.config import InferenceSettings
-from kgplatform.dataset import Change, EvidenceDataset
-from kgplatform.inference import scratch
-from kgplatform.inference.tables import new_tables
-from kgplatform.inference.view import Admission
-from kgplatform.store import Store
+from kgplatform.ontology import packs
+from kgplatform.reasoning import materialization as scratch
+from kgplatform.reasoning.inference import Inference
+from kgplatform.reasoning.materialization import Admission
+from kgplatform.reasoning.owl_rl import new_tables
+from kgplatform.settings import InferenceSettings
+from kgplatform.store.dataset import Change, EvidenceDataset
+from kgplatform.store.oxigraph import Store
 from kgplatform.vocab import GEO, OWL, TYPE
 
 BASE = "https://example.org/kg/"
@@ -150,7 +150,7 @@ def _own(folder: Path, size: int) -> dict[str, float]:
     read = scratch._Reading(dataset, rules, admission)
     at_conclude = time.perf_counter()
     with new_tables() as tables:
-        scratch._saturated(tables, read, rules, 10**9)
+        scratch._saturated(tables, read, rules, 10**9, None)
     ended = time.perf_counter()
     del read
     total = _seconds(inference.run)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchmarks.common import EXAMPLES, Peer, Result, call_seconds, new_workspace
 from kgplatform.documents.chunking import sliding_window
-from kgplatform.documents.reading import discover, read
-from kgplatform.extraction.chinese import tag
+from kgplatform.documents.files import discover, read
+from kgplatform.extraction.names import tag
 from kgplatform.graph import DEFAULT_BASE, KnowledgeGraph
 
 PROMISE = 10.0

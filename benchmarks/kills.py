@@ -24,10 +24,10 @@ from typing import TypeVar
 
 from benchmarks.common import Result, as_table
 from benchmarks.documents_scale import note
-from kgplatform.documents.registry import State
-from kgplatform.extraction.chinese import tag
+from kgplatform.documents.records import State
+from kgplatform.extraction.names import tag
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.testing import HashEmbedder
+from kgplatform.models.stubs import HashEmbedder
 
 KILLS, DOCUMENTS = 50, 24
 _LATEST = 1.05
@@ -117,7 +117,7 @@ def _state(workspace: Path) -> tuple[set[str], bool]:
 def _add(workspace: Path, notes: Path, said: Connection) -> None:
     """Adds the notes, and says of each that it is done."""
     with KnowledgeGraph.open(workspace) as kg:
-        kg.__dict__["embedder"] = HashEmbedder()
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
         for added in kg.add(notes):
             if added.outcome in ("added", "unchanged"):
                 said.send(added.document.source)

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from pyoxigraph import RdfFormat, parse
 
-from kgplatform.evaluation.extraction import ReadText, read_all, read_texts, report
+from kgplatform.evaluation.triples import ReadText, read_all, read_texts, report
 from kgplatform.extraction.builtin import BuiltinExtractor
-from kgplatform.extraction.learning.examples import read_examples
-from kgplatform.extraction.learning.training import train
-from kgplatform.ontology import read_ontology
+from kgplatform.extraction.learnt.examples import read_examples
+from kgplatform.extraction.learnt.fit import train
+from kgplatform.ontology.schema import read_ontology
 
 
 def read_folder(folder: Path, *, is_own: bool = False) -> list[ReadText]:

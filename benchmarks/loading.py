@@ -19,7 +19,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from benchmarks.common import Peer, Result, kgplatform, run
 from benchmarks.endpoint import BASE, TRIPLES, lines
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.store import DEFAULT_GRAPH
+from kgplatform.store.oxigraph import DEFAULT_GRAPH
 
 _WRITES = 30
 

@@ -37,14 +37,14 @@ import numpy as np
 from pyoxigraph import NamedNode
 
 from kgplatform.errors import KgPlatformError, ReadError
-from kgplatform.evaluation.statistics import Comparison, Estimate, compare, estimate
-from kgplatform.models.embedding import SentenceTransformersEmbedder
+from kgplatform.evaluation.metrics import Estimate, PairedComparison, compare, estimate
+from kgplatform.models.embed import SentenceTransformersEmbedder
 from kgplatform.retrieval import pagerank as graphs
-from kgplatform.retrieval import retriever
+from kgplatform.retrieval.entity_graph import GraphRelation, Keyword, Knowledge, Thing
 from kgplatform.retrieval.index import ChunkIndex
-from kgplatform.retrieval.knowledge import Keyword, Knowledge, Relation, Thing
-from kgplatform.retrieval.phrases import phrases
-from kgplatform.retrieval.sources import Sources
+from kgplatform.retrieval.methods import retriever
+from kgplatform.retrieval.pagerank import phrases
+from kgplatform.retrieval.sources import Corpus
 from kgplatform.text import count_tokens
 from kgplatform.types import Chunk
 
@@ -344,13 +344,15 @@ def kgplatform(material: Material, embedder: SentenceTransformersEmbedder, folde
         for name, places in material.entities.items()
     )
     relations = tuple(
-        Relation(f"urn:name:{a}", f"urn:name:{b}", f"{a} {said} {b}", float(len(held)), tuple(names[n] for n in held))
+        GraphRelation(
+            f"urn:name:{a}", f"urn:name:{b}", f"{a} {said} {b}", float(len(held)), tuple(names[n] for n in held)
+        )
         for (a, said, b), held in material.triples.items()
     )
     keywords = tuple(Keyword(thing.label, thing.passages) for thing in things)
     known = Knowledge(things, relations, keywords)
-    read_as = [graphs.Passage(iri, p.title, p.text) for iri, p in zip(names, material.passages, strict=True)]
-    sources = Sources(index, passages=lambda: read_as, knowledge=lambda: known, folder=folder)
+    read_as = [graphs.GraphPassage(iri, p.title, p.text) for iri, p in zip(names, material.passages, strict=True)]
+    sources = Corpus(index, passages=lambda: read_as, knowledge=lambda: known, folder=folder)
     places = {iri: place for place, iri in enumerate(names)}
 
     def by(name: str) -> Retrieve:
@@ -443,7 +445,7 @@ def table(scores: Sequence[Scored]) -> str:
     best = max(scores, key=lambda item: item.recall.value)
     lines = [f"{'system':28} recall  95 %         p against best  tokens  ms clock  ms work"]
     for item in sorted(scores, key=lambda item: -item.recall.value):
-        against: Comparison | None = None if item is best else compare(item.recalls, best.recalls)
+        against: PairedComparison | None = None if item is best else compare(item.recalls, best.recalls)
         p = f"{against.p:.3f}" if against else "best"
         mean = item.recall
         lines.append(

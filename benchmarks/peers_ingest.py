@@ -33,15 +33,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.peers import _Words, imported
-from kgplatform.documents.reading import discover, read
+from kgplatform.documents.files import discover, read
 from kgplatform.errors import KgPlatformError
 from kgplatform.graph import DEFAULT_BASE, KnowledgeGraph
-from kgplatform.models.cache import CachedModel
-from kgplatform.protocols import Completion, Message
-from kgplatform.retrieval.phrases import chinese_words
-from kgplatform.testing import HashEmbedder
+from kgplatform.models.reply_cache import CachedModel
+from kgplatform.models.stubs import HashEmbedder
+from kgplatform.retrieval.pagerank import chinese_words
 from kgplatform.text import count_tokens, sentences
-from kgplatform.types import Document, Usage
+from kgplatform.types import Completion, Document, Message, Usage
 
 _NAME = re.compile(r"[A-Z][\w'’-]*(?: (?:of |the |de |von |van )?[A-Z][\w'’-]*)*|(?<=《)[^《》]{2,40}(?=》)")
 _PASSAGE = re.compile(r"<passage>\n(.*?)\n</passage>", re.DOTALL)
@@ -158,8 +157,8 @@ def ours(documents: Sequence[Document], folder: Path) -> Measured:
     for number, document in enumerate(documents):
         (texts / f"{number:05}.txt").write_text(document.text, encoding="utf-8")
     with KnowledgeGraph.create(folder / "kg", ontology="travel") as kg:
-        kg.__dict__["embedder"] = TimedEmbedder(meter)
-        kg.__dict__["model"] = CachedModel(OurModel(meter), folder / "models.sqlite")
+        kg.workspace.__dict__["embedder"] = TimedEmbedder(meter)
+        kg.workspace.__dict__["model"] = CachedModel(OurModel(meter), folder / "models.sqlite")
         began = time.process_time()
         outcomes = [item.outcome for item in kg.add(texts)]
         seconds = time.process_time() - began - meter.seconds

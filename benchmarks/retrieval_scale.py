@@ -27,17 +27,17 @@ from pyoxigraph import NamedNode
 
 from benchmarks.common import Result, as_table
 from kgplatform.errors import ModelUnavailableError
-from kgplatform.models.embedding import SentenceTransformersEmbedder
-from kgplatform.retrieval import retriever
+from kgplatform.models.embed import SentenceTransformersEmbedder
 from kgplatform.retrieval.index import ChunkIndex, IndexOptions
-from kgplatform.retrieval.sources import Sources
+from kgplatform.retrieval.methods import retriever
+from kgplatform.retrieval.sources import Corpus
 from kgplatform.types import Chunk
 
 CHUNKS, QUESTIONS, ADDED = 200_000, 200, 100
 _WORDS, _CENTRES, _INNER, _DIMENSIONS = 200_000, 2_000, 48, 384
 
 
-class Corpus:
+class MadeUpTexts:
     """Made-up passages and questions, the same for a seed."""
 
     def __init__(self, seed: int = 7) -> None:
@@ -111,7 +111,7 @@ def measure(chunks: int = CHUNKS) -> list[Result]:
 
 
 def _measured(folder: Path, count: int) -> list[Result]:
-    corpus, size = Corpus(), f"{count:,} chunks"
+    corpus, size = MadeUpTexts(), f"{count:,} chunks"
     index = ChunkIndex(folder, ClusteredEmbedder(None), IndexOptions(storage="i8"))
     building = _seconds(lambda: index.sync(corpus.chunks(0, count)))
     results = [
@@ -129,7 +129,7 @@ def _measured(folder: Path, count: int) -> list[Result]:
     return [*results, *_adding(index, corpus, count, size)]
 
 
-def _adding(index: ChunkIndex, corpus: Corpus, count: int, size: str) -> list[Result]:
+def _adding(index: ChunkIndex, corpus: MadeUpTexts, count: int, size: str) -> list[Result]:
     many = list(corpus.chunks(count, ADDED))
     together = _seconds(lambda: index.add(many)) / ADDED
     one_by_one = [_seconds(partial(index.add, [one])) for one in corpus.chunks(count + ADDED, 40)]
@@ -139,16 +139,16 @@ def _adding(index: ChunkIndex, corpus: Corpus, count: int, size: str) -> list[Re
     ]
 
 
-def _p95(index: ChunkIndex, name: str, corpus: Corpus) -> tuple[float, float]:
+def _p95(index: ChunkIndex, name: str, corpus: MadeUpTexts) -> tuple[float, float]:
     """The 95th percentiles of time and of processor time in milliseconds; the latter does not wait for other work."""
-    made = retriever(name, Sources(index))
+    made = retriever(name, Corpus(index))
     questions = corpus.questions(QUESTIONS)
     for question in questions:  # warms the files
         made.retrieve(question, 10)
     return _percentiles([_both(partial(made.retrieve, q, 10)) for q in questions])
 
 
-def _p95_embedding(corpus: Corpus) -> float:
+def _p95_embedding(corpus: MadeUpTexts) -> float:
     """What of the processor time is the default embedding model's; 0 where it is not installed."""
     model = _model()
     if model is None:

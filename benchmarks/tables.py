@@ -51,7 +51,7 @@ mappings:
 ADD = """
 import sys, time
 from pathlib import Path
-from kgplatform.building.mappings import Keeping
+from kgplatform.workspace.table_stage import Keeping
 from kgplatform.graph import KnowledgeGraph
 with KnowledgeGraph.create("workspace", ontology=["terms.ttl"]) as kg:
     began = time.perf_counter()

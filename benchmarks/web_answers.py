@@ -2,7 +2,7 @@
 
     python -m benchmarks.web_answers FILE [--tokens 200 --tokens 500 …]
 
-FILE is of the form of the CRAG benchmark (`kgplatform.evaluation.web_answers`), packed with bzip2 or not. No model: an
+FILE is of the form of the CRAG benchmark (`benchmarks.studies.web_questions`), packed with bzip2 or not. No model: an
 answer is what stands in the pages. Its confidence is reckoned once and held against each level. The study of the
 adaptive web framework found 500 tokens and `high` best, on the whole benchmark and with large models.
 """
@@ -14,10 +14,10 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.studies.adaptive import SIZES
+from benchmarks.studies.web_questions import answered, read_web_questions, scores
 from kgplatform.errors import KgPlatformError
-from kgplatform.evaluation.studies.adaptive import SIZES
-from kgplatform.evaluation.web_answers import answered, read_web_questions, scores
-from kgplatform.models.embedding import SentenceTransformersEmbedder
+from kgplatform.models.embed import SentenceTransformersEmbedder
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-// Bundles src/ into ../kgplatform/web/static: hashed names, manifest.json for the pages, THIRD-PARTY.txt with licences.
+// Bundles src/ into ../kgplatform/server/static: hashed names, manifest.json for the pages, THIRD-PARTY.txt with licences.
 import { build } from "esbuild";
 import { geoEquirectangular, geoPath } from "d3-geo";
 import { feature } from "topojson-client";
@@ -8,7 +8,7 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const place = join(here, "..", "kgplatform", "web", "static");
+const place = join(here, "..", "kgplatform", "server", "static");
 const target = join(here, "node_modules", `.made-${process.pid}`); // moved into place when whole
 const require = createRequire(import.meta.url);
 

@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kgplatform.building.ingest import Added
     from kgplatform.errors import (
         ConfigError,
         KgPlatformError,
@@ -28,11 +27,12 @@ if TYPE_CHECKING:
     )
     from kgplatform.graph import KnowledgeGraph
     from kgplatform.types import Answer, Chunk, Document, Entity, Evidence, Hit, Mention, Query, Question, Statement
+    from kgplatform.workspace.ingest import Added
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "kgplatform.building.ingest": ("Added",),
+    "kgplatform.workspace.ingest": ("Added",),
     "kgplatform.errors": (
         "ConfigError",
         "KgPlatformError",

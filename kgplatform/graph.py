@@ -1,61 +1,69 @@
-"""The door: a workspace as one object, `KnowledgeGraph`. No logic in it, only the parts put together."""
+"""The door: a workspace as one object, `KnowledgeGraph`. No logic in it, only the stages put together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 from pyoxigraph import Triple
 
-from kgplatform import config, packs
-from kgplatform.building import lending, renewing, searching
-from kgplatform.building.communities import CommunitiesFound, CommunityView, communities, find_communities
-from kgplatform.building.deciding import Decided, Merge, merges
-from kgplatform.building.founding import found
-from kgplatform.building.inferring import Inferred
-from kgplatform.building.ingest import Added, Progress
-from kgplatform.building.intake import location_of
-from kgplatform.building.linking import Linked, calibrated, decide, link
-from kgplatform.building.mappings import Keeping
-from kgplatform.building.rdf import LoadReport, dump_rdf, load_rdf
-from kgplatform.building.renewing import Renewal, Renewing
-from kgplatform.building.tabular import waiting
-from kgplatform.building.updating import carry_out
-from kgplatform.building.workspace import MODELS, UPDATE, Workspace
-from kgplatform.checking.findings import CheckReport
-from kgplatform.dataset import Committed, EvidenceDataset
-from kgplatform.describing import EntityView, describe
-from kgplatform.documents.registry import DocumentRecord, State
-from kgplatform.inference import Explanation
-from kgplatform.linking.calibration import Gold, PairScore, Trial
-from kgplatform.linking.content import Contents
-from kgplatform.linking.entities import with_values
-from kgplatform.lookup import find_iri, find_statement
-from kgplatform.models.cache import forget
-from kgplatform.retrieval.sources import Rows
-from kgplatform.store import Store, checked_iri
-from kgplatform.types import Answer, Evidence, Solutions
+from kgplatform.documents.records import DocumentRecord, State
+from kgplatform.documents.registry import Registry
+from kgplatform.entities import EntityView, describe, find_iri, find_statement
+from kgplatform.linking.clusters import Gold, PairScore, Trial
+from kgplatform.linking.projection import EvidenceFinder, Projection
+from kgplatform.models.reply_cache import CachedModel, forget
+from kgplatform.ontology.packs import LoadedOntology
+from kgplatform.ontology.schema import Ontology
+from kgplatform.reasoning.inference import Explanation, Inference
+from kgplatform.reasoning.scope import CheckReport
+from kgplatform.retrieval.index import ChunkIndex
+from kgplatform.retrieval.sources import Corpus
+from kgplatform.settings import Settings
+from kgplatform.store.dataset import Committed, EvidenceDataset
+from kgplatform.store.oxigraph import Store, checked_iri
+from kgplatform.store.updates import carry_out
+from kgplatform.store.versions import Versions
+from kgplatform.store.worker_pool import QueryWorkers
+from kgplatform.types import Answer, Embedder, Evidence, Progress, Solutions
+from kgplatform.workspace import build
+from kgplatform.workspace.build import BuildReport
+from kgplatform.workspace.community_stage import CommunitiesFound, CommunityView, communities, find_communities
+from kgplatform.workspace.creation import Renewal, Renewing, found, open_workspace, renew
+from kgplatform.workspace.entity_linking import Decided, NameMerge, calibrated, decide, merges
+from kgplatform.workspace.ingest import Added, Ingest, tables_of
+from kgplatform.workspace.intake import CostEstimate, estimate, location_of
+from kgplatform.workspace.rdf_files import LoadReport, dump_rdf, load_rdf
+from kgplatform.workspace.search import Way
+from kgplatform.workspace.table_stage import Keeping, waiting
+from kgplatform.workspace.workspace import MODELS, UPDATE, host, lent, loan
 
-if TYPE_CHECKING:  # what answers questions takes a while to import, and who adds documents asks none
-    from kgplatform.building.asking import AskOptions, BesideParts
-    from kgplatform.questions import answer
+if TYPE_CHECKING:
+    from kgplatform.questions.answer import GraphKnowledge
+    from kgplatform.workspace.question_settings import AskOptions
+
 
 DEFAULT_BASE = "https://example.org/kg/"
 
 
-@dataclass(frozen=True, slots=True)
-class BuildReport:
-    """What the stages did: names linked, conclusions drawn, passages put into the index."""
+class _Part:
+    """A part of the workspace, reached through the door."""
 
-    linked: Linked | None
-    inferred: Inferred | None
-    indexed: int | None
-    communities: CommunitiesFound | None = None
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, kg: KnowledgeGraph | None, owner: type | None = None) -> Any:
+        return self if kg is None else getattr(kg.workspace, self._name)
 
 
-class KnowledgeGraph(Workspace):
+def _part() -> Any:
+    return _Part()
+
+
+class KnowledgeGraph:
     """A workspace: documents and tables in, a graph built, questions answered.
 
     >>> import tempfile
@@ -64,6 +72,48 @@ class KnowledgeGraph(Workspace):
     'unanswerable'
     >>> kg.close()
     """
+
+    folder: Path = _part()
+    """Where the workspace is."""
+    settings: Settings = _part()
+    """The settings of the workspace."""
+    base: str = _part()
+    """Where the IRIs of the workspace begin."""
+    loaded: LoadedOntology = _part()
+    """The ontology with its files and triples."""
+    ontology: Ontology = _part()
+    """The classes and properties."""
+    store: Store = _part()
+    """The quads."""
+    dataset: EvidenceDataset = _part()
+    """The quads as evidence and knowledge."""
+    registry: Registry = _part()
+    """The documents, and what was read in them."""
+    versions: Versions = _part()
+    """The earlier states that can be read."""
+    inference: Inference = _part()
+    """The conclusions, and how they follow."""
+    workers: QueryWorkers = _part()
+    """The processes that answer queries from outside."""
+    model: CachedModel | None = _part()
+    """The language model of the settings; None: the built-in methods."""
+    embedder: Embedder = _part()
+    """The embedding model."""
+    chunks: ChunkIndex = _part()
+    """The passage index."""
+    sources: Corpus = _part()
+    """What retrievers draw on."""
+    projection: Projection = _part()
+    """The map from what was read to statements, as it is now."""
+    evidence_finder: EvidenceFinder = _part()
+    """Finds the passage of a statement."""
+    knowledge: GraphKnowledge = _part()
+    """The schema, names and translator for the store as it is now."""
+
+    def __init__(self, folder: Path | str) -> None:
+        """Opens the workspace in the folder; raises as `open_workspace` does."""
+        self.workspace = open_workspace(Path(folder))
+        self._let_go: Callable[[], None] = lambda: None
 
     @classmethod
     def create(
@@ -85,18 +135,36 @@ class KnowledgeGraph(Workspace):
         """
         names = (ontology,) if isinstance(ontology, str) else tuple(ontology)
         loaded = found(Path(folder), names, base=base, imports=imports, fetch_imports=fetch_imports)
-        made = cls(Path(folder))
-        made.loaded = replace(made.loaded, troubles=loaded.troubles)
+        made = cls(folder)
+        made.workspace.loaded = replace(made.loaded, troubles=loaded.troubles)
         return made
 
     @classmethod
     def open(cls, folder: Path | str) -> KnowledgeGraph:
         """The workspace in the folder, or the one that is lent here; raises as the constructor does."""
-        if isinstance(held := lending.lent(Path(folder)), cls):
+        if isinstance(held := lent(Path(folder)), cls):
             return held
-        made = cls(Path(folder))
-        made.let_go = lending.host(made)
+        made = cls(folder)
+        made._let_go = host(made)
         return made
+
+    def close(self) -> None:
+        """Stops the query workers and lets go of the files."""
+        self._let_go()
+        self.workspace.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if loan(self) is None:
+            self.close()
+
+    def label(self, term: object, language: str = "en") -> str:
+        """What a term is called in the language, for a reader."""
+        return self.workspace.label(term, language)
 
     # documents in
 
@@ -117,11 +185,19 @@ class KnowledgeGraph(Workspace):
             ReadError: a path is missing, or there is nothing to read.
             ConfigError: there is no such policy, or the settings do not allow an address.
         """
-        ingest = self._ingest(policy, mapping)
-        linking = with_values(self.registry.linking(), self._values())
-        yield from ingest.add([location_of(path) for path in paths], linking, progress=progress)
+        ingest = Ingest(self.workspace, policy=policy, mapping=mapping)
+        yield from ingest.add([location_of(path) for path in paths], progress=progress)
         if build and not self.registry.was_stopped:
-            self.build()
+            self.build(progress=progress)
+
+    def estimate(self, *paths: Path | str) -> CostEstimate:
+        """What adding the files and folders would cost; asks nothing of the model and changes nothing.
+
+        Raises:
+            ReadError: a path is missing, or there is nothing to read.
+            ConfigError: an address on the web is given.
+        """
+        return estimate(tables_of(self.workspace), self.workspace, [location_of(path) for path in paths])
 
     def documents(self, state: State | None = None) -> list[DocumentRecord]:
         """The documents with their texts and states, by source; `Registry.summaries` lists them without texts."""
@@ -137,7 +213,7 @@ class KnowledgeGraph(Workspace):
     def release(self, name: str) -> DocumentRecord:
         """Takes a document out of quarantine into the knowledge; raises NotFoundError if it is not there."""
         record = self.registry.find(name)
-        self._ingest().release(record.document.iri, self.registry.linking())
+        Ingest(self.workspace).release(record.document.iri)
         self.build()
         return record
 
@@ -148,29 +224,22 @@ class KnowledgeGraph(Workspace):
             NotFoundError: no document, or several, fit the name.
         """
         record = self.registry.find(name)
-        self._ingest().remove(record.document.iri)
+        Ingest(self.workspace).remove(record.document.iri)
         forget(self.folder / MODELS, record.document.iri.value)
         self.build()
         return record
 
-    def build(self, only: str | None = None, *, communities: bool = False) -> BuildReport:
-        """Brings links, conclusions and indexes in line; ``only``: ``link``, ``infer``, ``index`` or ``communities``.
+    def build(self, only: str | None = None, *, progress: Progress | None = None) -> BuildReport:
+        """Brings links, conclusions and the index in line; ``only``: ``link``, ``infer``, ``index`` or ``communities``.
 
         Communities are found anew only if asked for: they are of the graph as a whole, and readers of it may wait.
+        ``progress`` is told how far a stage is, of how much (0: not known), and the name of the stage.
         """
-        linked = link(self._linking_parts()) if only in (None, "link") else None
-        if only in (None, "link"):
-            self._relate()
-        inferred = self.inference.run() if only in (None, "infer") else None
-        indexed = self._index() if only in (None, "index") else None
-        grouped = self.find_communities() if communities or only == "communities" else None
-        self.store.flush()
-        self.versions.rest()
-        return BuildReport(linked, inferred, indexed, grouped)
+        return build.build(self.workspace, only, progress=progress)
 
     # names
 
-    def links(self, *, language: str = "en") -> list[Merge]:
+    def links(self, *, language: str = "en") -> list[NameMerge]:
         """The names that were taken for one thing with others, the least sure first, each with score and reason."""
         return merges(self.registry.linking(), language=language)
 
@@ -180,13 +249,13 @@ class KnowledgeGraph(Workspace):
         Raises:
             NotFoundError: a name is mentioned nowhere, or there is no decision to undo.
         """
-        decided = decide(self._linking_parts(), one, other, undo=undo)
+        decided = decide(self.workspace, one, other, undo=undo)
         self.build("infer")
         return decided
 
     def calibrate(self, gold: Gold) -> tuple[PairScore, list[Trial]]:
         """How well names are linked as they are set, and from which likeness of content on how well."""
-        return calibrated(self._linking_parts(), Contents(self.embedder), gold)
+        return calibrated(self.workspace, gold)
 
     # RDF in and out
 
@@ -221,13 +290,13 @@ class KnowledgeGraph(Workspace):
             ConfigError: the options ask for a model where none is set, or a style, name or moment is none.
             ReadError: the turns of the conversation cannot be read or written.
         """
-        from kgplatform.building.asking import AskOptions, beside
-        from kgplatform.building.conversing import converse
+        from kgplatform.workspace.question_settings import ask
 
-        chosen, given = options or AskOptions(), now or self.settings.questions.now
-        parts, others = self._question_parts(chosen), beside(self._beside_parts(), chosen, given)
-        folder = self.folder
-        return converse(question, parts=parts, folder=folder, conversation=conversation, now=given, beside=others)
+        return ask(self.workspace, question, conversation=conversation, now=now, options=options)
+
+    def resolved(self, text: str) -> str:
+        """The query or update with the rows of its SERVICE blocks in their places; raises as `Calling.resolved`."""
+        return self.workspace.calling.resolved(text)
 
     def query(self, text: str, *, max_rows: int | None = None) -> Solutions:
         """The rows of a SPARQL SELECT, or the boolean of an ASK."""
@@ -250,33 +319,30 @@ class KnowledgeGraph(Workspace):
         Terms that have a successor are replaced in what was read and stated; ``dry_run`` only tells. Raises
         OntologyError if an ontology cannot be read, or a successor is not in it; nothing has changed then.
         """
-        current = renewing.Current(self.folder, self.loaded, self.dataset)
-        plan = renewing.renew(current, self.registry, names, how or Renewing(), dry_run=dry_run)
+        plan = renew(self.workspace, names, how or Renewing(), dry_run=dry_run)
         if not dry_run:
-            self.settings = config.load(self.folder)
-            self._use(packs.load(self.settings.ontology, folder=self.folder))
-            self._recover()
             self.build()
         return plan
 
-    def search(self, text: str, k: int = 10, *, retriever: str = "hybrid", plot: Path | None = None) -> list[Evidence]:
-        """The passages that fit the text, best first; ``retriever`` is one of `kgplatform.retrieval.RETRIEVERS`.
+    def search(
+        self, text: str, k: int = 10, *, retriever: Way = "", per_document: int | None = None, plot: Path | None = None
+    ) -> list[Evidence]:
+        """The passages that fit the text, best first.
 
-        ``plot`` draws what was done into a file, as `kgplatform.retrieval.picture` tells.
+        ``retriever`` (a name of `kgplatform.retrieval.methods.RETRIEVERS`, or what makes one) and ``per_document`` are
+        as in the settings where not given; ``plot`` is a file for a picture of what was done.
         """
-        self.sources.rows = self._rows
-        return searching.search(self.sources, self.evidence_finder, text, k, retriever, plot=plot)
+        from kgplatform.workspace.question_settings import search
 
-    def _rows(self, question: str) -> Rows:
-        return searching.rows_of(self.ask(question))
+        return search(self.workspace, text, k, retriever, per_document=per_document, plot=plot)
 
-    def find_communities(self) -> CommunitiesFound:
-        """Finds the groups of things that are closely tied, and writes them with their reports."""
-        return find_communities(self._community_parts())
+    def find_communities(self, *, progress: Progress | None = None) -> CommunitiesFound:
+        """Finds the groups of closely connected entities, and writes them with their reports."""
+        return find_communities(self.workspace.community_parts, progress=progress)
 
     def communities(self, *, language: str = "en") -> list[CommunityView]:
         """The communities as last found, the coarsest first."""
-        return communities(self._community_parts(), language=language)
+        return communities(self.workspace.community_parts, language=language)
 
     def show(self, name: str, *, language: str = "en", store: Store | None = None) -> EntityView:
         """What the graph says about an entity, by label, alias or IRI; ``store`` is an earlier state to look at.
@@ -310,7 +376,7 @@ class KnowledgeGraph(Workspace):
             NotFoundError: no document, or several, fit the name.
             OntologyError: a shapes file cannot be read or used.
         """
-        from kgplatform.checking.run import Checked, check  # pySHACL and rdflib take a while to import
+        from kgplatform.reasoning.checks import Checked, check  # pySHACL and rdflib take a while to import
 
         iri = self.registry.find(document).document.iri if document else None
         parts = Checked(self.dataset, self.registry, self.loaded, self.evidence_finder.find)
@@ -318,28 +384,3 @@ class KnowledgeGraph(Workspace):
         if report.repaired:
             self.inference.run()
         return report
-
-    def _beside_parts(self) -> BesideParts:
-        from kgplatform.building.asking import BesideParts
-
-        return BesideParts(
-            self.settings, self.folder, self.loaded.triples, self.registry, self.search, lambda: self.embedder
-        )
-
-    def _question_parts(self, options: AskOptions) -> answer.QuestionParts:
-        from kgplatform.building.asking import chosen_model, examples, question_settings
-        from kgplatform.questions import answer
-
-        return answer.QuestionParts(
-            dataset=self.dataset,
-            ontology=self.ontology,
-            knowledge=self._knowledge(),
-            run=self._run,
-            find=self.evidence_finder.find,
-            why=self.inference.why,
-            model=chosen_model(self.model, options),
-            retrieve=self.search,
-            examples=examples(self.folder),
-            embedder=lambda: self.embedder,
-            settings=question_settings(self.settings, options),
-        )

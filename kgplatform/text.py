@@ -1,15 +1,19 @@
-"""Words and letters: normalising names, telling languages apart, cutting sentences, counting tokens.
+"""Words and letters: normalising names, telling languages apart, cutting sentences, counting tokens; JSON Lines.
 
-No I/O and no model. Everything here treats Chinese and space-separated scripts alike where it can, and says
-so where it cannot.
+No model. Everything here treats Chinese and space-separated scripts alike where it can, and says so where it cannot.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from kgplatform.errors import ReadError
 
 _HAN_RANGES = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _HAN = re.compile(rf"[{_HAN_RANGES}]")
@@ -168,3 +172,72 @@ def singular(word: str) -> str:
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-1]
     return word
+
+
+Item = TypeVar("Item")
+
+
+def read_json_lines(
+    path: Path, parse: Callable[[dict[str, Any], int], Item], *, what: str, key: Callable[[Item], str] | None = None
+) -> tuple[list[Item], list[str]]:
+    """What ``parse`` makes of the object in each line, and a sentence for each that it refuses by a ValueError.
+
+    ``parse`` gets the object and the number of its line, from 1; ``what`` says what a line is, for the message. With a
+    ``key``, of two lines that have it the second is refused.
+
+    Raises:
+        ReadError: the file cannot be read, or none of its lines can be used; the message says why of the first.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except OSError as error:
+        raise ReadError(f"cannot be read: {error.strerror or error}", path=path) from error
+    except UnicodeDecodeError as error:
+        raise ReadError(f"is not UTF-8: byte {error.start}", path=path) from error
+    found: list[Item] = []
+    problems: list[str] = []
+    seen: set[str] = set()
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            made = parse(_json_object(line), number)
+            if key and (name := key(made)) in seen:
+                raise ValueError(f"the id {name!r} occurs twice")
+        except ValueError as error:
+            problems.append(f"line {number}: {error}")
+            continue
+        found.append(made)
+        if key:
+            seen.add(name)
+    if not found:
+        raise ReadError(f"holds no {what} that can be used: {problems[0] if problems else 'it is empty'}", path=path)
+    return found, problems
+
+
+def _json_object(line: str) -> dict[str, Any]:
+    try:
+        item = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is not JSON: {error.msg}") from error
+    except RecursionError as error:
+        raise ValueError("is nested too deeply") from error
+    if not isinstance(item, dict):
+        raise ValueError("is not an object")
+    return item
+
+
+def id_of(item: Mapping[str, object], number: int | None = None) -> str:
+    """The ``id`` of a line; of one without, its number where it is given, for an id may be missing then.
+
+    Raises:
+        ValueError: there is none, or it is neither text nor a whole number.
+    """
+    found = item.get("id")
+    if found is None or found == "":
+        if number is None or found == "":
+            raise ValueError("has no id")
+        return str(number)
+    if isinstance(found, bool) or not isinstance(found, str | int):
+        raise ValueError("its id is neither text nor a number")
+    return str(found)

@@ -3,18 +3,29 @@
 On the way in: `Document` → `Chunk` → `Extraction` (`Mention`, `Claim`) → `Statement` with `Evidence`.
 On the way out: `Question` → `Query` → `Solutions` → `Answer`.
 Offsets are always code points in ``Document.text``, so that evidence can be shown in place.
+
+The protocols at the end are the seams: what an object must offer to take the place of a built-in part; pass an object.
+Caching, recording, retrying and counting are wrappers that are themselves a `ChatModel`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 Term: TypeAlias = NamedNode | BlankNode | Literal | Triple
 """What a variable of a solution may be bound to."""
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+"""Told how far something that takes long is, of how much (0: not known), and what is in hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +98,7 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         """The sum of both."""
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.seconds + other.seconds,
-        )
+        return Usage(*(one + more for one, more in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +118,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A passage that supports a statement: ``document.text[start:end] == quote``."""
+    """A passage, ``document.text[start:end] == quote``; or a sentence, with its passage ``before`` and ``after`` it."""
 
     chunk: NamedNode
     document: NamedNode
@@ -122,6 +128,8 @@ class Evidence:
     start: int
     end: int
     score: float = 1.0
+    before: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +195,15 @@ class Verdict(StrEnum):
     UNCLEAR = "unclear"
 
 
+class NoAnswer(StrEnum):
+    """Why there is no answer from the graph, or none yet."""
+
+    UNKNOWN_WORD = "unknown-word"
+    TWO_READINGS = "two-readings"
+    NO_ROWS = "no-rows"
+    OFF_TOPIC = "off-topic"
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question in natural language."""
@@ -210,8 +227,6 @@ class IssueKind(StrEnum):
     LITERAL_FORM = "literal-form"
     UNBOUND = "unbound"
     CARTESIAN = "cartesian"
-    REPEATED_ROWS = "repeated-rows"
-    UNLIMITED = "unlimited"
     EMPTY = "empty"
     SUSPICIOUS = "suspicious"
     FAILED = "failed"
@@ -257,6 +272,10 @@ class Solutions:
     truncated: bool = False
 
 
+RunQuery: TypeAlias = Callable[[str], Solutions]
+"""Runs a query and returns its rows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Clarification:
     """A question back to the asker, with the readings to choose from, and the thing that each is, where it is one."""
@@ -268,10 +287,7 @@ class Clarification:
 
 @dataclass(frozen=True, slots=True)
 class Consulted:
-    """A source that was asked for an answer: ``graph``, ``passages`` or ``web``, what it gave, and how sure (0..1).
-
-    ``outcome``: ``answered``, ``unsure`` (an answer below the least confidence), ``nothing`` or ``down``.
-    """
+    """``graph``, ``passages`` or ``web`` with its ``outcome``: ``answered``, ``unsure``, ``nothing`` or ``down``."""
 
     source: str
     outcome: str
@@ -283,9 +299,8 @@ class Consulted:
 class Choice:
     """Which source an answer was taken from, and why.
 
-    ``domain`` is what the question is about, ``open`` where ``certainty`` (0..1) is too low to say; ``changes`` how
-    fast its facts change; ``chosen`` a source, several joined by ``+``, or ``none``; ``premise`` what it wrongly takes
-    for granted.
+    ``domain`` is what it is about, ``open`` where ``certainty`` (0..1) is too low to say; ``changes`` how fast its
+    facts change; ``chosen`` a source, several joined by ``+``, or ``none``; ``premise`` what it wrongly presupposes.
     """
 
     domain: str
@@ -300,11 +315,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back for a question, with everything needed to check it.
-
-    ``question_class`` is the number of the class of incomplete questions it is of, ``none`` where nothing is missing;
-    empty where the ontology tells no classes.
-    """
+    """What came back for a question, with all that checks it; ``question_class``: ``none`` if nothing is missing."""
 
     text: str
     question: Question
@@ -321,8 +332,100 @@ class Answer:
     trace: tuple[str, ...] = ()
     question_class: str = ""
     choice: Choice | None = None
+    reason: NoAnswer | None = None
 
     @property
     def confidence_level(self) -> str:
         """``high`` from 0.75, ``medium`` from 0.4, else ``low``."""
         return "high" if self.confidence >= 0.75 else "medium" if self.confidence >= 0.4 else "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation with a model; role is ``system``, ``user`` or ``assistant``."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model wrote, and what it cost (``calls`` is 0 for a cached reply)."""
+
+    text: str
+    usage: Usage
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """A language model that completes a conversation."""
+
+    name: str
+
+    def complete(self, messages: Sequence[Message], *, schema: Mapping[str, object] | None = None) -> Completion:
+        """The model's reply; with ``schema`` (JSON Schema), a reply that is a JSON text of that shape.
+
+        Raises:
+            ModelUnavailableError: the server cannot be reached or refuses.
+            ModelReplyError: the reply is empty, or not JSON although a schema was given.
+        """
+
+
+@runtime_checkable
+class SamplingModel(ChatModel, Protocol):
+    """A language model that can be asked the same several times and reply otherwise."""
+
+    def sample(self, number: int) -> ChatModel:
+        """The model for one of several independent replies: to the same request, another for every number."""
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors of unit length; similar texts, similar directions."""
+
+    name: str
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of the texts, one row each: shape ``(len(texts), dimensions)``, unit length."""
+
+
+@runtime_checkable
+class Extractor(Protocol):
+    """Reads the mentions and claims of one chunk."""
+
+    method: str
+
+    def extract(self, chunk: Chunk, document: Document) -> Extraction:
+        """What the chunk says in the terms of the ontology; offsets are the document's."""
+
+
+@runtime_checkable
+class StretchExtractor(Extractor, Protocol):
+    """An extractor that reads neighbouring chunks together, where that costs less than one by one."""
+
+    def stretches(self, chunks: Sequence[Chunk]) -> list[list[Chunk]]:
+        """The chunks in groups of neighbours, in order."""
+
+    def read(self, chunks: Sequence[Chunk], document: Document) -> list[Extraction]:
+        """What the chunks of one group say, an extraction for each."""
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """Finds the chunks that fit a question."""
+
+    name: str
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """At most ``k`` hits, best first."""
+
+
+class Chunker(Protocol):
+    """Cuts a document into chunks, in order."""
+
+    def __call__(self, document: Document) -> list[Chunk]:
+        """The chunks; ``document.text[chunk.start:chunk.end] == chunk.text``."""

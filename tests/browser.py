@@ -4,13 +4,10 @@
 prints as an error, asks of another host, or shows beyond its width fails the test that opened it.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +18,9 @@ import pytest
 from small_graph import SmallGraph, small_graph
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from kgplatform.web.app import create_app
-from kgplatform.web.assets import is_built
-from kgplatform.web.security import Access
+from kgplatform.server.access import Access
+from kgplatform.server.app import create_app
+from kgplatform.server.frame import is_built
 
 ROOT = Path(__file__).resolve().parents[1]
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
@@ -32,11 +29,19 @@ ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
     *("--disable-sync", "--no-first-run"),
 )
+_PHONE = pytest.param(390, True, "zh", id="phone", marks=pytest.mark.slow)
+LOOKS = pytest.mark.parametrize(("width", "dark", "language"), [pytest.param(1440, False, "en", id="wide"), _PHONE])
+
+
+SLOW_LOOKS = pytest.mark.parametrize(
+    ("width", "dark", "language"), [pytest.param(1440, False, "en", id="wide", marks=pytest.mark.slow), _PHONE]
+)
+"""A page in the quick tests, and in all of them on a phone, dark and in Chinese too."""
 PATIENCE = 15_000
 """Milliseconds that a page may take on a machine that does other things too."""
 
 
-def chromium() -> str | None:
+def chromium():
     """The browser of this machine, if it has one that Playwright can drive; the one without windows is the lightest."""
     shells = ("chromium-headless-shell", "chrome-headless-shell")
     found = (shutil.which(name) for name in (*shells, "chromium", "chromium-browser", "google-chrome"))
@@ -55,17 +60,8 @@ class Browsing:
     stops: list[Any] = field(default_factory=list)
 
     def page(
-        self,
-        path: str = "/",
-        *,
-        width: int = 1440,
-        height: int = 900,
-        dark: bool = False,
-        language: str = "en",
-        scripts: bool = True,
-        ready: bool = True,
-        address: str = "",
-    ) -> Any:
+        self, path="/", *, width=1440, height=900, dark=False, language="en", scripts=True, ready=True, address=""
+    ):
         """A Playwright page at the path, its scripts done; each is a browser window of its own."""
         context = self.browser.new_context(
             viewport={"width": width, "height": height},
@@ -86,18 +82,18 @@ class Browsing:
         self.pages.append(page)
         return page
 
-    def _note(self, page: Any, message: Any) -> None:
+    def _note(self, page, message):
         expected = "the server responded with a status of 4"  # a page may ask for what is refused, and say so
         ended = any(f"status of {status}" in message.text for status in (503, 504))  # cancelled, or stopped in time
         if message.type == "error" and expected not in message.text and not ended:
             self.faults.append(f"{page.url}: {message.text}")
 
-    def _asked(self, path: str, url: str) -> None:
+    def _asked(self, path, url):
         parts = urlsplit(url)
         if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1":
             self.faults.append(f"{path} asks another host: {url}")
 
-    def check(self) -> None:
+    def check(self):
         """Fails for errors, requests to other hosts, and pages that scroll sideways."""
         for page in self.pages:
             with suppress(Exception):
@@ -106,14 +102,14 @@ class Browsing:
                     self.faults.append(f"{page.url} is {over} px too wide")
         assert not self.faults, "\n".join(self.faults)
 
-    def serve(self, kg: Any) -> str:
+    def serve(self, kg):
         """Serves another workspace in a thread; its address."""
         address, stop = serve_in_thread(kg)
         self.stops.append(stop)
         return address
 
 
-def serve_in_thread(kg: Any) -> tuple[str, Any]:
+def serve_in_thread(kg):
     """The address of a server over the workspace, and what ends it."""
     _ = kg.workers  # made here, not by the first requests at once
     app = create_app(kg, access=Access.on("127.0.0.1"))
@@ -122,7 +118,7 @@ def serve_in_thread(kg: Any) -> tuple[str, Any]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
 
-    def stop() -> None:
+    def stop():
         server.shutdown()
         server.server_close()
         thread.join(timeout=5)
@@ -135,11 +131,11 @@ class Quiet(WSGIRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def log(self, *_: object) -> None:
+    def log(self, *_):
         """Nothing."""
 
 
-def missing() -> str:
+def missing():
     """What a machine lacks for these tests; empty if nothing."""
     if not is_built():
         return "the assets of the pages are not built: make web"
@@ -153,7 +149,7 @@ def missing() -> str:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser():
     """The browser of the module."""
     if why := missing():
         pytest.skip(why)
@@ -166,7 +162,7 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def served(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SmallGraph, str]]:
+def served(browser, tmp_path_factory):
     """The small workspace and its address."""
     kg = small_graph(tmp_path_factory.mktemp("served"), timeout_seconds=10)
     address, stop = serve_in_thread(kg)
@@ -176,7 +172,7 @@ def served(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
 
 
 @pytest.fixture
-def browsing(browser: Any, served: tuple[SmallGraph, str]) -> Iterator[Browsing]:
+def browsing(browser, served):
     """Pages on the small workspace; their faults fail the test."""
     found = Browsing(browser, *served)
     try:
@@ -189,7 +185,7 @@ def browsing(browser: Any, served: tuple[SmallGraph, str]) -> Iterator[Browsing]
             stop()
 
 
-def until(page: Any, expression: str) -> None:
+def until(page, expression):
     """Waits until the JavaScript expression holds; Playwright's own way needs `eval`, which the pages forbid."""
     end = time.monotonic() + PATIENCE / 1000
     while not page.evaluate(expression):
@@ -197,7 +193,7 @@ def until(page: Any, expression: str) -> None:
         time.sleep(0.03)
 
 
-def axe(page: Any, *, without: tuple[str, ...] = ()) -> None:
+def axe(page, *, without=()):
     """Fails unless the page meets WCAG 2.1 AA as far as axe-core can tell; does nothing where that is not installed."""
     if not AXE.is_file():
         return
@@ -208,12 +204,12 @@ def axe(page: Any, *, without: tuple[str, ...] = ()) -> None:
     assert not told, "\n".join(told)
 
 
-def _told(item: dict[str, Any]) -> str:
+def _told(item):
     places = "; ".join(f"{node['html'][:160]} ({node['failureSummary'][:200]})" for node in item["nodes"][:3])
     return f"{item['id']}: {item['help']}: {places}"
 
 
-def shot(page: Any, name: str) -> None:
+def shot(page, name):
     """Keeps a picture of the page where ``SHOTS`` names a folder, for whoever wants to look."""
     folder = os.environ.get("SHOTS")
     if folder:

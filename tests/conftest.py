@@ -18,23 +18,29 @@ TEST_DATA = "KGPLATFORM_TEST_DATA"
 
 # A busy machine is no error: how long an example takes says nothing about the law that it is to show.
 settings.register_profile("kgplatform", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("kgplatform"), max_examples=25)
 settings.load_profile("kgplatform")
 
 
 _LONG = (
-    *("test_tables_third_party", "test_question_inference", "test_readme", "test_evaluation", "test_crash"),
-    *("test_browser_everywhere", "test_hostile_tables", "test_recorded_studies", "test_studies", "test_dialogue"),
+    *("test_tables", "test_incremental_linking", "test_evaluation", "test_crash"),
+    *("test_browser_pages", "test_recorded_studies", "test_studies", "test_dialogue"),
 )
 """Files of few tests that take long: run first, so that no process works on the last of them alone."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the files that take long first."""
+    """Puts the files that take long first; every doctest counts as slow."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.add_marker("slow")
     items.sort(key=lambda item: item.path.stem not in _LONG)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Clears the environment before anything is imported: some libraries read it only once."""
+    if config.option.markexpr == "not slow":
+        settings.load_profile("quick")
     for name in list(os.environ):
         ours = name.startswith("KGPLATFORM_") and name != TEST_DATA
         if ours or name.lower().endswith("_proxy") or name.endswith("_API_KEY"):

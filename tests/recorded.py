@@ -1,9 +1,8 @@
 """A language model that replies what was recorded, and the small studies that are run with it.
 
 A line of ``tests/data/recordings/studies.jsonl`` has the ``key`` of a request, what it was ``about``, a hash of its
-``instructions`` and the ``completion``. The key is that of the material (question, passages, answers) and of the form
-of the reply: an instruction in better words does not make a recording worthless, but a test says so. Where the
-material changed, because other passages are found or are shown in another way, there is no reply, and the test fails.
+``instructions`` and the ``completion``. The key is that of the material and of the form of the reply: better words of
+an instruction do not make a recording worthless, but a test says so; material that changed has no reply.
 
 What is missing is asked of a real model, and what is no longer needed dropped, by
 
@@ -26,24 +25,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from kgplatform import KnowledgeGraph
-from kgplatform.building.asking import AskOptions
-from kgplatform.building.communities import CommunityView
+from benchmarks.studies import academic, adaptive, travel, traversal
+from benchmarks.studies.outcomes import StudyOutcome
+from benchmarks.studies.setting import Setting
 from kgplatform.errors import ModelUnavailableError
-from kgplatform.evaluation.extraction import ExtractionReport, read_all, read_texts
-from kgplatform.evaluation.extraction import report as read_report
-from kgplatform.evaluation.gold import read_gold
-from kgplatform.evaluation.making.by_model import UserQuestion, for_users
-from kgplatform.evaluation.questions import AskedQuestion, ask_all
-from kgplatform.evaluation.studies import academic, adaptive, travel, traversal
-from kgplatform.evaluation.studies.report import Outcome, StudyReport
-from kgplatform.evaluation.studies.setting import Setting
-from kgplatform.models.cache import CachedModel
+from kgplatform.evaluation.gold import AskedQuestion, ask_all, read_gold
+from kgplatform.evaluation.question_maker import UserQuestion, for_users
+from kgplatform.evaluation.runs import StudyReport
+from kgplatform.evaluation.triples import ExtractionReport, read_all, read_texts
+from kgplatform.evaluation.triples import report as read_report
+from kgplatform.graph import KnowledgeGraph
 from kgplatform.models.chat import OpenAIModel
-from kgplatform.protocols import ChatModel, Completion, Message
-from kgplatform.testing import HashEmbedder
+from kgplatform.models.reply_cache import CachedModel
+from kgplatform.models.stubs import HashEmbedder
 from kgplatform.text import count_tokens
-from kgplatform.types import Usage
+from kgplatform.types import ChatModel, Completion, Message, Usage
+from kgplatform.workspace.community_stage import CommunityView
+from kgplatform.workspace.question_settings import AskOptions
+from kgplatform.workspace.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "tests" / "data" / "recordings"
@@ -56,7 +55,7 @@ NOTES = (
 )
 ASKED = frozenset(("r04", "r06", "r08", "r10", "r12", "r14", "r17", "r20", "r22", "r24"))
 HOW = "python tests/recorded.py --url URL --model NAME"
-_TRANSLATED = re.compile(r"(?s)(?:The classes of the graph|图谱的类与属性).*\n(?:Question: |问题：)([^\n]+)\s*\Z")
+_TRANSLATED = re.compile(r"(?s)(?:The classes of the graph|图谱的类).*\n(?:Question: |问题：)([^\n]+)\s*\Z")
 COUNTS = {"travel": 8, "academic": 2, "adaptive": 4, "traversal": 2}
 
 
@@ -124,8 +123,8 @@ def about(messages: Sequence[Message]) -> str:
 def workspace(folder: Path, model: ChatModel) -> Iterator[KnowledgeGraph]:
     """Two notes on each of two towns, in English and Chinese, read by the model; letters stand for the embeddings."""
     with (
-        patch.object(KnowledgeGraph, "embedder", HashEmbedder(256)),
-        patch.object(KnowledgeGraph, "model", CachedModel(model, folder / "models.sqlite")),
+        patch.object(Workspace, "embedder", HashEmbedder(256)),
+        patch.object(Workspace, "model", CachedModel(model, folder / "models.sqlite")),
         KnowledgeGraph.create(folder / "kg", ontology=["travel"]) as kg,
     ):
         failed = [item.error for item in kg.add(*(ROOT / "examples" / "travel" / name for name in NOTES)) if item.error]
@@ -133,7 +132,7 @@ def workspace(folder: Path, model: ChatModel) -> Iterator[KnowledgeGraph]:
         yield kg
 
 
-def run(study: str, kg: KnowledgeGraph) -> tuple[StudyReport, tuple[Outcome, ...]]:
+def run(study: str, kg: KnowledgeGraph) -> tuple[StudyReport, tuple[StudyOutcome, ...]]:
     """One of the studies on the workspace, small."""
     module = {"travel": travel, "academic": academic, "adaptive": adaptive, "traversal": traversal}[study]
     languages = ("en",) if study == "traversal" else ("en", "zh")
@@ -144,7 +143,7 @@ def read_the_texts(kg: KnowledgeGraph) -> ExtractionReport:
     """How well the model reads four short texts."""
     gold, problems = read_texts(FOLDER / "texts.jsonl")
     assert problems == ()
-    return read_report(list(read_all(gold, kg.extractor_for(), kg.ontology)))
+    return read_report(list(read_all(gold, kg.workspace.extractor_for(), kg.ontology)))
 
 
 def ask_the_questions(folder: Path, model: ChatModel) -> list[AskedQuestion]:
@@ -152,8 +151,8 @@ def ask_the_questions(folder: Path, model: ChatModel) -> list[AskedQuestion]:
     gold = read_gold(ROOT / "tests" / "regression" / "questions.jsonl")
     options = AskOptions(using="model", phrase=False, measured=True)
     with (
-        patch.object(KnowledgeGraph, "model", CachedModel(model, folder / "questions.sqlite")),
-        patch.object(KnowledgeGraph, "search", lambda *_a, **_k: []),
+        patch.object(Workspace, "model", CachedModel(model, folder / "questions.sqlite")),
+        patch("kgplatform.workspace.question_settings.search", lambda *_a, **_k: []),
         KnowledgeGraph.create(folder / "towns", ontology=["travel"]) as kg,
     ):
         kg.load(ROOT / "tests" / "regression" / "towns.ttl")
@@ -166,8 +165,8 @@ def report_on_communities(folder: Path, model: ChatModel) -> Mapping[str, list[C
     file = folder / "kg" / "kgplatform.toml"
     file.write_text(file.read_text("utf-8") + '\n[communities]\nreports = "model"\n', "utf-8")
     with (
-        patch.object(KnowledgeGraph, "embedder", HashEmbedder(256)),
-        patch.object(KnowledgeGraph, "model", CachedModel(model, folder / "models.sqlite")),
+        patch.object(Workspace, "embedder", HashEmbedder(256)),
+        patch.object(Workspace, "model", CachedModel(model, folder / "models.sqlite")),
         KnowledgeGraph.open(folder / "kg") as kg,
     ):
         kg.find_communities()

@@ -1,24 +1,21 @@
 """A real server over the small workspace, in a process of its own, for tests that ask it from outside."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 
 @contextmanager
-def small_server(folder: Path, *, settings: str = "timeout_seconds=3") -> Iterator[tuple[str, int]]:
+def small_server(folder, *, settings="timeout_seconds=3"):
     """The address of the server and its process id; ``settings`` are arguments of ``ServerSettings``."""
     code = (
-        "from pathlib import Path; from small_graph import small_graph; from kgplatform.web.serving import serve\n"
-        "from kgplatform.config import ServerSettings\n"
+        "from pathlib import Path; from small_graph import small_graph; from kgplatform.server.app import serve\n"
+        "from kgplatform.settings import ServerSettings\n"
         f"kg = small_graph(Path({str(folder)!r}), server=ServerSettings({settings}))\n"
         f"serve(kg, port={free_port()}, announce=lambda line: print(line, flush=True))\n"
     )
@@ -49,7 +46,7 @@ def small_server(folder: Path, *, settings: str = "timeout_seconds=3") -> Iterat
         process.stderr.close()
 
 
-def free_port() -> int:
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -3,8 +3,6 @@
 It offers what the server needs of a workspace. Its answers are made from real queries over its data.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,33 +11,23 @@ from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Triple
 
-from kgplatform import packs
-from kgplatform.building import searching
-from kgplatform.building.asking import AskOptions, chosen_model
-from kgplatform.building.calling import Calling
-from kgplatform.building.communities import (
-    CommunitiesFound,
-    CommunityParts,
-    CommunityView,
-    communities,
-    find_communities,
-)
-from kgplatform.building.inferring import Inference
-from kgplatform.building.resembling import Resemblance
-from kgplatform.building.updating import carry_out
-from kgplatform.config import CommunitySettings, InferenceSettings, ServerSettings, Settings
-from kgplatform.dataset import Change, Committed, EvidenceDataset
-from kgplatform.describing import Labels
-from kgplatform.documents.registry import Linking, Registry, State
+from kgplatform.documents.records import Linking, State
+from kgplatform.documents.registry import Registry
+from kgplatform.entities import Labels
 from kgplatform.errors import QueryRejectedError
-from kgplatform.linking.evidence import EvidenceFinder
-from kgplatform.linking.projection import Projection, document_triples
-from kgplatform.ontology import Ontology
-from kgplatform.questions.knowing import Knowledge, knowledge
+from kgplatform.linking.projection import EvidenceFinder, Projection, document_triples
+from kgplatform.models.stubs import HashEmbedder
+from kgplatform.ontology import packs
+from kgplatform.ontology.schema import Ontology
+from kgplatform.questions.answer import knowledge
+from kgplatform.reasoning.inference import Inference
 from kgplatform.retrieval.index import ChunkIndex
-from kgplatform.retrieval.sources import Sources
-from kgplatform.store import Store
-from kgplatform.testing import HashEmbedder
+from kgplatform.settings import CommunitySettings, InferenceSettings, ServerSettings, Settings
+from kgplatform.store.dataset import Change, EvidenceDataset
+from kgplatform.store.oxigraph import Store
+from kgplatform.store.updates import carry_out
+from kgplatform.store.versions import Versions
+from kgplatform.store.worker_pool import QueryWorkers
 from kgplatform.types import (
     Answer,
     Attempt,
@@ -53,16 +41,17 @@ from kgplatform.types import (
     Mention,
     Query,
     Question,
-    Solutions,
-    Term,
     Usage,
     Verdict,
 )
-from kgplatform.versions import Versions
 from kgplatform.vocab import GEO, KGP, LABEL, PREFIXES, TRAVEL, XSD_INTEGER, chunk_iri, document_iri
-from kgplatform.workers import QueryWorkers
+from kgplatform.workspace import search as searching
+from kgplatform.workspace.community_stage import CommunityParts, communities, find_communities
+from kgplatform.workspace.question_settings import AskOptions, chosen_model
+from kgplatform.workspace.sparql_calls import Calling, Resemblance
 
 BASE = "https://example.org/kg/"
+HOTEL = f"{TRAVEL}Hotel"
 EVIL = '<script>alert("x")</script>'
 
 ENGLISH = (
@@ -84,25 +73,25 @@ ORDER BY DESC(?rooms)
 Read: TypeAlias = tuple[tuple[Mention, ...], tuple[Claim, ...]]
 
 
-def term(name: str, space: str = TRAVEL) -> NamedNode:
+def term(name, space=TRAVEL):
     return NamedNode(f"{space}{name}")
 
 
-def mention(text: str, name: str, type_: NamedNode) -> Mention:
+def mention(text, name, type_):
     start = text.index(name)
     return Mention(name, start, start + len(name), type_, name)
 
 
-def claim(text: str, subject: Mention, predicate: NamedNode, object_: Mention | Literal, sentence: str) -> Claim:
+def claim(text, subject, predicate, object_, sentence):
     start = text.index(sentence)
     return Claim(subject, predicate, object_, start, start + len(sentence))
 
 
-def rooms(number: int) -> Literal:
+def rooms(number):
     return Literal(str(number), datatype=XSD_INTEGER)
 
 
-def english() -> Read:
+def english():
     text = ENGLISH
     wuzhen = mention(text, "Wuzhen", term("WaterTown"))
     inn, house = mention(text, "Lakeside Inn", term("Hotel")), mention(text, "Canal House", term("Hotel"))
@@ -115,7 +104,7 @@ def english() -> Read:
     )
 
 
-def chinese() -> Read:
+def chinese():
     text = CHINESE
     xizha, wuzhen = mention(text, "西栅", term("ScenicArea")), mention(text, "乌镇", term("WaterTown"))
     inn = mention(text, "通安客栈", term("Hotel"))
@@ -126,7 +115,7 @@ def chinese() -> Read:
     )
 
 
-def attack() -> Read:
+def attack():
     hotel, xizha = mention(ATTACK, EVIL, term("Hotel")), mention(ATTACK, "Xizha", term("ScenicArea"))
     return (hotel, xizha), (
         claim(ATTACK, hotel, term("near", GEO), xizha, f"Our hotel {EVIL} is near Xizha."),
@@ -136,7 +125,7 @@ def attack() -> Read:
 
 @dataclass
 class SmallGraph:
-    """What `kgplatform.web.needs.Graph` asks for, over three short documents."""
+    """What the pages use of a `KnowledgeGraph`, over three short documents."""
 
     base: str
     settings: Settings
@@ -150,60 +139,58 @@ class SmallGraph:
     folder: Path
     versions: Versions
 
-    def update(self, text: str) -> Committed:
+    def update(self, text):
         committed = carry_out(self.dataset, text, marker=self.folder / "update.pending")
         self.versions.rest()
         return committed
 
     @property
-    def knowledge(self) -> Knowledge:
+    def knowledge(self):
         return knowledge(self.dataset, self.ontology)
 
     @cached_property
-    def embedder(self) -> HashEmbedder:
+    def embedder(self):
         return HashEmbedder()
 
     @property
-    def model(self) -> None:
+    def model(self):
         return None
 
     @cached_property
-    def sources(self) -> Sources:
+    def sources(self):
         index = ChunkIndex(self.folder / "chunks", self.embedder)
         records = [record for record in self.registry.documents() if record.state is State.PROCESSED]
         index.sync((c, r.document.title) for r in records for c in self.registry.chunks(r.document.iri))
         return searching.sources(self.registry, index, folder=None)
 
-    def communities(self, *, language: str = "en") -> list[CommunityView]:
+    def communities(self, *, language="en"):
         return communities(self._community_parts(), language=language)
 
-    def find_communities(self) -> CommunitiesFound:
+    def find_communities(self):
         return find_communities(self._community_parts())
 
-    def _community_parts(self) -> CommunityParts:
-        def label(term: Term, language: str) -> str:
+    def _community_parts(self):
+        def label(term, language):
             return Labels(self.dataset, self.ontology, language).reference(term).label
 
         return CommunityParts(self.dataset, self.ontology, CommunitySettings(), label)
 
-    def resolved(self, text: str) -> str:
-        def refused(address: str, *_: object) -> Solutions:
+    def resolved(self, text):
+        def refused(address, *_):
             raise QueryRejectedError((f"SERVICE <{address}> is not asked: SERVICE is switched off",), query=text)
 
         return Calling(self.store.prefixes, self.search, Resemblance(self.dataset, HashEmbedder), refused).resolved(
             text
         )
 
-    def entity(self, name: str) -> NamedNode:
+    def entity(self, name):
         return next(
             quad.subject
             for quad in self.store.quads(None, LABEL)
             if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal) and quad.object.value == name
         )
 
-    def ask(
-        self, question: str, *, conversation: str | None = None, now: str = "", options: AskOptions | None = None
-    ) -> Answer:
+    def ask(self, question, *, conversation=None, now="", options=None):
         chosen_model(self.model, options or AskOptions())
         asked = Question(question, "zh" if "哪" in question else "en")
         if "Mars" in question:
@@ -226,10 +213,10 @@ class SmallGraph:
             )
         return self._hotels(asked)
 
-    def _hotels(self, question: Question) -> Answer:
+    def _hotels(self, question):
         text = HOTELS
         solutions = self.store.query(text)
-        evidence: list[Evidence] = []
+        evidence = []
         names = []
         for hotel, number in solutions.rows:
             assert isinstance(hotel, NamedNode)
@@ -250,7 +237,7 @@ class SmallGraph:
             usage=Usage(seconds=0.012),
         )
 
-    def search(self, text: str, k: int = 10) -> list[Evidence]:
+    def search(self, text, k=10, **chosen):
         found = []
         for record in self.registry.documents():
             for chunk in self.registry.chunks(record.document.iri):
@@ -263,14 +250,12 @@ class SmallGraph:
                     )
         return found[:k]
 
-    def close(self) -> None:
+    def close(self):
         self.workers.close()
         self.registry.close()
 
 
-def small_graph(
-    folder: Path, *, timeout_seconds: float = 10.0, empty: bool = False, server: ServerSettings | None = None
-) -> SmallGraph:
+def small_graph(folder, *, timeout_seconds=10.0, empty=False, server=None):
     """The workspace in a new folder."""
     store = Store.open(folder / "store", prefixes={**PREFIXES, "kgp": KGP, "kg": BASE})
     dataset, registry = EvidenceDataset(store, BASE), Registry(folder / "documents.sqlite")
@@ -291,10 +276,7 @@ def small_graph(
     settings = replace(Settings(), base=BASE, server=server or ServerSettings(timeout_seconds=timeout_seconds))
     workers = QueryWorkers(store, folder=folder / "workers", count=2, memory_bytes=1 << 30)
     inference = Inference(
-        dataset,
-        ontology=loaded.ontology,
-        triples=loaded.triples,
-        settings=InferenceSettings(enabled=False),
+        dataset, ontology=loaded.ontology, triples=loaded.triples, settings=InferenceSettings(enabled=False)
     )
     versions = Versions(store, folder / "versions", keep=5, every_seconds=0)
     versions.watch()
@@ -313,16 +295,7 @@ def small_graph(
     )
 
 
-def _enter(
-    title: str,
-    text: str,
-    language: str,
-    read: object,
-    *,
-    registry: Registry,
-    dataset: EvidenceDataset,
-    projection: Projection,
-) -> None:
+def _enter(title, text, language, read, *, registry, dataset, projection):
     mentions, claims = read
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     iri = document_iri(BASE, sha256)

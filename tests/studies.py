@@ -8,83 +8,63 @@ from pathlib import Path
 
 from pyoxigraph import Literal, NamedNode, Triple
 
-from kgplatform import packs
-from kgplatform.academic.terms import Parts, term
-from kgplatform.dataset import Change, EvidenceDataset
-from kgplatform.documents.registry import Linking, Registry
-from kgplatform.linking.evidence import EvidenceFinder
-from kgplatform.linking.projection import Projection
-from kgplatform.protocols import ChatModel, Embedder
-from kgplatform.store import Store
-from kgplatform.types import Chunk, Document
+from kgplatform.documents.records import Linking
+from kgplatform.documents.registry import Registry
+from kgplatform.linking.projection import EvidenceFinder, Projection
+from kgplatform.ontology import packs
+from kgplatform.packs.academic.courses import Parts, term
+from kgplatform.store.dataset import Change, EvidenceDataset
+from kgplatform.store.oxigraph import Store
+from kgplatform.types import ChatModel, Chunk, Document, Embedder
 from kgplatform.vocab import ALT_LABEL, LABEL, TYPE, XSD_DECIMAL, XSD_GYEAR, chunk_iri, document_iri
 
 BASE = "https://example.org/kg/"
 
-STREAM = """Streaming Recognition with Short Memory
 
-Ada Byron, Kurt G. TestConf 2021
+def _text(*paragraphs: str) -> str:
+    return "\n\n".join(paragraphs) + "\n"
 
-Abstract
 
-SM-Net is a streaming recognizer for speech.
-SM-Net is evaluated on NoiseBank, reaching a word error rate of 4.5 percent.
+STREAM = _text(
+    "Streaming Recognition with Short Memory",
+    "Ada Byron, Kurt G. TestConf 2021",
+    "Abstract",
+    "SM-Net is a streaming recognizer for speech.\n"
+    "SM-Net is evaluated on NoiseBank, reaching a word error rate of 4.5 percent.",
+    "1 Introduction",
+    "Streaming recognizers cannot look far ahead. Long utterances remain an open problem.",
+    "2 Method",
+    "SM-Net combines a convolutional encoder with a small decoder. The decoder uses a halting unit.",
+    "3 Conclusion",
+    "Handling two speakers is left for future work.",
+)
 
-1 Introduction
+SPEAKERS = _text(
+    "Two Speakers at Once",
+    "Grace Hopper. TestConf 2023",
+    "Abstract",
+    "DuoNet separates two speakers in one recording.\n"
+    "DuoNet is evaluated on NoiseBank, reaching a word error rate of 6.1 percent.",
+    "1 Introduction",
+    "Handling two speakers at once needs a separate stream for each speaker. This work builds on SM-Net.",
+    "2 Method",
+    "DuoNet uses a streaming recognizer for each speaker and keeps both streams apart.",
+    "3 Conclusion",
+    "Both streams are decoded together.",
+)
 
-Streaming recognizers cannot look far ahead. Long utterances remain an open problem.
-
-2 Method
-
-SM-Net combines a convolutional encoder with a small decoder. The decoder uses a halting unit.
-
-3 Conclusion
-
-Handling two speakers is left for future work.
-"""
-
-SPEAKERS = """Two Speakers at Once
-
-Grace Hopper. TestConf 2023
-
-Abstract
-
-DuoNet separates two speakers in one recording.
-DuoNet is evaluated on NoiseBank, reaching a word error rate of 6.1 percent.
-
-1 Introduction
-
-Handling two speakers at once needs a separate stream for each speaker. This work builds on SM-Net.
-
-2 Method
-
-DuoNet uses a streaming recognizer for each speaker and keeps both streams apart.
-
-3 Conclusion
-
-Both streams are decoded together.
-"""
-
-CHINESE = """《短时记忆的流式识别》
-
-李雷。测试会议 2021
-
-摘要
-
-本文提出了短时网络，一种流式语音识别模型。短时网络在 NoiseBank 数据集上的词错误率为 5.2%。
-
-一、引言
-
-流式语音识别难以利用很长的上下文，长句仍有待研究。
-
-二、方法
-
-短时网络采用卷积编码器和小型解码器，训练时使用停止单元。
-
-三、结论
-
-今后将处理多人同时说话的情形。
-"""
+CHINESE = _text(
+    "《短时记忆的流式识别》",
+    "李雷。测试会议 2021",
+    "摘要",
+    "本文提出了短时网络，一种流式语音识别模型。短时网络在 NoiseBank 数据集上的词错误率为 5.2%。",
+    "一、引言",
+    "流式语音识别难以利用很长的上下文，长句仍有待研究。",
+    "二、方法",
+    "短时网络采用卷积编码器和小型解码器，训练时使用停止单元。",
+    "三、结论",
+    "今后将处理多人同时说话的情形。",
+)
 
 
 def iri(name: str) -> NamedNode:
@@ -128,15 +108,8 @@ class Campus:
 
     def read(self, text: str, *, title: str = "", language: str = "en") -> Document:
         sha256 = hashlib.sha256(text.encode()).hexdigest()
-        document = Document(
-            document_iri(BASE, sha256),
-            text,
-            title or text.partition("\n")[0],
-            "text/plain",
-            f"papers/{sha256[-6:]}.txt",
-            sha256,
-            language,
-        )
+        named, source = title or text.partition("\n")[0], f"papers/{sha256[-6:]}.txt"
+        document = Document(document_iri(BASE, sha256), text, named, "text/plain", source, sha256, language)
         self.registry.enter(document, [Chunk(chunk_iri(document.iri, 0), document.iri, 0, 0, len(text), text)], [])
         self.registry.finish(document, statements=0, refused=0, seconds=0.0)
         return document

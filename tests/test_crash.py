@@ -1,7 +1,5 @@
 """Killing `kgplatform add` at any moment loses no finished document and leaves no half one."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess
@@ -10,16 +8,18 @@ import time
 from pathlib import Path
 
 import pytest
+from workspaces import new_workspace
 
-from kgplatform.documents.registry import State
+from kgplatform.documents.records import State
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.testing import HashEmbedder
+from kgplatform.models.stubs import HashEmbedder
 
 ADD = """
 import sys
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.testing import HashEmbedder
-KnowledgeGraph.embedder = HashEmbedder()
+from kgplatform.models.stubs import HashEmbedder
+from kgplatform.workspace.workspace import Workspace
+Workspace.embedder = HashEmbedder()
 from kgplatform.cli.main import main
 sys.exit(main(["add", "-w", sys.argv[1], *sys.argv[2:]]))
 """
@@ -27,7 +27,7 @@ TOWNS = ("Wuzhen", "Xitang", "Nanxun", "Zhouzhuang")
 
 
 @pytest.fixture(scope="module")
-def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def notes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("notes")
     for number in range(12):
         town = TOWNS[number % 4]
@@ -37,22 +37,17 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def new_workspace(folder: Path) -> Path:
-    KnowledgeGraph.create(folder, ontology="travel").close()
-    return folder
-
-
-def started(workspace: Path, notes: Path) -> subprocess.Popen[str]:
+def started(workspace, notes):
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     return subprocess.Popen(
         [sys.executable, "-c", ADD, str(workspace), str(notes)], stdout=subprocess.PIPE, text=True, env=environment
     )
 
 
-def killed_after(process: subprocess.Popen[str], added: int, seconds: float) -> list[str]:
+def killed_after(process, added, seconds):
     """The sources that were reported before the process was killed: a moment after so many were added."""
     assert process.stdout is not None
-    reported: list[str] = []
+    reported = []
     while sum(line.startswith("added") for line in reported) < added and (line := process.stdout.readline()):
         reported.append(line)
     time.sleep(seconds)
@@ -64,14 +59,13 @@ def killed_after(process: subprocess.Popen[str], added: int, seconds: float) -> 
     return [line.split()[1].rstrip(":") for line in complete.splitlines() if line]
 
 
-def moments(chance: random.Random) -> list[tuple[int, float]]:
-    """When to kill: while starting, while reading (most), and while linking and indexing after the last document."""
-    starting = [(0, chance.uniform(0.3, 1.5))]
+def moments(chance, kills):
+    """When to kill: while reading (most), while starting, and while linking and indexing after the last document."""
     reading = [(chance.randint(1, 3), chance.uniform(0, 0.06)) for _ in range(6)]
-    return [*starting, *reading, (12, chance.uniform(0, 0.3))]
+    return [*reading[:1], (0, chance.uniform(0.3, 1.5)), (12, chance.uniform(0, 0.3)), *reading[1:]][:kills]
 
 
-def assert_whole(kg: KnowledgeGraph) -> None:
+def assert_whole(kg):
     """Every processed document has all its graphs, and no other document has any."""
     assert kg.dataset.violations() == (frozenset(), frozenset())
     done = set()
@@ -89,9 +83,9 @@ def assert_whole(kg: KnowledgeGraph) -> None:
     assert in_graphs == done
 
 
-def completed(workspace: Path, notes: Path) -> bytes:
+def completed(workspace, notes):
     with KnowledgeGraph.open(workspace) as kg:
-        kg.__dict__["embedder"] = HashEmbedder()
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
         assert not [added for added in kg.add(notes) if added.outcome == "failed"]
         assert len(kg.documents(State.PROCESSED)) == len(kg.documents()) == 12
         for record in kg.documents():
@@ -101,11 +95,12 @@ def completed(workspace: Path, notes: Path) -> bytes:
         return kg.dump()
 
 
-def test_a_killed_run_can_be_taken_up_and_ends_as_if_undisturbed(notes: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(8, marks=pytest.mark.slow)])
+def test_a_killed_run_can_be_taken_up_and_ends_as_if_undisturbed(notes, tmp_path, kills):
     undisturbed = completed(new_workspace(tmp_path / "undisturbed"), notes)
     chance = random.Random(20240)
     workspace = new_workspace(tmp_path / "killed0")
-    for attempt, (added, seconds) in enumerate(moments(chance)):
+    for attempt, (added, seconds) in enumerate(moments(chance, kills)):
         reported = killed_after(started(workspace, notes), added, seconds)
         with KnowledgeGraph.open(workspace) as kg:
             assert_whole(kg)
@@ -117,7 +112,7 @@ def test_a_killed_run_can_be_taken_up_and_ends_as_if_undisturbed(notes: Path, tm
     assert completed(workspace, notes) == undisturbed
 
 
-def test_a_kill_between_graphs_and_registry_is_settled_on_opening(notes: Path, tmp_path: Path) -> None:
+def test_a_kill_between_graphs_and_registry_is_settled_on_opening(notes, tmp_path):
     workspace = new_workspace(tmp_path / "workspace")
     path = notes / "note00.txt"
     with KnowledgeGraph.open(workspace) as kg:
@@ -135,21 +130,15 @@ def test_a_kill_between_graphs_and_registry_is_settled_on_opening(notes: Path, t
         assert_whole(kg)
 
 
-def test_adding_one_by_one_gives_the_graph_of_adding_all_at_once(notes: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_adding_one_by_one_gives_the_graph_of_adding_all_at_once(notes, tmp_path):
     travel = Path(__file__).resolve().parents[1] / "examples" / "travel"
-    names = (
-        "hotels.csv",
-        "xizha-overnight.html",
-        "wuzhen-qinglv-yejing.txt",
-        "wuzhen-with-two-kids.txt",
-        "moganshan-qixing.md",
-    )
-    files = [*(travel / name for name in names), *sorted(notes.iterdir())[:3]]
-    at_once, one_by_one = new_workspace(tmp_path / "whole"), new_workspace(tmp_path / "parts")
+    names = "hotels.csv xizha-overnight.html wuzhen-qinglv-yejing.txt wuzhen-with-two-kids.txt moganshan-qixing.md"
+    files = [*(travel / name for name in names.split()), *sorted(notes.iterdir())[:3]]
     dumps = []
-    for workspace, parts in ((at_once, [files]), (one_by_one, [[file] for file in files])):
-        with KnowledgeGraph.open(workspace) as kg:
-            kg.__dict__["embedder"] = HashEmbedder()
+    for name, parts in (("whole", [files]), ("parts", [[file] for file in files])):
+        with KnowledgeGraph.open(new_workspace(tmp_path / name)) as kg:
+            kg.workspace.__dict__["embedder"] = HashEmbedder()
             for part in parts:
                 assert [added.outcome for added in kg.add(*part)] == ["added"] * len(part)
             dumps.append(sorted(kg.dump().splitlines()))

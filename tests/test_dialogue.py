@@ -1,101 +1,99 @@
-"""Questions from which something is missing, and the turns that supply it, in English and Chinese."""
+"""Conversations about flights: what a question leaves out, turns that supply it, times, states, words nobody knows."""
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Iterator
+import re
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from flights import workspace
+from asked import cases, tables
+from flights import flights, rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
-from kgplatform import KnowledgeGraph
 from kgplatform.errors import ConfigError, OntologyError, ReadError
-from kgplatform.questions.dialogue.classify import classify
-from kgplatform.questions.dialogue.classify_model import classify_by_model
-from kgplatform.questions.dialogue.codes import CodeIndex, numbers_said
-from kgplatform.questions.dialogue.frames import Frame
-from kgplatform.questions.dialogue.moments import window
-from kgplatform.questions.dialogue.parsing import parse_question
-from kgplatform.questions.dialogue.scheme import read_schemes
-from kgplatform.questions.dialogue.turns import Conversation, Turn
-from kgplatform.testing import ScriptedModel
-from kgplatform.types import Answer, Verdict
+from kgplatform.graph import KnowledgeGraph
+from kgplatform.models.stubs import ScriptedModel
+from kgplatform.questions.dialogue.conversation import is_leave, tidied
+from kgplatform.questions.dialogue.question_class import classify, classify_by_model
+from kgplatform.questions.dialogue.replies import Conversation, Turn
+from kgplatform.questions.dialogue.request import parse_question
+from kgplatform.questions.dialogue.scheme import numbers_said, read_schemes
+from kgplatform.questions.dialogue.times import window
+from kgplatform.types import Verdict
 
+ROOT = Path(__file__).resolve().parents[1]
 NOW = datetime(2025, 3, 15, 12)  # noqa: DTZ001 (the data has no zones)
+SPOKEN = read_schemes([ROOT / "ontology" / "airport.ttl"])[0].spoken()
+DOCS = ROOT / "docs" / "questions.md"
+TABLES = tables("flights")
 
 
 @pytest.fixture(scope="module")
-def kg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeGraph]:
-    made = workspace(tmp_path_factory.getbasetemp() / "two-days")
-    made.search = lambda *_a, **_k: []  # type: ignore[method-assign]  # no passages here, and no embedder to load
-    yield made
-    made.close()
+def kg(tmp_path_factory):
+    with flights(tmp_path_factory) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
-def frame(kg: KnowledgeGraph) -> Frame:
+def frame(kg):
     return kg.knowledge.frames[0]
 
 
-# moments
+def ask(kg, text, conversation=None):
+    return kg.ask(text, conversation=conversation, now=NOW.isoformat())
+
+
+def talk(kg, name, *turns):
+    """The answer to the last of the turns; each is a new reading of what was kept."""
+    return [ask(kg, turn, name) for turn in turns][-1]
+
+
+def first(after, **wanted):
+    """The flight that the rows have first from a moment on."""
+    found = [r for r in rows() if r["best_block_time"] >= after and all(r[k] == v for k, v in wanted.items())]
+    return min(found, key=lambda r: (r["best_block_time"], r["flight_uid"]))["flight_uid"]
 
 
 @pytest.mark.parametrize(
     ("text", "low", "high"),
     [
         ("Which flights leave now?", "2025-03-15T11:45:00", "2025-03-15T12:15:00"),
-        ("in the last hour", "2025-03-15T11:00:00", "2025-03-15T12:00:00"),
         ("in the last half hour", "2025-03-15T11:30:00", "2025-03-15T12:00:00"),
         ("within two hours", "2025-03-15T12:00:00", "2025-03-15T14:00:00"),
-        ("around 2pm", "2025-03-15T13:45:00", "2025-03-15T14:15:00"),
         ("before 9:15 yesterday", "2025-03-14T00:00:00", "2025-03-14T09:15:00"),
         ("between 14:00 and 15:30", "2025-03-15T14:00:00", "2025-03-15T15:30:00"),
-        ("at half past two", "2025-03-15T14:30:00", "2025-03-15T14:30:59"),
         ("left at half past two", "2025-03-15T02:30:00", "2025-03-15T02:30:59"),
         ("between 2 and 4 pm", "2025-03-15T14:00:00", "2025-03-15T16:00:00"),
-        ("before 9 tomorrow", "2025-03-16T00:00:00", "2025-03-16T09:00:00"),
         ("around noon", "2025-03-15T11:45:00", "2025-03-15T12:15:00"),
-        ("今天下午三点到五点", "2025-03-15T15:00:00", "2025-03-15T17:00:00"),
         ("on 11 March", "2025-03-11T00:00:00", "2025-03-11T23:59:59"),
-        ("March 11th", "2025-03-11T00:00:00", "2025-03-11T23:59:59"),
-        ("3月11日", "2025-03-11T00:00:00", "2025-03-11T23:59:59"),
         ("on the 11th", "2025-03-11T00:00:00", "2025-03-11T23:59:59"),
         ("next Monday", "2025-03-17T00:00:00", "2025-03-17T23:59:59"),
-        ("下周一", "2025-03-17T00:00:00", "2025-03-17T23:59:59"),
-        ("后天", "2025-03-17T00:00:00", "2025-03-17T23:59:59"),
-        ("傍晚", "2025-03-15T17:00:00", "2025-03-15T19:59:59"),
         ("at 14:30 on 12 March 2025", "2025-03-12T14:30:00", "2025-03-12T14:30:59"),
+        ("今天下午三点到五点", "2025-03-15T15:00:00", "2025-03-15T17:00:00"),
+        ("下周一", "2025-03-17T00:00:00", "2025-03-17T23:59:59"),
         ("过去两小时内", "2025-03-15T10:00:00", "2025-03-15T12:00:00"),
-        ("今天下午三点半", "2025-03-15T15:30:00", "2025-03-15T15:30:59"),
         ("14点左右", "2025-03-15T13:45:00", "2025-03-15T14:15:00"),
         ("2025年3月14日", "2025-03-14T00:00:00", "2025-03-14T23:59:59"),
         ("昨天上午", "2025-03-14T06:00:00", "2025-03-14T11:59:59"),
+        *((text, None, None) for text in ("What time is it due?", "几点到？", "20250314-KL787-D", "gate D46", "25:99")),
     ],
 )
-def test_words_for_time_become_a_window_reckoned_from_now(text: str, low: str, high: str) -> None:
+def test_words_for_time_become_a_window_reckoned_from_now(text, low, high):
     found = window(text, NOW)
-    assert found is not None
-    assert (found.low.isoformat(), found.high.isoformat()) == (low, high)
+    assert (found and found.low.isoformat(), found and found.high.isoformat()) == (low, high)
 
 
-@pytest.mark.parametrize("text", ["What time is it due?", "几点到？", "20250314-KL787-D", "gate D46", "25:99"])
-def test_what_names_no_time_is_no_window(text: str) -> None:
-    assert window(text, NOW) is None
-
-
+@pytest.mark.slow
 @given(st.text(max_size=80))
 @settings(max_examples=200, deadline=None)
-def test_a_window_ends_no_earlier_than_it_begins_but_where_a_range_is_backwards(text: str) -> None:
+def test_a_window_ends_no_earlier_than_it_begins_but_where_a_range_is_backwards(text):
     found = window(text, NOW)
     assert found is None or found.low <= found.high or found.sharp
-
-
-# codes
 
 
 @pytest.mark.parametrize(
@@ -103,60 +101,24 @@ def test_a_window_ends_no_earlier_than_it_begins_but_where_a_range_is_backwards(
     [
         ("Where is 0123?", ["0123"]),
         ("flight seven eight seven", ["787"]),
-        ("七八七航班", ["787"]),
         ("幺两三航班", ["123"]),
-        ("in 20 minutes at 14:30, gate 12", []),
-        ("十五分钟，3个航班", []),
+        *(
+            (text, [])
+            for text in ("in 20 minutes at 14:30, gate 12", "十五分钟，3个航班", "KL on 11th", "25 euros", "€ 25")
+        ),
     ],
 )
-def test_numbers_that_may_be_codes_are_heard(text: str, digits: list[str]) -> None:
-    assert [said.digits for said in numbers_said(text)] == digits
+def test_numbers_that_may_be_codes_are_heard(text, digits):
+    assert [said.digits for said in numbers_said(text, spoken=SPOKEN)] == digits
 
 
-def test_a_number_in_part_fits_its_own_number_first_and_else_what_holds_it() -> None:
-    index = CodeIndex(("KL123", "BA123", "KL1234", "KL787"))
-    assert index.candidates("0123") == ("BA123", "KL123")
-    assert index.candidates("123", ["KL"]) == ("KL123",)
-    assert index.candidates("23") == ("BA123", "KL123", "KL1234")
-    assert index.known("kl", "0787") == "KL787"
-    assert index.candidates("999") == ()
-
-
-# classes
-
-
-@pytest.mark.parametrize(
-    ("label", "text"),
-    [
-        ("1", "Which flights leave now?"),
-        ("1", "When does the flight at gate D16 leave?"),
-        ("1", "过去一小时有哪些航班到达？"),
-        ("2", "What is boarding at gate D16?"),
-        ("2", "Which flight is at this gate?"),
-        ("2", "这个登机口是哪个航班？"),
-        ("3", "What is the next flight after KL787?"),
-        ("3", "KLM的下一个航班是哪个？"),
-        ("4", "When does the Delta flight leave?"),
-        ("4", "14:00左右有哪些KLM航班到达？"),
-        ("5", "KLM gate?"),
-        ("5", "达美在哪里登机？"),
-        ("6", "Which gate does flight seven eight seven use?"),
-        ("6", "When does the 0787 leave now?"),
-        ("6", "七八七航班在哪个登机口？"),
-        ("none", "KLM 787 gate?"),
-        ("none", "How many flights are operated by KLM?"),
-        ("none", "Which airline has the most flights?"),
-        ("none", "What is the callsign of Delta?"),
-        ("none", "2025年3月14日的KL787航班停在哪个机位？"),
-        ("none", "How many flights departed in the last hour?"),
-    ],
-)
-def test_a_question_is_of_the_class_that_its_gap_makes(kg: KnowledgeGraph, frame: Frame, label: str, text: str) -> None:
+@pytest.mark.parametrize(("text", "label"), list(cases(TABLES["classes"])))
+def test_a_question_is_of_the_class_that_its_gap_makes(kg, frame, text, label):
     parsed = parse_question(text, frame, kg.knowledge.translator, NOW)
-    assert classify(parsed, frame).notation == label
+    assert {classify(parsed, frame).notation} == label
 
 
-def test_a_model_classifies_and_a_reply_that_names_no_class_falls_back(kg: KnowledgeGraph, frame: Frame) -> None:
+def test_a_model_classifies_and_a_reply_that_names_no_class_falls_back(kg, frame):
     now = frame.now(None, NOW)
     parsed = parse_question("KLM gate?", frame, kg.knowledge.translator, NOW)
     model = ScriptedModel("**Class: 5** (an airline alone)", "I cannot say.", "2 or 3")
@@ -168,29 +130,17 @@ def test_a_model_classifies_and_a_reply_that_names_no_class_falls_back(kg: Knowl
     assert "Only a part of a flight number is given, such as its digits without the letters of the airline: 6" in (
         system.content
     )
-    assert "outranks" in user.content
-    assert "KLM gate?" in user.content
-    assert "Where is Delta boarding?" in user.content
+    assert all(part in user.content for part in ("outranks", "KLM gate?", "Where is Delta boarding?"))
 
 
-# ways
-
-
-def ask(kg: KnowledgeGraph, text: str) -> Answer:
-    return kg.ask(text, now=NOW.isoformat())
-
-
-def test_flights_of_a_window_are_listed_and_now_is_told(kg: KnowledgeGraph) -> None:
+def test_flights_of_a_window_are_listed_and_now_is_told(kg):
     answer = ask(kg, "Which flights leave now?")
     assert set(answer.values) == {"20250315-DL49-D", "20250315-TP663-D", "20250315-KL1275-D", "20250315-IB3721-D"}
-    assert "15 Mar 2025 12:00" in answer.text
-    assert "now" in answer.text.casefold()
-    assert answer.query is not None
+    assert all(part in answer.text.casefold() for part in ("15 mar 2025 12:00", "now"))
     assert ask(kg, "现在有哪些航班出发？").values == answer.values
-
-
-def test_now_is_that_of_the_data_where_the_clock_is_far_from_it(kg: KnowledgeGraph) -> None:
     assert "when the data was last changed" in kg.ask("Which flights leave now?").text
+    with pytest.raises(ConfigError, match="2025-03-15T12:00"):
+        kg.ask("Which flights leave now?", now="noon")
 
 
 @pytest.mark.parametrize(
@@ -204,11 +154,10 @@ def test_now_is_that_of_the_data_where_the_clock_is_far_from_it(kg: KnowledgeGra
         ("准点的航班有哪些", False),
     ],
 )
-def test_flights_in_a_state_that_their_times_tell_are_listed(kg: KnowledgeGraph, text: str, *, holds: bool) -> None:
+def test_flights_in_a_state_that_their_times_tell_are_listed(kg, text, *, holds):
     answer = ask(kg, text)
-    assert answer.verdict is Verdict.ANSWERED
-    assert answer.solutions.variables == ("thing", "begins", "ends")
-    moments = [(row[1].value, row[2].value) for row in answer.solutions.rows]  # type: ignore[union-attr]
+    assert (answer.verdict, answer.solutions.variables) == (Verdict.ANSWERED, ("thing", "begins", "ends"))
+    moments = [(row[1].value, row[2].value) for row in answer.solutions.rows]
     assert len(moments) == len(answer.values) > 0
     assert all((ends > begins) is holds for begins, ends in moments)
     assert all(begins < "2025-03-16" for begins, _ in moments)
@@ -216,11 +165,11 @@ def test_flights_in_a_state_that_their_times_tell_are_listed(kg: KnowledgeGraph,
         assert all("-KL" in value for value in answer.values)
     void = ("Cancelled", "Diverted")
     rows = kg.query("SELECT ?uid ?s WHERE { ?f airport:flightUid ?uid ; airport:flightState ?s }").rows
-    gone = {uid.value for uid, s in rows if str(s).endswith(tuple(f"{v}>" for v in void))}  # type: ignore[union-attr]
+    gone = {uid.value for uid, s in rows if str(s).endswith(tuple(f"{v}>" for v in void))}
     assert gone.isdisjoint(answer.values)
 
 
-def test_how_many_and_whether_any_are_late_agree_with_the_list(kg: KnowledgeGraph) -> None:
+def test_how_many_and_whether_any_are_late_agree_with_the_list(kg):
     late = ask(kg, "Which flights are delayed now?").values
     assert ask(kg, "How many flights are delayed now?").values == (str(len(late)),)
     assert ask(kg, "有多少航班延误？").values == (str(len(late)),)
@@ -232,130 +181,186 @@ def test_how_many_and_whether_any_are_late_agree_with_the_list(kg: KnowledgeGrap
     assert ask(kg, "今天下午哪些到港航班延误？").values == afternoon.values
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        ("Is gate D16 haunted?", "haunted"),
-        ("D16登机口闹鬼吗？", "闹鬼"),
-        ("Is KLM reliable?", "reliable"),
-        ("KLM可靠吗？", "可靠"),
-    ],
-)
-def test_a_yes_or_no_is_not_said_around_a_word_that_nothing_knows(kg: KnowledgeGraph, text: str, word: str) -> None:
+@pytest.mark.parametrize(("text", "told"), list(cases(TABLES["told"])))
+def test_times_states_and_places_of_flights_are_told(kg, text, told):
     answer = ask(kg, text)
-    assert answer.verdict is Verdict.UNANSWERABLE
-    assert word in answer.text
-    assert not answer.values
+    assert answer.verdict is Verdict.ANSWERED
+    assert all(part in f"{answer.values} {answer.text}" for part in told)
 
 
-def test_a_board_question_without_a_gate_asks_for_one_with_the_details_one_may_add(kg: KnowledgeGraph) -> None:
-    for text, detail in (("Which flight is at this gate?", "flight number"), ("这个登机口是哪个航班？", "航班号")):
-        answer = ask(kg, text)
-        assert answer.verdict is Verdict.UNCLEAR
-        assert answer.clarification is not None
-        assert detail in answer.clarification.options
+@pytest.mark.parametrize(("text", "words"), list(cases(TABLES["unknown"])))
+def test_what_nothing_in_the_graph_expresses_is_said_and_no_yes_or_no_made_up(kg, text, words):
+    answer = ask(kg, text)
+    assert (answer.verdict, answer.values) == (Verdict.UNANSWERABLE, ())
+    assert all(word in answer.text for word in words)
 
 
-def test_a_gate_that_is_not_there_is_said_with_those_near_it(kg: KnowledgeGraph) -> None:
-    answer = ask(kg, "Which flight is at gate C99?")
-    assert answer.verdict is Verdict.UNCLEAR
-    assert "C99" in answer.text
-    assert not answer.values
+@pytest.mark.parametrize(("text", "words"), list(cases(TABLES["asked_back"])))
+def test_what_is_missing_or_not_there_is_asked_for(kg, text, words):
+    answer = ask(kg, text)
+    assert (answer.verdict, answer.values) == (Verdict.UNCLEAR, ())
+    assert all(word in f"{answer.text} {answer.clarification}" for word in words)
 
 
-def test_the_next_flight_on_a_ramp_is_the_one_that_comes_to_stand_there_next(kg: KnowledgeGraph) -> None:
-    answer = ask(kg, "What is the next flight on the same ramp after 20250314-KL787-D?")
-    assert answer.values == ("20250314-KL651-D",)
-
-
-def test_an_incomplete_number_is_read_as_the_one_it_fits_or_asked_back(kg: KnowledgeGraph) -> None:
-    one, several = ask(kg, "Which gate does 0787 use?"), ask(kg, "Which gate does 56 use?")
-    assert "KL787" in one.text
-    assert one.verdict is Verdict.ANSWERED
-    assert several.clarification is not None
-    assert all("56" in option for option in several.clarification.options)
-    assert ask(kg, "Where is flight 9999?").verdict is Verdict.UNANSWERABLE
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("How late was KL787 on 14 March 2025?", "4"),
-        ("How many minutes was 20250314-KL787-D on its ramp?", "117"),
-        ("How many hours is the MTT of 20250314-KL787-D?", "1.33"),
-        ("KL787在2025年3月14日从登机到推出用了多少分钟？", "41"),
-        ("Which took off first, 20250314-KL787-D or 20250314-KL601-D?", "20250314-KL601-D"),
-        ("How many flights departed in the last hour?", "12"),
-    ],
-)
-def test_times_are_reckoned_with(kg: KnowledgeGraph, text: str, value: str) -> None:
-    assert ask(kg, text).values == (value,)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+HOSTILE = (
+    *(
         "",
         "?!",
         "x" * 10_000,
         "now '; DROP ALL } > {",
         "KL787 KL787 KL787",
         "下下下",
-        "at 14:30 in Atlantis",
         "0123 0456",
-    ],
+        "at 14:30 in Atlantis",
+    ),
+    *("KL787'; DROP ALL; <script>alert(1)</script> gate?", "\x00\x00", "is it \ud83d\ude00 } UNION { ?s ?p ?o"),
 )
-def test_odd_questions_get_a_verdict(kg: KnowledgeGraph, text: str) -> None:
+ENDLESS = ("hi " * 3_000, "and the one after that?" * 400, "0" * 10_000)
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, *(pytest.param(text, marks=pytest.mark.slow) for text in ENDLESS)])
+def test_odd_and_hostile_turns_get_a_verdict_and_change_nothing(kg, text):
     before = len(kg.store)
-    assert ask(kg, text).verdict in Verdict
+    assert talk(kg, "hostile", "What is the next KLM flight?", text, text).verdict in Verdict
     assert len(kg.store) == before
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_text_gets_a_verdict(kg: KnowledgeGraph, text: str) -> None:
+def test_any_text_gets_a_verdict(kg, text):
     assert ask(kg, f"When does {text} leave?").verdict in Verdict
 
 
-# conversation
+@pytest.mark.parametrize(
+    ("turns", "value"),
+    [
+        *(
+            (("When does the Delta flight leave?", reply), "2025-03-15T13:07:00")
+            for reply in ("the second one", "DL135")
+        ),
+        (("When does the Delta flight leave?", "第二个"), "2025-03-15T13:07:00"),
+        (("When does the Delta flight leave?", "What is the callsign of KLM?"), "KLM"),
+        (("Which flight is at this gate?", "D46"), "20250315-OR363-D"),
+        (("What is the ramp of 20250314-KL787-D?", "and its pier?"), "D"),
+        (("What is the ramp of 20250314-KL787-D?", "and 20250314-KL601-D?"), "E14"),
+    ],
+)
+def test_a_turn_picks_an_option_adds_a_detail_takes_over_or_asks_anew(kg, turns, value):
+    assert talk(kg, f"turns-{abs(hash(turns)) % 10**8}", *turns).values == (value,)
 
 
-def test_a_reply_picks_an_option_by_place_name_or_detail(kg: KnowledgeGraph) -> None:
-    for name, reply in (("place", "the second one"), ("zh", "第二个"), ("name", "DL135")):
-        first = kg.ask("When does the Delta flight leave?", conversation=name, now=NOW.isoformat())
-        assert first.verdict is Verdict.UNCLEAR
-        assert kg.ask(reply, conversation=name, now=NOW.isoformat()).values == ("2025-03-15T13:07:00",)
-    kg.ask("Which gate does 56 use?", conversation="code", now=NOW.isoformat())
-    picked = kg.ask("KL566", conversation="code", now=NOW.isoformat())
-    assert picked.verdict is Verdict.ANSWERED
+@pytest.mark.parametrize(
+    ("text", "after", "wanted"),
+    [
+        ("What is the next KLM flight after 14:30?", "2025-03-15T14:30", {"airline": "KLM"}),
+        ("next klm departure after 6pm pls", "2025-03-15T18:00", {"airline": "KLM", "direction": "departure"}),
+        ("下午3点以后荷航的下一班出发航班是什么？", "2025-03-15T15:00", {"airline": "KLM", "direction": "departure"}),
+        ("Next plane at gate C five?", "2025-03-15T12:00", {"gate": "C05"}),
+    ],
+)
+def test_the_next_one_is_that_after_the_time_which_is_said(kg, text, after, wanted):
+    assert ask(kg, text).values == (first(after, **wanted),)
 
 
-def test_a_detail_that_was_asked_for_completes_the_question(kg: KnowledgeGraph) -> None:
-    kg.ask("Which flight is at this gate?", conversation="gate", now=NOW.isoformat())
-    answer = kg.ask("D46", conversation="gate", now=NOW.isoformat())
-    assert answer.values == ("20250315-OR363-D",)
-    assert answer.question.text == "D46"
-    assert any("taken as" in line for line in answer.trace)
+def test_a_code_without_a_day_is_answered_for_each_day_with_todays_first(kg):
+    answer = ask(kg, "Where is 0787?")
+    gates = {r["flight_uid"]: r["gate"] for r in rows() if r["flight_number"] == "KL787"}
+    assert answer.values == (gates["20250315-KL787-D"], gates["20250314-KL787-D"])
+    assert all(part in answer.text for part in ("15 Mar 2025: gate F05", "14 Mar 2025: gate D46"))
 
 
-def test_a_short_question_takes_over_what_the_last_one_asked(kg: KnowledgeGraph) -> None:
-    asked = [
-        kg.ask(text, conversation="short").values
-        for text in ("What is the ramp of 20250314-KL787-D?", "and its pier?", "and 20250314-KL601-D?")
+@pytest.mark.parametrize(
+    ("turns", "said"),
+    [
+        (("Which gate?", "KL1001 on 14 March"), "D31"),
+        (("哪个登机口？", "KL1001，3月14日"), "D31"),
+        (("Which gate is KL641 today?", "and yesterday?"), "D42"),
+        (("What gate is KL1791?", "is it delayed?"), "11 minutes"),
+        (("KL1791在哪个登机口？", "它延误了吗？"), "11分钟"),
+        (("What is the next KLM flight?", "same for Delta"), "DL162"),
+        (("KLM荷航下一个出发航班是什么？", "达美呢？"), "DL75"),
+    ],
+)
+def test_a_turn_leans_on_the_last_for_its_day_and_thing(kg, turns, said):
+    name = f"lean-{abs(hash(turns)) % 10**8}"
+    assert said in talk(kg, name, *turns).text
+
+
+def test_the_one_after_that_goes_on_along_the_same_order(kg):
+    now = NOW.isoformat()
+    later = sorted(
+        (r["best_block_time"], r["flight_uid"])
+        for r in rows()
+        if r["airline"] == "KLM" and r["destination"] in ("LHR", "LGW", "LTN", "LCY") and r["best_block_time"] >= now
+    )
+    asked = [talk(kg, "on", text) for text in ("next KLM departure to London?", "and the one after that?", "再下一个")]
+    assert [answer.values for answer in asked if answer.values] == [(uid,) for _, uid in later[:3]]
+
+
+def test_a_conversation_is_left_without_asking_on(kg):
+    assert talk(kg, "leave", "Which gate does 56 use?", "cancel").clarification is None
+    assert talk(kg, "leave", "KL1791 gate").values
+    assert is_leave("算了")
+    assert not is_leave("Is KL787 cancelled?")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("hi there, which gate is DL75 at please?", "which gate is DL75 at?"),
+        ("你好，请问KL1791在哪个登机口，谢谢", "KL1791在哪个登机口"),
+        ("gate C zero five", "gate C05"),
+        ("\x00KL787\x00 gate", "KL787  gate"),
+        ("hello", "hello"),
+        ("逛完街我们想找一家有泳池的宾馆住宿，有什么推荐吗？", "我们想找一家有泳池的宾馆？"),
+        ("西塘附近可以住宿的客栈有哪些？", "西塘附近客栈有哪些？"),
+        ("您知道灵隐寺的门票吗？", "灵隐寺的门票是什么？"),
+        ("after lunch I'd like to see a museum", "I'd like to see a museum"),
+        *((text, text) for text in ("逛完西塘去哪儿", "鲁迅住的客栈是哪家？", "what opened after lunch")),
+    ],
+)
+def test_what_only_surrounds_a_question_is_left_out(text, kept):
+    assert tidied(text, SPOKEN) == kept
+
+
+def test_the_terms_that_a_scheme_uses_are_documented():
+    section = DOCS.read_text(encoding="utf-8").split("### The vocabulary", 1)[1].split("\n## ", 1)[0]
+    table = set(re.findall(r"^\| `q:(\w+)`", section, re.MULTILINE))
+    used = re.findall(r"q:(\w+)", (ROOT / "ontology" / "airport.questions.ttl").read_text(encoding="utf-8"))
+    assert {"Scheme", "QuestionClass", "Span"} & table <= table >= set(used)
+
+
+def test_the_worked_example_of_the_documentation_answers_its_questions(tmp_path):
+    section = DOCS.read_text(encoding="utf-8").split("### The vocabulary", 1)[1]
+    ontology, questions = re.findall(r"```turtle\n(.*?)```", section, re.DOTALL)[:2]
+    (tmp_path / "clinic.ttl").write_text(ontology, encoding="utf-8")
+    (tmp_path / "clinic.questions.ttl").write_text(questions, encoding="utf-8")
+    data = tmp_path / "data.ttl"
+    lines = [
+        "@prefix c: <https://example.org/clinic#> . @prefix : <https://example.org/visit/> .",
+        "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .",
+        ':room3 a c:Room ; rdfs:label "B3" . :room4 a c:Room ; rdfs:label "B4" .',
     ]
-    assert asked[0] == ("D46",)
-    assert asked[1] == ("D",)
-    row = kg.ask("What is the pier of 20250314-KL601-D?").values
-    assert asked[2] == row
+    for number, room, due, began in csv.reader(["41,3,09:00,09:20", "42,4,10:00,", "43,3,11:00,"]):
+        said = f' ; c:began "2025-03-10T{began}:00"^^xsd:dateTime' if began else ""
+        lines.append(
+            f':a{number} a c:Appointment ; rdfs:label "AP{number}" ; c:number "AP{number}" ; c:room :room{room} ;'
+            f' c:due "2025-03-10T{due}:00"^^xsd:dateTime{said} .'
+        )
+    data.write_text("\n".join(lines), encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "kg", ontology=str(tmp_path / "clinic.ttl")) as made:
+        made.load(data)
+        made.search = lambda *_a, **_k: []
+        now = "2025-03-10T09:30:00"
+        assert made.ask("What is the next appointment?", now=now).values == ("AP42",)
+        assert made.ask("What is the next appointment after 10:30?", now=now).values == ("AP43",)
+        late = made.ask("Is AP41 late?", now=now)
+        assert late.values == ("Yes",)
+        assert "20 minutes" in late.text
 
 
-def test_a_whole_new_question_is_not_taken_for_a_reply(kg: KnowledgeGraph) -> None:
-    kg.ask("When does the Delta flight leave?", conversation="new", now=NOW.isoformat())
-    answer = kg.ask("What is the callsign of KLM?", conversation="new", now=NOW.isoformat())
-    assert answer.values == ("KLM",)
-
-
-def test_turns_survive_and_a_broken_or_misnamed_conversation_is_said(tmp_path: Path) -> None:
+def test_turns_survive_and_a_broken_or_misnamed_conversation_is_said(tmp_path):
     kept = Conversation(tmp_path, "a.b-1")
     turns = [Turn(said=f"{n}", question=f"{n}", answer="") for n in range(30)]
     kept.keep(turns)
@@ -368,19 +373,11 @@ def test_turns_survive_and_a_broken_or_misnamed_conversation_is_said(tmp_path: P
             Conversation(tmp_path, name)
 
 
-def test_now_that_is_no_moment_is_said(kg: KnowledgeGraph) -> None:
-    with pytest.raises(ConfigError, match="2025-03-15T12:00"):
-        kg.ask("Which flights leave now?", now="noon")
-
-
-# the file
-
-
-def test_the_scheme_of_an_ontology_is_read_and_a_faulty_one_is_said(tmp_path: Path) -> None:
-    (scheme,) = read_schemes([Path("ontology/airport.ttl").absolute()])
+def test_the_scheme_of_an_ontology_is_read_and_a_faulty_one_is_said(tmp_path):
+    (scheme,) = read_schemes([ROOT / "ontology" / "airport.ttl"])
     assert [item.notation for item in scheme.classes] == ["1", "2", "3", "4", "5", "6"]
     assert all({w.language for w in (*item.words, *item.examples)} == {"en", "zh"} for item in scheme.classes)
-    assert read_schemes([Path("ontology/travel.ttl").absolute()]) == ()
+    assert read_schemes([ROOT / "ontology" / "travel.ttl"]) == ()
     faulty = tmp_path / "mine.questions.ttl"
     faulty.write_text("@prefix q: <https://w3id.org/kgplatform/questions#> . <http://x> a q:Scheme .", encoding="utf-8")
     with pytest.raises(OntologyError, match="what it is about"):
@@ -390,7 +387,7 @@ def test_the_scheme_of_an_ontology_is_read_and_a_faulty_one_is_said(tmp_path: Pa
         read_schemes([tmp_path / "mine.ttl"])
 
 
-def test_every_term_of_the_scheme_is_declared_by_the_ontology(kg: KnowledgeGraph, frame: Frame) -> None:
+def test_every_term_of_the_scheme_is_declared_by_the_ontology(kg, frame):
     scheme = frame.scheme
     single = (scheme.identifier, scheme.code, scheme.owner, scheme.owner_code, scheme.moment, scheme.timetable)
     rest = (scheme.changed, scheme.successor, scheme.queue, *scheme.places, *scheme.details, *scheme.queue_moments)
@@ -400,7 +397,7 @@ def test_every_term_of_the_scheme_is_declared_by_the_ontology(kg: KnowledgeGraph
     assert {term for term, _ in scheme.markers} <= set(kg.ontology.properties)
 
 
-def test_a_clarification_of_namesakes_in_any_ontology_is_answered_by_one_of_them(tmp_path: Path) -> None:
+def test_a_clarification_of_namesakes_in_any_ontology_is_answered_by_one_of_them(tmp_path):
     data = tmp_path / "places.ttl"
     data.write_text(
         """@prefix : <http://x/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -411,9 +408,8 @@ def test_a_clarification_of_namesakes_in_any_ontology_is_answered_by_one_of_them
     )
     with KnowledgeGraph.create(tmp_path / "kg") as kg:
         kg.load(data)
-        kg.search = lambda *_a, **_k: []  # type: ignore[method-assign]
+        kg.search = lambda *_a, **_k: []
         first = kg.ask("When was Springfield founded?", conversation="s")
-        assert first.clarification is not None
         assert len(first.clarification.things) == 2
         assert NamedNode("http://x/s2") in first.clarification.things
         assert kg.ask("the one in Massachusetts", conversation="s").values == ("1636",)

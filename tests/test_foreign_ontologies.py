@@ -1,30 +1,21 @@
 """Ontologies that nobody here wrote, and the shipped ones, without code: create, add a table, check, ask."""
 
-from __future__ import annotations
-
 import csv
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from pyoxigraph import NamedNode
 
-from kgplatform import packs
-from kgplatform.checking.findings import Kind
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.ontologies.issues import Grade
-from kgplatform.ontologies.structure import structural
-from kgplatform.ontologies.unused import unused_axioms
-from kgplatform.ontology import Ontology, OntologyClass, OntologyProperty
-from kgplatform.testing import HashEmbedder
+from kgplatform.models.stubs import HashEmbedder
+from kgplatform.ontology import packs
+from kgplatform.ontology.lint import Grade, structural, unused_axioms
+from kgplatform.reasoning.scope import Fault
 from kgplatform.vocab import TYPE, XSD
+from kgplatform.workspace.workspace import Workspace
 
 FOREIGN = (
-    "geoquery/ontology.ttl",
-    "extraction-oskgc/ontologies/1_Airport.ttl",
-    "extraction-webnlg/ontologies/1_university.ttl",
-    "extraction-tekgen/ontologies/4_book.ttl",
-)
+    "geoquery/ontology.ttl", "extraction-oskgc/ontologies/1_Airport.ttl",
+    "extraction-webnlg/ontologies/1_university.ttl", "extraction-tekgen/ontologies/4_book.ttl",
+)  # fmt: skip
 _VALUES = {
     f"{XSD}integer": ("12", "250", "7"),
     f"{XSD}decimal": ("1.5", "22.75", "300.25"),
@@ -37,11 +28,11 @@ _NAMES = ("Alpha Norvale", "Beta Quenby", "Gamma Tarrow")
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(KnowledgeGraph, "embedder", HashEmbedder())
+def quick(monkeypatch):
+    monkeypatch.setattr(Workspace, "embedder", HashEmbedder())
 
 
-def columns(ontology: Ontology, class_: OntologyClass) -> Iterator[tuple[OntologyProperty, tuple[str, ...]]]:
+def columns(ontology, class_):
     """Properties that a table of the class could have, with values for three rows; words that only one of them has."""
     taken: set[str] = {"name"}
     for term in ontology.properties_of(class_.iri):
@@ -57,25 +48,20 @@ def columns(ontology: Ontology, class_: OntologyClass) -> Iterator[tuple[Ontolog
             yield term, ("cobalt", "umber", "ochre")
 
 
-def richest(ontology: Ontology) -> tuple[OntologyClass, list[tuple[OntologyProperty, tuple[str, ...]]]]:
-    """The class with the most columns, and the columns: those of values first."""
+def table(path, ontology):
+    """A table of the class with the most columns, and the columns: those of values first."""
     found = [(class_, list(columns(ontology, class_))) for class_ in ontology.domain_classes]
     class_, listed = max(found, key=lambda item: (len(item[1]), item[0].iri.value))
-    return class_, sorted(listed, key=lambda item: item[0].is_object)[:4]
-
-
-def table(path: Path, ontology: Ontology) -> tuple[OntologyClass, list[tuple[OntologyProperty, tuple[str, ...]]]]:
-    class_, listed = richest(ontology)
+    listed = sorted(listed, key=lambda item: item[0].is_object)[:4]
     target = path / f"{ontology.label(class_.iri).replace(' ', '_').replace('/', '_')}.csv"
     with target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["name", *(ontology.label(term.iri) for term, _ in listed)])
-        for row, name in enumerate(_NAMES):
-            writer.writerow([name, *(values[row] for _, values in listed)])
+        writer.writerows([name, *(values[row] for _, values in listed)] for row, name in enumerate(_NAMES))
     return class_, listed
 
 
-def goes_through(folder: Path, name: str) -> None:
+def goes_through(folder, name):
     with KnowledgeGraph.create(folder / "w", ontology=name) as kg:
         ontology = kg.ontology
         class_, listed = table(folder, ontology)
@@ -86,13 +72,19 @@ def goes_through(folder: Path, name: str) -> None:
         mapped = [term for term, _ in listed if next(kg.store.quads(None, term.iri), None) is not None]
         assert mapped, [ontology.label(term.iri) for term, _ in listed]
         report = kg.check()
-        never = (Kind.UNKNOWN_CLASS, Kind.UNKNOWN_PROPERTY, Kind.NO_EVIDENCE, Kind.NOT_HELD, Kind.DANGLING_GRAPH)
+        never = (
+            Fault.UNKNOWN_CLASS,
+            Fault.UNKNOWN_PROPERTY,
+            Fault.NO_EVIDENCE,
+            Fault.NOT_HELD,
+            Fault.DANGLING_GRAPH,
+        )
         bad = [finding for finding in report.findings if finding.kind in never]
         assert bad == []
         asked(kg, class_.iri, mapped[0], dict(listed)[mapped[0]])
 
 
-def asked(kg: KnowledgeGraph, class_: NamedNode, term: OntologyProperty, values: tuple[str, ...]) -> None:
+def asked(kg, class_, term, values):
     """Two questions in the words of the ontology: one is answered by a value, the other, if it is, counts the class."""
     value = kg.ask(f"What is the {kg.ontology.label(term.iri)} of {_NAMES[0]}?")
     assert value.verdict.value == "answered", value.trace
@@ -102,21 +94,17 @@ def asked(kg: KnowledgeGraph, class_: NamedNode, term: OntologyProperty, values:
         assert many.values == (str(len({quad.subject for quad in kg.store.quads(None, TYPE, class_)})),)
 
 
-@pytest.mark.parametrize("name", FOREIGN)
-def test_a_foreign_ontology_goes_from_a_table_to_an_answer(test_data: Path, tmp_path: Path, name: str) -> None:
-    path = test_data / name
-    if not path.is_file():
-        pytest.skip(f"no {path}")
-    goes_through(tmp_path, str(path))
-
-
-@pytest.mark.parametrize("name", [name for name in packs.shipped() if name != "core"])
-def test_a_shipped_ontology_goes_from_a_table_to_an_answer(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name != "geo")) for name in packs.shipped() if name != "core"],
+)
+def test_a_shipped_ontology_goes_from_a_table_to_an_answer(tmp_path, name):
     goes_through(tmp_path, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FOREIGN)
-def test_a_foreign_ontology_is_checked_and_what_it_says_beyond_is_listed(test_data: Path, name: str) -> None:
+def test_a_foreign_ontology_goes_from_a_table_to_an_answer(test_data, tmp_path, name):
     path = test_data / name
     if not path.is_file():
         pytest.skip(f"no {path}")
@@ -124,3 +112,4 @@ def test_a_foreign_ontology_is_checked_and_what_it_says_beyond_is_listed(test_da
     issues = structural(loaded.ontology, loaded.triples)
     assert {issue.kind for issue in issues if issue.grade is Grade.ERROR} <= {"undeclared", "punning"}
     assert all(item.count > 0 and item.kind for item in unused_axioms(loaded.own))
+    goes_through(tmp_path, str(path))

@@ -1,28 +1,37 @@
-"""Linking by what changed decides as linking everything does, whatever came, changed or went."""
-
-from __future__ import annotations
+"""Linking by what changed decides as linking everything does, in one process or many, and costs no more than that."""
 
 import json
-from collections.abc import Iterable
-from dataclasses import replace
-from functools import cache
-from pathlib import Path
+import re
+import shutil
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from itertools import permutations
 
-import pyoxigraph as ox
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyoxigraph import NamedNode
+from laws import in_two_lengths
+from pyoxigraph import Literal, NamedNode, Quad, Triple
 
-from kgplatform.documents.registry import Linking, NameKey
+from kgplatform.documents import registry as registries
+from kgplatform.documents.records import Linking, PersistentMap
+from kgplatform.documents.registry import Registry
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.linking.candidates import Likeness
-from kgplatform.linking.entities import link_entities
-from kgplatform.linking.incremental import IncrementalLinking
-from kgplatform.ontology import Ontology, read_ontology
-from kgplatform.store import DEFAULT_GRAPH
-from kgplatform.testing import HashEmbedder
+from kgplatform.linking.candidates import Keys, Likeness
+from kgplatform.linking.clusters import Gold, IncrementalLinking, link_entities
+from kgplatform.linking.places.gazetteer import PlaceReference, read_world
+from kgplatform.linking.places.hierarchy import KeptResolution
+from kgplatform.linking.places.resolution import PlaceFinder, read_mentions, resolve
+from kgplatform.models.stubs import HashEmbedder
+from kgplatform.store.dataset import Change, EvidenceDataset, WrittenStatements
+from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
 from kgplatform.types import Claim, Extraction, Mention
-from kgplatform.vocab import ACADEMIC, CORE, GEO, TRAVEL
+from kgplatform.vocab import ACADEMIC, CORE, GEO, LABEL, TRAVEL, TYPE
+from kgplatform.workspace import linking_state as kept_linking
+from kgplatform.workspace.entity_linking import linked
+from tests.turtle import shipped
+from tests.workspaces import new_workspace
 
 BASE = "https://example.org/kg/"
 LOCATED_IN = NamedNode(f"{GEO}locatedIn")
@@ -37,29 +46,18 @@ TYPES = [
 ]
 PIECES_EN = ["Wuzhen", "Xizha", "West", "East", "Lake", "Scenic Area", "Theatre", "Grand", "Leifeng", "Pagoda", "City"]
 PIECES_ZH = ["乌镇", "西栅", "东栅", "景区", "剧院", "大", "雷峰", "塔", "西湖", "区", "市"]
-NAMES = [
-    *("Wuzhen", "乌镇", "Wuzhen Theatre", "乌镇剧院", "Xizha", "西栅", "西栅景区", "乌镇西栅景区", "Dongzha", "东栅"),
-    *("West Lake", "西湖", "Xihu", "西湖区", "Lake West", "Leifeng Pagoda", "雷峰塔", "Leifeng Pagodas", "families"),
-    *("SF1625", "SF1625 Calculus in One Variable", "Calculus in One Variable", "SF1624 Algebra", "Algebra"),
-    *("Moganshan Mountain", "Mogashan Mountain", "Moganshan", "Mao Dun's Former Residence", "东栅（乌镇）"),
-    *("Former Residence of Mao Dun", "Xizha, Wuzhen", "Graph Retrieval: A Survey of Methods and Data"),
-    *(
-        "A Survey of Methods and Data",
-        "Hangzhou",
-        "杭州",
-        "Hangzhou City",
-        "杭州市",
-        "East Station",
-        "Hangzhou East Station",
-    ),
-]
+NAMES = re.split(
+    r"\|",
+    "Wuzhen|乌镇|Wuzhen Theatre|乌镇剧院|Xizha|西栅|西栅景区|乌镇西栅景区|Dongzha|东栅|West Lake|西湖|Xihu|西湖区|"
+    "Leifeng Pagoda|雷峰塔|Leifeng Pagodas|families|SF1625|SF1625 Calculus in One Variable|Calculus in One Variable|"
+    "SF1624 Algebra|Algebra|Moganshan Mountain|Mogashan Mountain|Moganshan|Mao Dun's Former Residence|东栅（乌镇）|"
+    "Former Residence of Mao Dun|Xizha, Wuzhen|Graph Retrieval: A Survey of Methods and Data|Lake West|Hangzhou|杭州|"
+    "A Survey of Methods and Data|Hangzhou City|杭州市|East Station|Hangzhou East Station",
+)
 
 
-@cache
-def ontology() -> Ontology:
-    folder = Path(__file__).parent.parent / "ontology"
-    files = [folder / f"{name}.ttl" for name in ("core", "geo", "travel", "academic")]
-    return read_ontology(quad.triple for file in files for quad in ox.parse(path=str(file), rename_blank_nodes=True))
+def ontology():
+    return shipped("core", "geo", "travel", "academic")
 
 
 made_up = st.builds(
@@ -92,25 +90,12 @@ steps = st.lists(
 )
 
 
-def from_scratch(documents: dict[str, list[Extraction]], known: dict[NameKey, NamedNode]) -> Linking:
+def from_scratch(documents, known):
     every = [extraction for found in documents.values() for extraction in found]
     return link_entities(every, ontology=ontology(), base=BASE, known=known)
 
 
-@settings(max_examples=60, deadline=None)
-@given(steps)
-def test_what_is_linked_by_changes_is_what_is_linked_from_scratch(
-    given_steps: list[tuple[dict[str, list[Extraction]], dict[NameKey, NamedNode]]],
-) -> None:
-    by_change = IncrementalLinking(ontology(), BASE, Likeness())
-    linking, documents = Linking(), dict[str, list[Extraction]]()
-    for changed, known in given_steps:
-        linking = by_change.relink(changed, known).onto(linking)
-        documents.update(changed)
-        assert linking == from_scratch(documents, known)
-
-
-def taken_up(names: IncrementalLinking, documents: Iterable[str]) -> IncrementalLinking:
+def taken_up(names, documents):
     """The same as another process takes it up from what was packed."""
     made = IncrementalLinking(ontology(), BASE, Likeness())
     packed = {key: json.loads(json.dumps(names.packed(key))) for key in names.touched}
@@ -120,82 +105,344 @@ def taken_up(names: IncrementalLinking, documents: Iterable[str]) -> Incremental
     return made
 
 
-@settings(max_examples=40, deadline=None)
-@given(steps)
-def test_what_another_process_takes_up_goes_on_as_if_it_had_been_there(
-    given_steps: list[tuple[dict[str, list[Extraction]], dict[NameKey, NamedNode]]],
-) -> None:
+@in_two_lengths(60, steps, st.booleans())
+def test_what_is_linked_by_changes_is_what_is_linked_from_scratch(given_steps, is_taken_up):
     by_change = IncrementalLinking(ontology(), BASE, Likeness())
     linking, documents = Linking(), dict[str, list[Extraction]]()
     for changed, known in given_steps:
         linking = by_change.relink(changed, known).onto(linking)
         documents.update(changed)
         assert linking == from_scratch(documents, known)
-        by_change, touched = taken_up(by_change, documents), by_change.touched
-        by_change._moved |= touched  # nothing is saved here, so all that ever changed is packed again
+        if is_taken_up:
+            by_change, touched = taken_up(by_change, documents), by_change.touched
+            by_change._moved |= touched  # nothing is saved here, so all that ever changed is packed again
 
 
-NOTES = {
-    "wuzhen.txt": "Wuzhen (乌镇) is a water town in Tongxiang, Jiaxing. The Wuzhen Theatre is in Wuzhen.\n",
-    "xizha.txt": "乌镇西栅景区位于乌镇，门票150元。西栅景区早上九点开放。\n",
-    "lake.txt": "West Lake (西湖) is a lake in Hangzhou. Leifeng Pagoda is an attraction near West Lake in Hangzhou.\n",
-    "pagoda.txt": "雷峰塔位于杭州西湖区，门票40元。\n",
-    "suzhou.txt": "The Humble Garden is a garden in Suzhou. Suzhou is in Jiangsu.\n",
-    "wrong.txt": "Suzhou is a city in Zhejiang. Hangzhou is a city in Jiangsu.\n",
-    "theatre.txt": "乌镇剧院（Wuzhen Theatre）位于乌镇。戏剧节十月开幕。\n",
-}
+def knowledge(kg):
+    """What the graph holds, but for when and whence it was read."""
+    return {str(item.triple) for item in kg.store.quads(graph=DEFAULT_GRAPH)}
 
 
-def written(folder: Path, name: str, text: str) -> Path:
+def test_only_names_that_a_change_can_reach_are_linked_anew():
+    by_change = IncrementalLinking(ontology(), BASE, Likeness())
+    attraction = NamedNode(f"{TRAVEL}Attraction")
+
+    def relinked(document, *names):
+        mentions = tuple(Mention(name, 0, 5, attraction, name) for name in names)
+        read = [Extraction(NamedNode(f"{BASE}document/{document}/chunk/0"), mentions)] if names else []
+        return sorted(key[1] for key in by_change.relink({document: read}).keys)
+
+    for number in range(30):
+        assert f"place{number:02} garden" in relinked(str(number), f"Place{number:02} Garden")
+    assert relinked("other", "Leifeng Pagoda") == relinked("other") == ["leifeng pagoda"]
+
+
+@pytest.fixture(scope="module")
+def finder():
+    reference = PlaceReference(None)
+    read_world(reference, ontology())
+    yield PlaceFinder(reference, ontology())
+    reference.close()
+
+
+PLACE_TYPES = [NamedNode(f"{GEO}{name}") for name in ("Country", "Province", "City", "District")]
+PLACE_TYPES += [NamedNode(f"{TRAVEL}Attraction"), NamedNode(f"{CORE}Person")]
+PLACE_NAMES = [
+    *("Suzhou", "苏州", "Georgia", "Jiangsu", "江苏", "Anhui"),
+    *("China", "中国", "Paris", "France", "Jilin"),
+]
+
+
+def within(predicate):
+    return True if predicate == LOCATED_IN else None
+
+
+place_mentions = st.builds(
+    lambda name, type_, start: Mention(name, start, start + len(name), type_, name, ()),
+    st.sampled_from(PLACE_NAMES),
+    st.sampled_from(PLACE_TYPES),
+    st.integers(0, 30),
+)
+place_claims = st.builds(lambda a, b: Claim(a, LOCATED_IN, b, 0, 1), place_mentions, place_mentions)
+place_documents = st.dictionaries(
+    st.sampled_from(["a", "b", "c", "d"]),
+    st.tuples(st.lists(place_mentions, max_size=4), st.lists(place_claims, max_size=2), st.booleans()),
+    max_size=3,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(place_documents, min_size=1, max_size=6), st.booleans())
+def test_places_by_changes_are_the_places_of_everything(finder, steps, is_new):
+    kept, held = KeptResolution(), dict[str, list[Extraction]]()
+    for step in steps:
+        changed = {
+            name: [Extraction(NamedNode(f"https://example.org/document/{name}/chunk/0"), tuple(found), tuple(said))]
+            if stays
+            else []
+            for name, (found, said, stays) in step.items()
+        }
+        kept.put(changed, finder, within)
+        held.update(changed)
+        every = [extraction for found in held.values() for extraction in found]
+        mentioned = read_mentions(every, may_be_place=finder.may_be_place, within=within)
+        whole = resolve(mentioned, finder)
+        again = KeptResolution()
+        packed = {name: json.loads(json.dumps(kept.packed(name))) for name in kept.documents}
+        again.restore(packed)
+        kept = again if is_new else kept
+        now = again.resolution
+        assert (dict(now.names), dict(now.scoped), dict(now.unclear)) == (whole.names, whole.scoped, whole.unclear)
+
+
+WORDS = ("Amber", "Birch", "Cobalt", "Dunmore", "Elgin", "Foxglove", "Granite", "Harbour", "Iverness")
+SMALL, LARGE = 12, 40
+TEXTS = (
+    "Wuzhen (乌镇) is a water town in Tongxiang, Jiaxing. The Wuzhen Theatre is in Wuzhen.\n",
+    "乌镇西栅景区位于乌镇，门票150元。西栅景区早上九点开放。\n",
+    "West Lake (西湖) is a lake in Hangzhou. Leifeng Pagoda is an attraction near West Lake in Hangzhou.\n",
+    "雷峰塔位于杭州西湖区，门票40元。\n",
+    "Suzhou is a city in Zhejiang. The Humble Garden is a garden in Suzhou. Suzhou is in Jiangsu.\n",
+    "乌镇剧院（Wuzhen Theatre）位于乌镇。戏剧节十月开幕。\n",
+)
+
+
+@contextmanager
+def counting():
+    """Python's calls, quads read, rows fetched; names, passages and documents of places read to be linked."""
+    found = Counter[str]()
+
+    def called(_, event, __):
+        found["calls"] += event in ("call", "c_call")
+
+    def counted(owner, name, what):
+        function = getattr(owner, name)
+
+        def each(*given, **options):
+            for item in function(*given, **options):
+                found[what] += 1
+                yield item
+
+        def once(*given, **options):
+            found[what] += 1
+            return function(*given, **options)
+
+        wrappers = {"quads": each, "rows": lambda *given: list(each(*given))}
+        patch.setattr(owner, name, wrappers.get(what, once))
+
+    with pytest.MonkeyPatch.context() as patch:
+        counted(Store, "quads", "quads")
+        counted(Registry, "_all", "rows")
+        counted(Keys, "of", "names")
+        counted(registries, "decode", "passages")
+        counted(KeptResolution, "_choose", "documents")
+        sys.setprofile(called)
+        try:
+            yield found
+        finally:
+            sys.setprofile(None)
+
+
+@contextmanager
+def reopened(folder):
+    """The workspace as a new process has it, nothing remembered."""
+    with KnowledgeGraph.open(folder) as kg:
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        yield kg
+
+
+def note(number):
+    first, second = list(permutations(WORDS, 2))[number]
+    return f"The {first} {second} Garden is an attraction in Wuzhen. Tickets cost {number + 10} CNY.\n"
+
+
+def written(folder, name, text):
     folder.mkdir(exist_ok=True)
     (folder / name).write_text(text, encoding="utf-8")
     return folder / name
 
 
-def opened(folder: Path) -> KnowledgeGraph:
-    kg = KnowledgeGraph.create(folder, ontology=["travel"])
-    kg.__dict__["embedder"] = HashEmbedder()
-    return kg
+def is_linked_as_from_scratch(kg):
+    return kg.registry.linking() == linked(kg.workspace)
 
 
-def knowledge(kg: KnowledgeGraph) -> set[str]:
-    """What the graph holds, but for when and whence it was read."""
-    return {str(item.triple) for item in kg.store.quads(graph=DEFAULT_GRAPH)}
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A workspace with many documents, left by a process that has ended."""
+    return made(tmp_path_factory.mktemp("large"), LARGE)
 
 
-def test_a_workspace_kept_up_by_single_changes_is_the_one_built_at_once(tmp_path: Path) -> None:
-    notes, texts = tmp_path / "notes", dict(NOTES)
-    with opened(tmp_path / "kept") as kg:
-        for name, text in NOTES.items():
-            list(kg.add(written(notes, name, text)))
-            assert kg.registry.linking() == replace(kg._linking_parts(), memory=None).linked()
-        kg.remove("wuzhen.txt")
-        texts.pop("wuzhen.txt")
-        (notes / "wuzhen.txt").unlink()
-        texts["lake.txt"] = "West Lake is a lake in Hangzhou, Zhejiang. The Su Causeway is in West Lake.\n"
-        list(kg.add(written(notes, "lake.txt", texts["lake.txt"])))
+def made(folder, count):
+    with reopened(new_workspace(folder / "kg")) as kg:
+        list(kg.add(*(written(folder / "notes", f"{number}.txt", note(number)) for number in range(count))))
+    return folder / "kg"
+
+
+def scanned(kg, path):
+    """The tables that SQLite goes through from end to end while the document is added."""
+    said: list[str] = []
+    kg.registry._db.set_trace_callback(said.append)
+    list(kg.add(path))
+    kg.registry._db.set_trace_callback(None)
+    found = set[str]()
+    for sql in dict.fromkeys(said):
+        if sql.startswith(("SELECT", "UPDATE", "DELETE", "INSERT")):
+            plan = kg.registry._db.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall()
+            found.update(re.findall(r"SCAN (\w+)", " ".join(row[3] for row in plan)))
+    return found
+
+
+def added(kg, folder, number):
+    """What one more document costs."""
+    path = written(folder, f"more{number}.txt", note(number))
+    with counting() as found:
+        list(kg.add(path))
+    return found
+
+
+def test_a_process_that_adds_nothing_new_links_nothing_nor_does_calibrating(large):
+    with reopened(large) as kg:
+        with counting() as found:
+            kg.build("link")
+        assert not {"names", "passages", "documents"} & found.keys()
+        kg.calibrate(Gold(()))
+        kg.build("link")
+        assert is_linked_as_from_scratch(kg)
+
+
+def test_one_more_document_costs_no_more_in_a_large_graph_than_in_a_small_one(large, tmp_path):
+    """Counted, not timed. All documents are of one town, so that what is done for everything in it shows."""
+    costs = []
+    for workspace in (made(tmp_path, SMALL), shutil.copytree(large, tmp_path / "large" / "kg")):
+        with reopened(workspace) as kg:
+            first = added(kg, workspace.parent, 68)
+            every = [added(kg, workspace.parent, number) for number in (69, 70)]
+            gone_through = scanned(kg, written(workspace.parent, "last.txt", note(71)))
+        costs.append((first, {what: min(found[what] for found in every) for what in ("calls", "quads", "rows")}))
+    (first_little, little), (first_much, much) = costs
+    assert first_much["names"] <= first_little["names"]  # what linking remembers is taken up by the next process
+    assert all(first_much[what] == first_little[what] for what in ("passages", "documents"))
+    assert all(much[what] <= 1.1 * little[what] for what in much), costs
+    growing = {"documents", "chunks", "sources", "occurrences", "names", "entities", "names_in", "table_rows"}
+    assert not gone_through & growing
+
+
+@pytest.mark.slow
+def test_documents_added_by_one_process_each_give_the_graph_of_all_at_once(tmp_path):
+    for name in ("kg", "whole"):
+        new_workspace(tmp_path / name)
+    paths = [written(tmp_path / "notes", f"{number}.txt", text) for number, text in enumerate(TEXTS)]
+    for some in (paths[:3], paths[3:]):
+        with reopened(tmp_path / "kg") as kg:
+            for path in some:
+                list(kg.add(path))
+            assert is_linked_as_from_scratch(kg)
+    with reopened(tmp_path / "kg") as kg:
         kg.unlink("西栅景区", "乌镇西栅景区")
-        kg.unlink("西栅景区", "乌镇西栅景区", undo=True)
-        assert kg.registry.linking() == replace(kg._linking_parts(), memory=None).linked()
+        kg.remove("0.txt")
+        list(kg.add(written(tmp_path / "notes", "2.txt", "West Lake is a lake in Hangzhou, Zhejiang.\n")))
+        assert is_linked_as_from_scratch(kg)
+        assert kg.registry._read_linking() == kg.registry.linking()  # what is remembered is what is written
         assert kg.dataset.violations() == (frozenset(), frozenset())
-        kept, linking, passages = knowledge(kg), kg.registry.linking(), len(kg.chunks)
-        assert kg.registry._read_linking() == linking  # what is remembered is what is written
-    with opened(tmp_path / "built") as kg:
-        list(kg.add(*sorted(notes.iterdir())))
-        assert kg.registry.linking() == linking
-        assert len(kg.chunks) == passages == len(texts)
-        assert knowledge(kg) == kept
+        single, passages = knowledge(kg), len(kg.chunks)
+    with reopened(tmp_path / "whole") as kg:
+        list(kg.add(*paths[1:]))
+        kg.unlink("西栅景区", "乌镇西栅景区")
+        assert (knowledge(kg), len(kg.chunks)) == (single, passages)
 
 
-def test_only_names_that_a_change_can_reach_are_linked_anew() -> None:
-    by_change = IncrementalLinking(ontology(), BASE, Likeness())
-    attraction = NamedNode(f"{TRAVEL}Attraction")
-    for number in range(60):
-        name = f"Place{number:02} Garden"
-        read = Extraction(NamedNode(f"{BASE}document/{number}/chunk/0"), (Mention(name, 0, 5, attraction, name),))
-        found = by_change.relink({str(number): [read]})
-        assert (attraction, name.casefold()) in found.keys
-    other = Mention("Leifeng Pagoda", 0, 5, attraction, "Leifeng Pagoda")
-    found = by_change.relink({"other": [Extraction(NamedNode(f"{BASE}document/other/chunk/0"), (other,))]})
-    assert [key[1] for key in found.keys] == ["leifeng pagoda"]
-    assert by_change.relink({"other": []}).keys == found.keys
+def test_what_tables_say_meanwhile_is_seen_and_a_file_that_cannot_be_written_stops_nothing(tmp_path):
+    workspace = made(tmp_path, 4)
+    with reopened(workspace) as kg:
+        list(kg.add(written(tmp_path, "sights.csv", "name,type\nAmber Birch Garden,Garden\n"), build=False))
+    with reopened(workspace) as kg:
+        kg.build("link")
+        assert is_linked_as_from_scratch(kg)
+    (workspace / kept_linking.LINKING_FILE).unlink()
+    (workspace / kept_linking.LINKING_FILE).mkdir()
+    with reopened(workspace) as kg:
+        list(kg.add(written(tmp_path, "last.txt", TEXTS[0])))
+        assert is_linked_as_from_scratch(kg)
+
+
+def flipped(held, _):
+    place = held.rindex(b"garden")
+    return held[:place] + b"gorden" + held[place + 6 :]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        flipped, lambda held, _: held[: len(held) // 2], lambda *_: b"nothing of the kind",
+        lambda _, earlier: earlier, None,
+    ],
+    ids=["flipped", "cut", "no database", "old", "gone"],
+)  # fmt: skip
+def test_a_damaged_or_old_file_costs_time_and_nothing_else(spoilt, tmp_path, large):
+    workspace = tmp_path / "kg"
+    shutil.copytree(large, workspace)
+    file = workspace / kept_linking.LINKING_FILE
+    earlier = file.read_bytes()
+    with reopened(workspace) as kg:
+        list(kg.add(*(written(tmp_path, f"{number}.txt", note(number)) for number in (70, 71))))
+        kg.remove("3.txt")
+    file.write_bytes(spoilt(file.read_bytes(), earlier)) if spoilt else file.unlink()
+    with reopened(workspace) as kg:
+        list(kg.add(written(tmp_path, "last.txt", TEXTS[0])))
+        assert is_linked_as_from_scratch(kg)
+    with reopened(workspace) as kg:
+        assert added(kg, tmp_path, 68)["passages"] <= 3
+
+
+@pytest.mark.slow
+def test_other_settings_and_rules_link_all_again(large, tmp_path, monkeypatch):
+    workspace = tmp_path / "kg"
+    shutil.copytree(large, workspace)
+    settings = workspace / "kgplatform.toml"
+    stricter = settings.read_text(encoding="utf-8") + "\n[linking]\nsimilarity = 0.95\n"
+    for change in (
+        lambda: monkeypatch.setattr(kept_linking, "_rules", lambda: "other rules"),
+        lambda: settings.write_text(stricter, encoding="utf-8"),
+    ):
+        change()
+        with reopened(workspace) as kg:
+            with counting() as found:
+                kg.build("link")
+            assert found["names"] >= LARGE
+            assert is_linked_as_from_scratch(kg)
+
+
+changes = st.lists(st.tuples(st.dictionaries(st.integers(0, 40), st.integers()), st.sets(st.integers(0, 40))))
+
+
+@given(changes)
+def test_a_map_made_by_changes_is_the_dict_and_earlier_ones_stay(
+    steps,
+):
+    held: dict[int, int] = {}
+    layers, before = PersistentMap[int, int](), list[tuple[PersistentMap[int, int], dict[int, int]]]()
+    for put, gone in steps:
+        layers = layers.changed(put, gone)
+        held = {key: value for key, value in held.items() if key not in gone} | put
+        before.append((layers, held))
+    for made, wanted in before:
+        assert made == wanted
+        assert len(made) == len(wanted)
+        assert all((key in made, made.get(key)) == (key in wanted, wanted.get(key)) for key in range(41))
+
+
+def test_who_follows_a_dataset_hears_what_was_written_unless_somebody_else_wrote_too():
+    dataset = EvidenceDataset(Store.open(), BASE)
+    following = dataset.follow(frozenset({TYPE}))
+    thing, table = NamedNode(f"{BASE}entity/a"), NamedNode(f"{BASE}graph/table/t")
+    typed, named = Triple(thing, TYPE, NamedNode(f"{BASE}Town")), Triple(thing, LABEL, Literal("A"))
+    dataset.commit(Change(added={table: [typed, named]}))
+    dataset.conclude([Triple(thing, TYPE, NamedNode(f"{BASE}Place"))], [])
+    assert following.take() == WrittenStatements((typed,), frozenset({table}))
+    assert following.take() == WrittenStatements((), frozenset())
+    dataset.store.apply(added=[Quad(thing, LABEL, Literal("B"), table)])
+    assert following.take() is None
+    dataset.unfollow(following)
+    dataset.commit(Change(removed={table: [typed]}))
+    assert following.take() is None

@@ -1,38 +1,35 @@
 """Learning to extract from annotated examples, in English and Chinese, and measuring extraction."""
 
-from __future__ import annotations
-
 import json
 import time
-from pathlib import Path
 
 import pytest
-from pyoxigraph import NamedNode, RdfFormat, parse
+from pyoxigraph import NamedNode
+from test_builtin_extraction import said
 
-from kgplatform.building.learning import FILE, learn
 from kgplatform.cli.main import main
 from kgplatform.errors import ReadError, WorkspaceError
-from kgplatform.evaluation.extraction import GoldText, ReadText, report, score
-from kgplatform.evaluation.statistics import ratio
+from kgplatform.evaluation.metrics import ratio
+from kgplatform.evaluation.triples import GoldText, ReadText, report, score
 from kgplatform.extraction.builtin import BuiltinExtractor
-from kgplatform.extraction.learning import saving
-from kgplatform.extraction.learning.aligning import Places, learn_aliases, squeezed
-from kgplatform.extraction.learning.examples import Example, Names, Said, read_examples
-from kgplatform.extraction.learning.forms import day_of, form_of, formed, number_of
-from kgplatform.extraction.learning.learnt import Learnt
-from kgplatform.extraction.learning.spans import Stretches, words_of
-from kgplatform.extraction.learning.training import train
+from kgplatform.extraction.learnt import fit as saving
+from kgplatform.extraction.learnt.examples import (
+    TermNames,
+    day_of,
+    form_of,
+    formed,
+    number_of,
+    read_examples,
+)
+from kgplatform.extraction.learnt.features import WordRanges, words_of
+from kgplatform.extraction.learnt.fit import train
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.ontology import Ontology, read_ontology
-from kgplatform.types import Chunk, Document, Extraction, Mention
+from kgplatform.types import Chunk, Document
 from kgplatform.vocab import local_name
+from kgplatform.workspace.review import FILE
+from tests.turtle import PREFIXES, ontology_of
 
 TERMS = """
-@prefix : <http://example.org/o#> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 :Bridge a owl:Class ; rdfs:label "bridge"@en, "桥"@zh .
 :Person a owl:Class ; rdfs:label "person"@en .
 :River a owl:Class ; rdfs:label "river"@en .
@@ -43,51 +40,29 @@ TERMS = """
 :note a rdf:Property ; rdfs:domain :Bridge ; rdfs:label "note"@en .
 """
 IRI = "http://example.org/o#"
-BRIDGES = (
-    "Alder",
-    "Birch",
-    "Cedar",
-    "Dover",
-    "Elgin",
-    "Fulham",
-    "Galway",
-    "Harlow",
-    "Irvine",
-    "Jarrow",
-    "Kendal",
-    "Luton",
-)
+BRIDGES = ["Alder", "Birch", "Cedar", "Dover", "Elgin", "Fulham", "Galway", "Harlow", "Irvine", "Jarrow", "Kendal"]
 PEOPLE = ("Ada Moss", "Ben Hart", "Cora Lund", "Dan Frost", "Eve Stone", "Finn Gale", "Gus Reed", "Hal Wood")
 RIVERS = ("Tarn", "Wye", "Oder", "Ebro", "Saale", "Isar", "Loire")
 
 
-def ontology() -> Ontology:
-    return read_ontology(quad.triple for quad in parse(TERMS, format=RdfFormat.TURTLE))
-
-
-def english() -> list[dict[str, object]]:
+def english():
     lines = []
     for n in range(60):
-        bridge, person = f"{BRIDGES[n % 12]} Bridge", PEOPLE[(n * 3 + n // 12) % 8]
+        bridge, person = f"{BRIDGES[n % 11]} Bridge", PEOPLE[(n * 3 + n // 12) % 8]
         river, metres = RIVERS[(n * 2 + n // 7) % 7], 100 + 7 * n
-        kind = n % 4
-        if kind == 0:
-            text = f"{bridge} was conceived by {person} and crosses the {river}."
-            triples = [[bridge, "author", person], [bridge, "spans", river]]
-        elif kind == 1:
-            text = f"The {river} is crossed by {bridge}, which {person} conceived."
-            triples = [[bridge, "author", person], [bridge, "spans", river]]
-        elif kind == 2:
-            text = f"With {metres} metres of deck, {bridge} crosses the {river}."
-            triples = [[bridge, "spans", river], [bridge, "size", str(metres)]]
-        else:
-            text = f"{bridge} welcomed its first carts on {1 + n % 28} May {1800 + n}."
-            triples = [[bridge, IRI + "opened", f"{1800 + n}-05-{1 + n % 28:02d}"]]
+        made, across = [bridge, "author", person], [bridge, "spans", river]
+        opened = [bridge, IRI + "opened", f"{1800 + n}-05-{1 + n % 28:02d}"]
+        text, triples = (
+            (f"{bridge} was conceived by {person} and crosses the {river}.", [made, across]),
+            (f"The {river} is crossed by {bridge}, which {person} conceived.", [made, across]),
+            (f"With {metres} metres of deck, {bridge} crosses the {river}.", [across, [bridge, "size", str(metres)]]),
+            (f"{bridge} welcomed its first carts on {1 + n % 28} May {1800 + n}.", [opened]),
+        )[n % 4]
         lines.append({"text": text, "triples": triples})
     return lines
 
 
-def chinese() -> list[dict[str, object]]:
+def chinese():
     bridges = ("通济桥", "广济桥", "永安桥", "长虹桥", "望仙桥", "太平桥", "迎恩桥", "万年桥", "放生桥", "宝带桥")
     people = ("李春", "王安石", "张思道", "陈子昂", "赵孟頫", "林则徐", "苏东坡")
     lines = []
@@ -98,54 +73,54 @@ def chinese() -> list[dict[str, object]]:
     return lines
 
 
-def written(path: Path, lines: list[dict[str, object]]) -> Path:
+def ontology():
+    return ontology_of(TERMS)
+
+
+def written(path, lines):
     path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
     return path
 
 
 @pytest.fixture(scope="module")
-def learnt(tmp_path_factory: pytest.TempPathFactory) -> Learnt:
+def learnt(tmp_path_factory):
     path = written(tmp_path_factory.mktemp("learn") / "examples.jsonl", [*english(), *chinese()])
     return train(read_examples(path, ontology()).examples, ontology())
 
 
-def read(text: str, learnt: Learnt | None) -> Extraction:
+def read(text, learnt):
     iri = NamedNode("http://example.org/document/1")
     document = Document(iri, text, "", "text/plain", "note.txt", "0" * 64, "en")
     chunk = Chunk(NamedNode(f"{iri.value}/chunk/0"), iri, 0, 0, len(text), text)
     return BuiltinExtractor(ontology(), learnt=learnt).extract(chunk, document)
 
 
-def said(extraction: Extraction) -> set[tuple[str, str, str]]:
-    return {
-        (
-            claim.subject.name,
-            local_name(claim.predicate.value),
-            claim.object.name if isinstance(claim.object, Mention) else claim.object.value,
-        )
-        for claim in extraction.claims
-    }
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("Morden Bridge was conceived by Ivy Lake and crosses the Nidda.",
+         {("Morden Bridge", "author", "Ivy Lake"), ("Morden Bridge", "spans", "Nidda")}),
+        ("青龙桥出自李白之手。", {("青龙桥", "author", "李白")}),
+        ("据说杜甫设计了白虎桥。", {("白虎桥", "author", "杜甫")}),
+        ("Morden Bridge welcomed its first carts on 3 May 1911.", {("Morden Bridge", "opened", "1911-05-03")}),
+        ("With 640 metres of deck, Morden Bridge crosses the Nidda.", {("Morden Bridge", "size", "640")}),
+        ("Please bring warm clothes and enough water, the way is long. 请带好水和衣服。", set()),
+        ("", set()),
+    ],
+)  # fmt: skip
+def test_it_reads_what_rules_alone_do_not(learnt, text, facts):
+    assert said(read(text, None)).isdisjoint(facts)
+    found = said(read(text, learnt))
+    assert found >= facts
+    assert bool(found) == bool(facts)
 
 
-def test_it_reads_in_new_texts_what_rules_alone_do_not(learnt: Learnt) -> None:
-    text = "Morden Bridge was conceived by Ivy Lake and crosses the Nidda."
-    expected = {("Morden Bridge", "author", "Ivy Lake"), ("Morden Bridge", "spans", "Nidda")}
-    assert said(read(text, None)).isdisjoint(expected)
-    assert said(read(text, learnt)) >= expected
-
-
-def test_it_reads_chinese_as_taught(learnt: Learnt) -> None:
-    assert ("青龙桥", "author", "李白") in said(read("青龙桥出自李白之手。", learnt))
-    assert ("白虎桥", "author", "杜甫") in said(read("据说杜甫设计了白虎桥。", learnt))
-
-
-def test_claims_keep_their_place_and_class_in_a_longer_document(learnt: Learnt) -> None:
+def test_claims_keep_their_place_and_class_in_a_longer_document(learnt):
     text = "A walk in spring.\n\nIt rained. Morden Bridge was conceived by Ivy Lake and crosses the Nidda.\n\nWe left."
     extraction = read(text, learnt)
     claims = [claim for claim in extraction.claims if local_name(claim.predicate.value) == "author"]
     assert extraction.method == "learnt"
     assert len(claims) == 1
-    assert isinstance(claims[0].object, Mention)
     assert "conceived by Ivy Lake" in text[claims[0].start : claims[0].end]
     assert 0 < claims[0].confidence <= 1
     for mention, class_ in ((claims[0].subject, "Bridge"), (claims[0].object, "Person")):
@@ -153,50 +128,7 @@ def test_claims_keep_their_place_and_class_in_a_longer_document(learnt: Learnt) 
         assert local_name(mention.type.value) == class_
 
 
-def test_values_take_the_form_of_the_range(learnt: Learnt) -> None:
-    assert ("Morden Bridge", "opened", "1911-05-03") in said(
-        read("Morden Bridge welcomed its first carts on 3 May 1911.", learnt)
-    )
-    assert ("Morden Bridge", "size", "640") in said(
-        read("With 640 metres of deck, Morden Bridge crosses the Nidda.", learnt)
-    )
-
-
-def test_text_about_other_things_says_nothing(learnt: Learnt) -> None:
-    assert said(read("Please bring warm clothes and enough water, the way is long. 请带好水和衣服。", learnt)) == set()
-    assert said(read("", learnt)) == set()
-
-
-def test_the_same_examples_teach_the_same_and_quickly(tmp_path: Path) -> None:
-    path = written(tmp_path / "examples.jsonl", english())
-    examples = read_examples(path, ontology()).examples
-    begin = time.process_time()
-    saving.save(train(examples, ontology()), tmp_path / "one")
-    assert time.process_time() - begin < 30
-    saving.save(train(examples, ontology()), tmp_path / "two")
-    assert (tmp_path / "one").read_bytes()[200:] == (tmp_path / "two").read_bytes()[200:]
-
-
-def test_what_was_saved_reads_as_before(learnt: Learnt, tmp_path: Path) -> None:
-    saving.save(learnt, tmp_path / "learnt.npz")
-    again = saving.load(tmp_path / "learnt.npz", ontology())
-    assert again is not None
-    text = "Morden Bridge was conceived by Ivy Lake and crosses the Nidda."
-    assert [item.key for item in again.read(text)] == [item.key for item in learnt.read(text)]
-    assert saving.load(tmp_path / "none.npz", ontology()) is None
-
-
-def test_a_damaged_file_is_told_with_the_way_out(learnt: Learnt, tmp_path: Path) -> None:
-    path = tmp_path / "learnt.npz"
-    saving.save(learnt, path)
-    whole = path.read_bytes()
-    for broken in (whole[: len(whole) // 2], b"", b"PK\x03\x04 no archive"):
-        path.write_bytes(broken)
-        with pytest.raises(WorkspaceError, match="kgplatform learn"):
-            saving.load(path, ontology())
-
-
-def test_lines_that_cannot_be_used_are_named_and_left_out(tmp_path: Path) -> None:
+def test_lines_that_cannot_be_used_are_named_and_left_out(tmp_path):
     good = json.dumps(english()[0])
     lines = [
         good,
@@ -217,24 +149,44 @@ def test_lines_that_cannot_be_used_are_named_and_left_out(tmp_path: Path) -> Non
         read_examples(path, ontology())
 
 
-def test_properties_go_by_iri_local_name_and_label() -> None:
-    names = Names(ontology())
+@pytest.mark.slow
+def test_the_same_examples_teach_the_same_and_quickly(tmp_path):
+    examples = read_examples(written(tmp_path / "examples.jsonl", english()), ontology()).examples
+    begin = time.process_time()
+    saving.save(train(examples, ontology()), tmp_path / "one")
+    assert time.process_time() - begin < 30
+    saving.save(train(examples, ontology()), tmp_path / "two")
+    assert (tmp_path / "one").read_bytes()[200:] == (tmp_path / "two").read_bytes()[200:]
+
+
+def test_what_was_saved_reads_as_before_and_a_damaged_file_is_told(learnt, tmp_path):
+    path = tmp_path / "learnt.npz"
+    saving.save(learnt, path)
+    again = saving.load(path, ontology())
+    text = "Morden Bridge was conceived by Ivy Lake and crosses the Nidda."
+    assert [item.key for item in again.read(text)] == [item.key for item in learnt.read(text)]
+    assert saving.load(tmp_path / "none.npz", ontology()) is None
+    whole = path.read_bytes()
+    for broken in (whole[: len(whole) // 2], b"", b"PK\x03\x04 no archive"):
+        path.write_bytes(broken)
+        with pytest.raises(WorkspaceError, match="kgplatform learn"):
+            saving.load(path, ontology())
+
+
+def test_properties_go_by_iri_local_name_and_label():
+    names = TermNames(ontology())
     wanted = NamedNode(IRI + "opened")
     assert [names.property(name) for name in (wanted.value, "opened", "Opening_Day", "opening day")] == [wanted] * 4
     assert names.property("closed") is None
+    plain = ontology().properties[NamedNode(IRI + "note")]
+    assert (plain.is_object, plain.domains) == (False, (NamedNode(IRI + "Bridge"),))
 
 
-def test_a_plain_property_of_a_class_is_read() -> None:
-    found = ontology().properties[NamedNode(IRI + "note")]
-    assert not found.is_object
-    assert found.domains == (NamedNode(IRI + "Bridge"),)
-
-
-def test_values_are_found_as_written_as_numbers_dates_and_parts() -> None:
+def test_values_are_found_as_written_as_numbers_dates_and_parts():
     text = "The Élan Bridge (built 4th of May 1901) has 1,250 lamps and is in Wells."
-    places = Places(text, words_of(text))
+    places = WordRanges(text, words_of(text))
 
-    def found(value: str) -> list[str]:
+    def found(value):
         return [text[places.words[a].start : places.words[b - 1].end] for a, b in places.find(value, {})]
 
     assert found("elan bridge") == ["Élan Bridge"]
@@ -244,110 +196,57 @@ def test_values_are_found_as_written_as_numbers_dates_and_parts() -> None:
     assert found("Bath") == []
 
 
-def test_other_names_are_learnt_where_they_come_together() -> None:
-    author = NamedNode(IRI + "author")
-    texts = ["Big Tom crosses.", "See Big Tom now.", "Old Ann stands.", "We met Old Ann."]
-    values = ["Thomas Bridge", "Thomas Bridge", "Anna Bridge", "Anna Bridge"]
-    examples = [Example(text, (Said(value, author, "x"),)) for text, value in zip(texts, values, strict=True)]
-    places = [Places(example.text, words_of(example.text)) for example in examples]
-    aliases = learn_aliases(examples, places)
-    assert squeezed("Big Tom") in aliases[squeezed("Thomas Bridge")]
-    assert squeezed("Big Tom") not in aliases[squeezed("Anna Bridge")]
-
-
-@pytest.mark.parametrize(
-    ("value", "written_as", "form"),
-    [
+def test_the_form_of_a_value_makes_it_of_what_is_written():
+    for value, written_as, form in (
         ("1911-05-03", "3 May 1911", "iso"),
         ("03 May 1911", "May 3, 1911", "long"),
         ("610 (metres)", "610", "number (metres)"),
         ("610", "610", "as written"),
-    ],
-)
-def test_the_form_of_a_value_makes_it_of_what_is_written(value: str, written_as: str, form: str) -> None:
-    assert form_of(value, written_as) == form
-    assert formed(written_as, form) == value
-
-
-def test_dates_and_numbers_are_read_in_both_languages() -> None:
-    assert day_of("2004年12月18日") == (2004, 12, 18)
-    assert day_of("the 3rd") is None
-    assert day_of("31 February 2001") is None
-    assert number_of("1,250 m") == 1250
-    assert number_of("from 3 to 4") is None
-
-
-def test_stretches_hold_names_quoted_titles_and_han_words() -> None:
-    text = 'Adam of Wells wrote "The Long Road" about 拱宸桥.'
-    words = words_of(text)
-    found = {text[item.start : item.end] for item in Stretches(text, words, set()).all()}
-    assert found >= {"Adam of Wells", "Adam", "Wells", "The Long Road"}
-    assert any(name.endswith("桥") for name in found)
-
-
-# the workspace and the command line
+    ):
+        assert form_of(value, written_as) == form
+        assert formed(written_as, form) == value
+    assert [day_of(text) for text in ("2004年12月18日", "the 3rd", "31 February 2001")] == [(2004, 12, 18), None, None]
+    assert [number_of(text) for text in ("1,250 m", "from 3 to 4")] == [1250, None]
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     file = tmp_path / "bridges.ttl"
-    file.write_text(TERMS, encoding="utf-8")
+    file.write_text(PREFIXES + TERMS, encoding="utf-8")
     KnowledgeGraph.create(tmp_path / "ws", ontology=[str(file)]).close()
     return tmp_path / "ws"
 
 
-def test_learn_teaches_the_workspace_and_evaluate_shows_it(
-    workspace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_learn_teaches_and_evaluate_shows_it(workspace, tmp_path, capsys):
     examples = written(tmp_path / "examples.jsonl", [*english(), {"text": "x", "triples": [["x", "y", "z"]]}])
-    gold = written(
-        tmp_path / "gold.jsonl",
-        [
-            {
-                "id": "g",
-                "text": "Morden Bridge was conceived by Ivy Lake.",
-                "triples": [["Morden Bridge", "author", "Ivy Lake"]],
-            }
-        ],
-    )
-    assert main(["evaluate", "extraction", str(gold), "-w", str(workspace), "--format", "json"]) == 0
+    triple, text = ["Morden Bridge", "author", "Ivy Lake"], "Morden Bridge was conceived by Ivy Lake."
+    gold = written(tmp_path / "gold.jsonl", [{"id": "g", "text": text, "triples": [triple]}])
+    output = tmp_path / "results.jsonl"
+    there = ["-w", str(workspace)]
+    evaluate = ["evaluate", "extraction", str(gold), *there]
+    assert main([*evaluate, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["strict"]["f1"]["value"] == 0
-    assert main(["learn", str(examples), "-w", str(workspace), "--format", "json"]) == 0
+    assert main(["learn", str(examples), *there, "--format", "json"]) == 0
     captured = capsys.readouterr()
     told = json.loads(captured.out)
     assert "line 61" in captured.err
-    assert told["examples"] == 60
-    assert told["properties"][IRI + "author"]["said"] == 30
+    assert (told["examples"], told["properties"][IRI + "author"]["said"]) == (60, 30)
     assert told["overall"]["f1"] > 0.8
-    assert (workspace / FILE).exists()
-    output = tmp_path / "results.jsonl"
-    arguments = ["evaluate", "extraction", str(gold), "-w", str(workspace), "--format", "json", "--output", str(output)]
-    assert main(arguments) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["strict"]["f1"]["value"] == 1
-    assert found["conformance"] == 1
-    assert json.loads(output.read_text(encoding="utf-8"))["triples"] == [["Morden Bridge", "author", "Ivy Lake"]]
-    assert main(["evaluate", "extraction", str(gold), "-w", str(workspace)]) == 0
-    assert "text2kgbench" in capsys.readouterr().out
-
-
-def test_a_failed_learn_keeps_what_was_learnt(
-    workspace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with KnowledgeGraph.open(workspace) as kg:
-        learn(kg.folder, kg.ontology, written(tmp_path / "examples.jsonl", english()))
     before = (workspace / FILE).read_bytes()
-    assert main(["learn", str(written(tmp_path / "none.jsonl", [])), "-w", str(workspace)]) == 1
+    assert main([*evaluate, "--format", "json", "--output", str(output)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["strict"]["f1"]["value"], found["conformance"]) == (1, 1)
+    assert json.loads(output.read_text(encoding="utf-8"))["triples"] == [triple]
+    assert main(evaluate) == 0
+    assert "text2kgbench" in capsys.readouterr().out
+    assert main(["learn", str(written(tmp_path / "none.jsonl", [])), *there]) == 1
     assert "holds no example" in capsys.readouterr().err
-    assert (workspace / FILE).read_bytes() == before
+    assert (workspace / FILE).read_bytes() == before  # a failed learn keeps what was learnt
     assert [path.name for path in workspace.iterdir() if path.name.endswith(".part")] == []
 
 
-# the numbers, by hand
-
-
-def test_scores_are_those_counted_by_hand() -> None:
-    names = Names(ontology())
+def test_scores_are_those_counted_by_hand():
+    names = TermNames(ontology())
     gold = GoldText(
         "1",
         "Alder Bridge by Ada Moss spans the Wye.",
@@ -377,7 +276,7 @@ def test_scores_are_those_counted_by_hand() -> None:
     assert found.objects_not_in_text == pytest.approx(1 / 4)
 
 
-def test_a_ratio_has_an_interval_about_it() -> None:
+def test_a_ratio_has_an_interval_about_it():
     found = ratio([1, 0, 2, 1], [2, 1, 2, 3])
     assert found.value == pytest.approx(4 / 8)
     assert 0 <= found.low <= found.value <= found.high <= 1
@@ -387,17 +286,11 @@ def test_a_ratio_has_an_interval_about_it() -> None:
         ratio([1], [])
 
 
-@pytest.mark.parametrize("count", [1, 2, 5])
-def test_few_examples_teach_without_harm(tmp_path: Path, count: int) -> None:
-    lines = [*english()[:count], {"text": "Nothing here.", "triples": []}]
+@pytest.mark.parametrize("count", [0, 1, pytest.param(5, marks=pytest.mark.slow)])
+def test_few_examples_teach_without_harm(tmp_path, count):
+    lines = [*english()[:count], *({"text": f"Rain on day {n} in Wells.", "triples": []} for n in range(4))]
     few = train(read_examples(written(tmp_path / "few.jsonl", lines), ontology()).examples, ontology())
     saving.save(few, tmp_path / "few.npz")
     again = saving.load(tmp_path / "few.npz", ontology())
-    assert again is not None
+    assert again.read("Rain on day 9 in Bath.") == []
     assert isinstance(again.read("Morden Bridge was conceived by Ivy Lake."), list)
-
-
-def test_examples_that_say_nothing_teach_to_say_nothing(tmp_path: Path) -> None:
-    lines: list[dict[str, object]] = [{"text": f"Rain on day {n} in Wells.", "triples": []} for n in range(4)]
-    none = train(read_examples(written(tmp_path / "none.jsonl", lines), ontology()).examples, ontology())
-    assert none.read("Rain on day 9 in Bath.") == []

@@ -5,8 +5,6 @@ what arrives. Everything happens in a temporary folder and without the network: 
 environment of its own, which sees the dependencies of the running one.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -25,7 +23,7 @@ IN_WHEEL = "kgplatform/_files"
 WHERE = f"from kgplatform import resources; print(*(resources.folder(name) for name in {DATA!r}), sep='\\n')"
 
 
-def run(*command: str | Path, folder: Path) -> str:
+def run(*command, folder):
     """The standard output of a command that succeeds, run with no trace of the checkout on its path."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV", "PIP_"))}
     environment["KGPLATFORM_WEB"] = "keep"  # the assets of the pages go in as they are; building them needs the network
@@ -36,14 +34,14 @@ def run(*command: str | Path, folder: Path) -> str:
     return done.stdout
 
 
-def hook(name: str, *, source: Path, into: Path) -> Path:
+def hook(name, *, source, into):
     """What one hook of the build backend makes of the sources, called as pip calls it."""
     into.mkdir(parents=True, exist_ok=True)
     line = f"import sys; from hatchling.build import {name} as build; print(build(sys.argv[1]))"
     return into / run(sys.executable, "-c", line, into, folder=source).split()[-1]
 
 
-def shipped_files() -> set[str]:
+def shipped_files():
     """The paths below the data folders that git keeps or would keep; all of them where there is no checkout."""
     if (ROOT / ".git").exists():
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *DATA]
@@ -53,7 +51,7 @@ def shipped_files() -> set[str]:
     return {name for name in listed if name and (ROOT / name).is_file() and not name.endswith((".py", ".pyc"))}
 
 
-def carried_files(wheel: Path) -> set[str]:
+def carried_files(wheel):
     """The paths below the data folders that the wheel carries, as they are called in the checkout."""
     names = zipfile.ZipFile(wheel).namelist()
     return {name.removeprefix(f"{IN_WHEEL}/") for name in names if name.startswith(f"{IN_WHEEL}/")}
@@ -70,7 +68,7 @@ class Built:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("built")
     sdist = hook("build_sdist", source=ROOT, into=folder / "sdist")
     with tarfile.open(sdist) as archive:
@@ -84,7 +82,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     )
 
 
-def installed(wheel: Path, folder: Path) -> Path:
+def installed(wheel, folder):
     """The folder of programs of a new virtual environment that has this wheel and, for the rest, what runs here."""
     venv.create(folder, with_pip=False, symlinks=True)
     programs = Path(sysconfig.get_path("scripts", "venv", {"base": str(folder), "platbase": str(folder)}))
@@ -100,35 +98,26 @@ def installed(wheel: Path, folder: Path) -> Path:
     return programs
 
 
-def folders_seen(programs: Path, folder: Path) -> list[Path]:
+def folders_seen(programs, folder):
     return [Path(line) for line in run(programs / "python", "-c", WHERE, folder=folder).splitlines()]
 
 
-def test_wheel_carries_exactly_the_data_files_of_the_checkout(built: Built) -> None:
+@pytest.mark.slow
+def test_wheel_carries_exactly_the_package_and_the_data_files_of_the_checkout(built):
     expected = shipped_files()
     assert {Path(name).parts[0] for name in expected} == set(DATA)
     assert carried_files(built.wheel) == expected
-
-
-def test_wheel_carries_every_module_and_the_typing_marker(built: Built) -> None:
-    expected = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kgplatform").rglob("*.py")}
-    names = set(zipfile.ZipFile(built.wheel).namelist())
-    assert expected <= names
-    assert "kgplatform/py.typed" in names
-
-
-def test_wheel_carries_nothing_beside_the_package(built: Built) -> None:
-    tops = {name.split("/")[0] for name in zipfile.ZipFile(built.wheel).namelist()}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"kgplatform"}
-
-
-def test_wheel_built_from_the_source_distribution_is_the_same(built: Built) -> None:
     first, again = zipfile.ZipFile(built.wheel), zipfile.ZipFile(built.wheel_from_sdist)
-    assert sorted(first.namelist()) == sorted(again.namelist())
-    assert all(first.read(name) == again.read(name) for name in first.namelist())
+    names = set(first.namelist())
+    assert {path.relative_to(ROOT).as_posix() for path in (ROOT / "kgplatform").rglob("*.py")} <= names
+    assert "kgplatform/py.typed" in names
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"kgplatform"}
+    assert sorted(names) == sorted(again.namelist())
+    assert all(first.read(name) == again.read(name) for name in names)
 
 
-def test_source_distribution_carries_what_is_needed_to_test_it(built: Built) -> None:
+@pytest.mark.slow
+def test_source_distribution_carries_what_is_needed_to_test_it(built):
     with tarfile.open(built.sdist) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     assert {"LICENSE", "README.md", "CHANGELOG.md", "Makefile", "constraints.txt", "pyproject.toml"} <= names
@@ -137,22 +126,19 @@ def test_source_distribution_carries_what_is_needed_to_test_it(built: Built) -> 
     assert {path.relative_to(ROOT).as_posix() for path in (ROOT / "frontend" / "src").rglob("*.*")} <= names
     assert not [name for name in names if "node_modules" in name]
     assert shipped_files() <= names
+    static = ROOT / "kgplatform" / "server" / "static"  # git ignores them
+    if (static / "manifest.json").is_file():
+        assets = {path.relative_to(ROOT).as_posix() for path in static.iterdir()}
+        assert assets <= names & set(zipfile.ZipFile(built.wheel).namelist())
 
 
-def test_built_assets_go_into_wheel_and_source_distribution_though_git_ignores_them(built: Built) -> None:
-    static = ROOT / "kgplatform" / "web" / "static"
-    if not (static / "manifest.json").is_file():
-        pytest.skip("the assets of the pages are not built: make web")
-    expected = {path.relative_to(ROOT).as_posix() for path in static.iterdir()}
-    assert expected <= set(zipfile.ZipFile(built.wheel).namelist())
-    with tarfile.open(built.sdist) as archive:
-        assert expected <= {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["wheel", "wheel_from_sdist"])
-def test_an_installed_wheel_runs_on_the_files_it_brought(built: Built, kind: str, tmp_path: Path) -> None:
+def test_an_installed_wheel_runs_on_the_files_it_brought(built, kind, tmp_path):
     programs = installed(getattr(built, kind), tmp_path / "venv")
-    assert "create" in run(programs / "kgplatform", "--help", folder=tmp_path)
+    shown = run(programs / "kgplatform", "--help", folder=tmp_path)
+    assert "create" in shown
+    assert "courses, literature" in shown  # as plug-ins
     seen = folders_seen(programs, tmp_path)
     assert [path.name for path in seen] == list(DATA)
     for path in seen:
@@ -160,14 +146,15 @@ def test_an_installed_wheel_runs_on_the_files_it_brought(built: Built, kind: str
         assert any(file.is_file() for file in path.rglob("*"))
 
 
-def test_an_editable_install_runs_on_the_files_of_the_checkout(built: Built, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_an_editable_install_runs_on_the_files_of_the_checkout(built, tmp_path):
     programs = installed(built.editable, tmp_path / "venv")
     assert "create" in run(programs / "kgplatform", "--help", folder=tmp_path)
     assert folders_seen(programs, tmp_path) == [ROOT / name for name in DATA]
     assert not carried_files(built.editable)
 
 
-def test_dependencies_are_pinned_without_a_place_or_a_graphics_card() -> None:
+def test_dependencies_are_pinned_without_a_place_or_a_graphics_card():
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     assert "torch==2.13.0" in pins

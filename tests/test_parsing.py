@@ -1,24 +1,22 @@
 """Documents that others made are taken apart in a process of their own: what that suffers costs one document."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from reportlab.pdfgen.canvas import Canvas
+from workspaces import new_workspace
 
-from kgplatform.documents.parsing import ParserLimits, Parsers
-from kgplatform.documents.reading import read
-from kgplatform.documents.registry import State
+from kgplatform.documents.files import read
+from kgplatform.documents.records import State
+from kgplatform.documents.sandbox import ParserLimits, Parsers
 from kgplatform.errors import ReadError
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.testing import HashEmbedder
-from kgplatform.types import Document
+from kgplatform.models.stubs import HashEmbedder
 from tests.test_book_readers import docx, epub, paragraph
 
 BASE = "https://example.org/kg/"
@@ -28,12 +26,12 @@ HTML = (
 )
 
 
-def html(path: Path, text: str = HTML) -> Path:
+def html(path, text=HTML):
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def long_pdf(path: Path, pages: int) -> Path:
+def long_pdf(path, pages):
     canvas = Canvas(str(path))
     for number in range(pages):
         for row in range(30):
@@ -44,17 +42,17 @@ def long_pdf(path: Path, pages: int) -> Path:
 
 
 @pytest.fixture(scope="module")
-def parsers() -> Iterator[Parsers]:
+def parsers():
     made = Parsers(ParserLimits(count=1))
     yield made
     made.close()
 
 
-def parsed(parsers: Parsers, path: Path) -> list[Document]:
+def parsed(parsers, path):
     return parsers.documents(path, base=BASE, max_bytes=10**8)
 
 
-def refusal(parsers: Parsers, path: Path) -> str:
+def refusal(parsers, path):
     with pytest.raises(ReadError) as caught:
         parsed(parsers, path)
     assert "\n" not in str(caught.value)
@@ -62,11 +60,11 @@ def refusal(parsers: Parsers, path: Path) -> str:
     return caught.value.reason
 
 
-def processes(parsers: Parsers) -> list[int]:
+def processes(parsers):
     return [child._process.pid for child in parsers._all if child._process is not None]
 
 
-def test_a_process_reads_what_the_reader_reads(parsers: Parsers, tmp_path: Path) -> None:
+def test_a_process_reads_what_the_reader_reads(parsers, tmp_path):
     files = [
         html(tmp_path / "a.html"),
         docx(tmp_path / "b.docx", paragraph("Right to left: مرحبا שלום, 👨‍👩‍👧‍👦, and " + "栅" * 30_000)),
@@ -79,7 +77,7 @@ def test_a_process_reads_what_the_reader_reads(parsers: Parsers, tmp_path: Path)
     assert len(processes(parsers)) == 1
 
 
-def test_text_that_needs_no_parser_starts_no_process(tmp_path: Path) -> None:
+def test_text_that_needs_no_parser_starts_no_process(tmp_path):
     parsers = Parsers(ParserLimits(count=1))
     (tmp_path / "a.md").write_text("# Inns\n\nThe Blue Inn is old.", encoding="utf-8")
     assert parsed(parsers, tmp_path / "a.md")[0].title == "Inns"
@@ -88,7 +86,7 @@ def test_text_that_needs_no_parser_starts_no_process(tmp_path: Path) -> None:
     parsers.close()
 
 
-def test_what_the_reader_refuses_is_refused_in_the_same_words(parsers: Parsers, tmp_path: Path) -> None:
+def test_what_the_reader_refuses_is_refused_in_the_same_words(parsers, tmp_path):
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4\n" + b"\x00\xff garbage" * 50)
     with zipfile.ZipFile(tmp_path / "b.docx", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", " " * 20_000_000)
@@ -100,7 +98,7 @@ def test_what_the_reader_refuses_is_refused_in_the_same_words(parsers: Parsers, 
         assert refusal(parsers, tmp_path / name) == caught.value.reason
 
 
-def test_a_file_that_takes_too_long_is_refused_and_the_process_replaced(tmp_path: Path) -> None:
+def test_a_file_that_takes_too_long_is_refused_and_the_process_replaced(tmp_path):
     slow, quick = long_pdf(tmp_path / "slow.pdf", 300), html(tmp_path / "quick.html")
     parsers = Parsers(ParserLimits(count=1, seconds=60.0))
     parsed(parsers, quick)
@@ -113,7 +111,8 @@ def test_a_file_that_takes_too_long_is_refused_and_the_process_replaced(tmp_path
     parsers.close()
 
 
-def test_a_file_that_takes_too_much_memory_is_refused(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_file_that_takes_too_much_memory_is_refused(tmp_path):
     bomb = tmp_path / "bomb.json"
     bomb.write_text("[" + "[]," * 10_000_000 + "[]]", encoding="utf-8")  # 30 MB that are 600 MB once read
     parsers = Parsers(ParserLimits(count=1, memory_bytes=400_000_000))
@@ -122,7 +121,7 @@ def test_a_file_that_takes_too_much_memory_is_refused(tmp_path: Path) -> None:
     parsers.close()
 
 
-def is_alive(process: int) -> bool:
+def is_alive(process):
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -130,44 +129,40 @@ def is_alive(process: int) -> bool:
     return True
 
 
-def kill_while(parsers: Parsers, path: Path, number: int) -> None:
+def kill_while(parsers, path, number):
     """Sends the signal to whatever process reads the file."""
     is_done = threading.Event()
 
-    def again_and_again() -> None:
+    def again_and_again():
         while not is_done.wait(0.3):  # a file is blamed for a process started for it only
             for process in processes(parsers):
-                os.kill(process, number)
+                with suppress(ProcessLookupError):
+                    os.kill(process, number)
 
     thread = threading.Thread(target=again_and_again)
     thread.start()
-    assert "ended the process that read it (signal" in refusal(parsers, path)
-    is_done.set()
-    thread.join()
+    try:
+        assert "ended the process that read it (signal" in refusal(parsers, path)
+    finally:
+        is_done.set()
+        thread.join()
 
 
-def test_a_process_that_dies_costs_the_file_that_it_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGSEGV, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
+def test_a_process_that_dies_costs_the_file_that_it_read_and_none_while_idle(tmp_path, number):
     slow, quick = long_pdf(tmp_path / "slow.pdf", 400), html(tmp_path / "quick.html")
     parsers = Parsers(ParserLimits(count=1))
-    for number in (signal.SIGSEGV, signal.SIGKILL):
-        kill_while(parsers, slow, number)
-        assert len(parsed(parsers, quick)) == 1
-    parsers.close()
-
-
-def test_a_process_that_died_while_idle_is_not_missed(tmp_path: Path) -> None:
-    parsers = Parsers(ParserLimits(count=1))
-    path = html(tmp_path / "a.html")
-    parsed(parsers, path)
+    kill_while(parsers, slow, number)
+    assert len(parsed(parsers, quick)) == 1
     (before,) = processes(parsers)
     os.kill(before, signal.SIGKILL)
-    assert len(parsed(parsers, path)) == 1
+    assert len(parsed(parsers, quick)) == 1
     assert processes(parsers) != [before]
     parsers.close()
     assert processes(parsers) == []
 
 
-def test_closing_ends_what_is_being_read(tmp_path: Path) -> None:
+def test_closing_ends_what_is_being_read(tmp_path):
     slow = long_pdf(tmp_path / "slow.pdf", 400)
     parsers = Parsers(ParserLimits(count=1))
     parsers.warm()
@@ -183,7 +178,7 @@ def test_closing_ends_what_is_being_read(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile(tmp_path_factory):
     """A folder of what people send to do harm, with two honest notes among it."""
     folder = tmp_path_factory.mktemp("hostile")
     html(folder / "a-note.html")
@@ -203,24 +198,21 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Callable[[str], KnowledgeGraph]:
-    def made(settings: str) -> KnowledgeGraph:
-        KnowledgeGraph.create(tmp_path / "kg", ontology="travel").close()
-        with (tmp_path / "kg" / "kgplatform.toml").open("a") as file:
-            file.write(f"\n[documents]\n{settings}\n")
-        kg = KnowledgeGraph.open(tmp_path / "kg")
-        kg.__dict__["embedder"] = HashEmbedder()
+def workspace(tmp_path):
+    def made(settings):
+        kg = KnowledgeGraph.open(new_workspace(tmp_path / "kg", settings=f"[documents]\n{settings}"))
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
         return kg
 
     return made
 
 
-def test_a_build_goes_on_past_hostile_files(workspace: Callable[[str], KnowledgeGraph], hostile: Path) -> None:
+def test_a_build_goes_on_past_hostile_files(workspace, hostile):
     with workspace("parsers = 1") as kg:
         added = {Path(item.document.source).name: item for item in kg.add(hostile, build=False)}
         states = {Path(record.document.source).name: record.state for record in kg.documents()}
         texts = {Path(record.document.source).name: record.document.text for record in kg.documents()}
-        running = processes(kg.parsers)
+        running = processes(kg.workspace.parsers)
     errors = {name: item.error or "" for name, item in added.items()}
     assert "pack" in errors["c-bomb.docx"]  # too much of it, or too dense
     assert "pack" in errors["d-bomb.epub"]
@@ -235,12 +227,11 @@ def test_a_build_goes_on_past_hostile_files(workspace: Callable[[str], Knowledge
     assert not any(is_alive(process) for process in running)
 
 
-def test_a_failed_file_is_read_when_the_limit_is_raised(
-    workspace: Callable[[str], KnowledgeGraph], tmp_path: Path
-) -> None:
+@pytest.mark.slow
+def test_a_failed_file_is_read_when_the_limit_is_raised(workspace, tmp_path):
     path = long_pdf(tmp_path / "long.pdf", 100)
     with workspace("parse_seconds = 0.05") as kg:
         assert [item.outcome for item in kg.add(path, build=False)] == ["failed"]
-        kg.parsers.limits = ParserLimits()
+        kg.workspace.parsers.limits = ParserLimits()
         assert [item.outcome for item in kg.retry()] == ["added"]
         assert kg.documents(State.FAILED) == []

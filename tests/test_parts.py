@@ -1,11 +1,7 @@
 """Parts of the store written out: in order, whole or not at all, by a worker that can be killed."""
 
-from __future__ import annotations
-
 import io
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
@@ -13,14 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat
 
-from kgplatform import streams
 from kgplatform.errors import QueryTimeoutError, StoreError
-from kgplatform.parts import Counted, write_out
-from kgplatform.store import Store
-from kgplatform.streams import in_order
+from kgplatform.store import oxigraph as streams
+from kgplatform.store.oxigraph import Store, in_order
+from kgplatform.store.wire import Counted, Request, Task, write_out
+from kgplatform.store.worker_pool import QueryWorkers, WorkersBusyError
 from kgplatform.vocab import TYPE
-from kgplatform.wire import Request, Task
-from kgplatform.workers import QueryWorkers, WorkersBusyError
 
 P, G, CLASS = NamedNode("urn:p"), NamedNode("urn:g"), NamedNode("urn:Class")
 NQUADS, TURTLE = "application/n-quads", "text/turtle"
@@ -44,18 +38,18 @@ QUADS = st.lists(
 )
 
 
-def part(media_type: str = NQUADS, **fields: object) -> Request:
-    return Request(fields.pop("text", ""), media_type=media_type, task=Task.PART, **fields)  # type: ignore[arg-type]
+def part(media_type=NQUADS, **fields):
+    return Request(fields.pop("text", ""), media_type=media_type, task=Task.PART, **fields)
 
 
-def written(store: Store, request: Request) -> tuple[bytes, Counted]:
+def written(store, request):
     output, told = io.BytesIO(), list[Counted]()
     write_out(store, request, output, told.append)
     return output.getvalue(), told[0]
 
 
 @given(lines=st.lists(st.integers(0, 30)), at_once=st.integers(1, 7))
-def test_lines_are_sorted_by_parts_and_each_comes_once(lines: list[int], at_once: int) -> None:
+def test_lines_are_sorted_by_parts_and_each_comes_once(lines, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streams, "_SORTED_AT_ONCE", at_once)
         found = list(in_order(b"%03d\n" % line for line in lines))
@@ -63,7 +57,7 @@ def test_lines_are_sorted_by_parts_and_each_comes_once(lines: list[int], at_once
 
 
 @given(quads=QUADS)
-def test_the_order_is_that_of_the_lines_and_all_is_there(quads: list[Quad]) -> None:
+def test_the_order_is_that_of_the_lines_and_all_is_there(quads):
     store = Store.open()
     store._store.extend(quads)
     held = set(store.quads())
@@ -81,7 +75,7 @@ def test_the_order_is_that_of_the_lines_and_all_is_there(quads: list[Quad]) -> N
     assert len(lines) >= len(held)
 
 
-def test_a_part_is_a_graph_or_what_is_said_of_the_things_of_a_class() -> None:
+def test_a_part_is_a_graph_or_what_is_said_of_the_things_of_a_class():
     store = Store.open()
     things = [NamedNode(f"urn:thing{number}") for number in range(3)]
     store.apply(added=[Quad(thing, TYPE, CLASS) for thing in things[:2]])
@@ -99,32 +93,23 @@ def test_a_part_is_a_graph_or_what_is_said_of_the_things_of_a_class() -> None:
 
 
 @pytest.fixture
-def workers(tmp_path: Path) -> Iterator[QueryWorkers]:
+def workers(tmp_path):
     store = Store.open(tmp_path / "store")
     store.apply(added=[Quad(NamedNode(f"urn:{n}"), P, Literal(n)) for n in range(30_000)])
     with QueryWorkers(store, folder=tmp_path / "workers", count=1) as made:
         yield made
 
 
-def test_a_worker_writes_what_the_process_itself_would(workers: QueryWorkers) -> None:
+def test_one_part_at_a_time_is_written_out_and_queries_go_on(workers):
     counted, reply = workers.part(part(), timeout_seconds=60)
-    found = b"".join(reply)
-    assert (found, counted) == written(workers._store, part())
-    assert counted == Counted(30_000, 30_000)
-
-
-def test_one_part_at_a_time_is_written_out_and_queries_go_on(workers: QueryWorkers) -> None:
-    _, reply = workers.part(part(), timeout_seconds=60)
     with pytest.raises(WorkersBusyError, match="another part"):
         workers.part(part(), timeout_seconds=60)
     assert workers.solutions("ASK {}", timeout_seconds=30).boolean
-    reply.close()
-    counted, reply = workers.part(part(default_graphs=("",)), timeout_seconds=60)
-    reply.close()
-    assert counted.triples == 30_000
+    assert (b"".join(reply), counted) == written(workers._store, part())  # as the process itself would
+    assert counted == Counted(30_000, 30_000)
 
 
-def test_what_takes_too_long_or_has_no_form_is_an_error_and_the_next_one_runs(workers: QueryWorkers) -> None:
+def test_what_takes_too_long_or_has_no_form_is_an_error_and_the_next_one_runs(workers):
     with pytest.raises(QueryTimeoutError):
         workers.part(part(), timeout_seconds=0.01)
     triple_term = "INSERT DATA { <urn:a> <urn:says> <<( <urn:a> <urn:p> 1 )>> }"

@@ -1,21 +1,20 @@
 """Looking ahead over the similarity graph, the main directions of points, and pictures of what a retrieval did."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from pyoxigraph import NamedNode
 
 from kgplatform.errors import ConfigError, WorkspaceError
-from kgplatform.retrieval import drawing, retriever
+from kgplatform.models.stubs import HashEmbedder
+from kgplatform.retrieval import picture as drawing
+from kgplatform.retrieval.entity_graph import GraphRelation, Knowledge, Thing
 from kgplatform.retrieval.index import ChunkIndex
-from kgplatform.retrieval.knowledge import Knowledge, Relation, Thing
-from kgplatform.retrieval.pagerank import Passage
+from kgplatform.retrieval.methods import retriever
+from kgplatform.retrieval.pagerank import GraphPassage
 from kgplatform.retrieval.picture import draw, heat_map
-from kgplatform.retrieval.planning import PlanOptions, plan
 from kgplatform.retrieval.similarity import Edge, Moments, SentenceNode, SimilarityGraph, SourceText
-from kgplatform.retrieval.sources import Sources
-from kgplatform.testing import HashEmbedder
+from kgplatform.retrieval.sources import Corpus
+from kgplatform.retrieval.traversal import PlanOptions, plan
 from kgplatform.types import Chunk
 
 # planning
@@ -37,31 +36,20 @@ def test_two_windows_that_cover_the_question_together_beat_a_nearer_one_alone():
     # 0 and 1 cover half of the question each (cosine .71), 2 is nearer (.8) but leads to nothing that helps
     graph = graph_of([[1, 0, 0], [0, 1, 0], [0.8, 0.33, 0.6], [0, 0, 1]], {0: (1,), 1: (0,), 2: (3,)})
     found = plan(graph, ASKED, 2)
-    assert set(found.chosen.windows) == {0, 1}
+    assert set(found.chosen.windows) == set(found.sentences) == {0, 1}
     assert found.chosen.worth == pytest.approx(1.0, abs=1e-6)
-    assert set(found.sentences) == {0, 1}
     assert found.scores[0] == pytest.approx(np.sqrt(0.5) + 0.5, abs=1e-6)
+    shallow = plan(graph, ASKED, 1, PlanOptions(depth=1))
+    assert (shallow.sentences, shallow.weighed) == ((2,), 4)
 
 
-def test_a_plan_of_depth_one_reads_the_nearest():
-    graph = graph_of([[1, 0, 0], [0, 1, 0], [0.8, 0.33, 0.6], [0, 0, 1]], {0: (1,), 1: (0,), 2: (3,)})
-    found = plan(graph, ASKED, 1, PlanOptions(depth=1))
-    assert found.sentences == (2,)
-    assert found.weighed == 4
-
-
-def test_the_same_windows_in_another_order_are_weighed_once_and_no_window_twice():
+def test_windows_are_weighed_once_whatever_their_order_and_nothing_gives_an_empty_plan():
     graph = graph_of([[1, 0, 0], [0, 1, 0], [1, 1, 0]], {0: (1, 2), 1: (0, 2), 2: (0, 1)})
     found = plan(graph, ASKED, 5, PlanOptions(depth=5))
     assert found.weighed == 3 + 3 + 1
     assert sorted(found.sentences) == [0, 1, 2]
-
-
-def test_an_empty_graph_and_no_sentences_give_an_empty_plan():
-    empty = SimilarityGraph(
-        (), (), np.zeros((0, 3), np.float32), np.zeros((0, 3), np.float32), (), Moments.of(ASKED[None])
-    )
-    assert plan(empty, ASKED, 5).sentences == ()
+    none = np.zeros((0, 3), np.float32)
+    assert plan(SimilarityGraph((), (), none, none, (), Moments.of(ASKED[None])), ASKED, 5).sentences == ()
     assert plan(graph_of([[1, 0, 0]], {}), ASKED, 0).sentences == ()
 
 
@@ -82,35 +70,35 @@ def test_the_main_directions_with_one_point_more_are_those_found_anew(size, coun
 
 TEXTS = [
     ("Wuzhen", "乌镇在桐乡市。西栅景区很大。Wuzhen is a water town. It has canals. Boats go at night."),
-    (
-        "Xizha",
-        "Xizha is a part of Wuzhen. Hotels stand by the canal. 西栅的酒店很多。Costs $5 or $6. 🚄 Trains stop.",
-    ),
+    ("Xizha", "Xizha is a part of Wuzhen. Hotels stand by the canal. 西栅的酒店很多。Costs $5 or $6. 🚄 Trains stop."),
 ]
 KNOWN = Knowledge(
     (
         Thing("urn:w", "Wuzhen", ("Wuzhen", "乌镇"), passages=("urn:d:0",)),
         Thing("urn:x", "西栅 Xizha", ("西栅 Xizha", "Xizha"), passages=("urn:d:1",)),
     ),
-    (Relation("urn:x", "urn:w", "西栅 Xizha part of Wuzhen", 1.0, ("urn:d:1",)),),
+    (GraphRelation("urn:x", "urn:w", "西栅 Xizha part of Wuzhen", 1.0, ("urn:d:1",)),),
 )
 
 
 def sources():
     index = ChunkIndex(None, HashEmbedder(64))
-    passages = [Passage(f"urn:d:{n}", title, text) for n, (title, text) in enumerate(TEXTS)]
+    passages = [GraphPassage(f"urn:d:{n}", title, text) for n, (title, text) in enumerate(TEXTS)]
     index.sync((Chunk(NamedNode(p.iri), NamedNode(p.iri), 0, 0, len(p.text), p.text), p.title) for p in passages)
     documents = [SourceText(p.iri, p.title, p.text) for p in passages]
-    return Sources(index, passages=lambda: passages, documents=lambda: documents, knowledge=lambda: KNOWN)
+    return Corpus(index, passages=lambda: passages, documents=lambda: documents, knowledge=lambda: KNOWN)
 
 
-@pytest.mark.parametrize("name", ["query", "kg-published", "planning", "dual-level", "lexical", "communities"])
-@pytest.mark.parametrize("question", ["西栅 Xizha 有哪些酒店？$x$ 🚄", "Zyxwvut", ""])
-def test_every_kind_of_retrieval_can_be_drawn_without_a_warning(name, question, tmp_path, recwarn):
+LONG = [pytest.param(name, marks=pytest.mark.slow) for name in ("query", "kg", "planning", "communities")]
+
+
+@pytest.mark.parametrize("name", ["dual-level", "lexical", *LONG])
+def test_every_kind_of_retrieval_can_be_drawn_without_a_warning(name, tmp_path, recwarn):
     made = sources()
-    hits = draw(made, retriever(name, made), question, 4, tmp_path / "picture.png")
-    assert hits == retriever(name, made).retrieve(question, 4)
-    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    for question in ("西栅 Xizha 有哪些酒店？$x$ 🚄", "Zyxwvut", ""):
+        hits = draw(made, retriever(name, made), question, 4, tmp_path / "picture.png")
+        assert hits == retriever(name, made).retrieve(question, 4)
+        assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
     assert not [str(warning.message) for warning in recwarn]
 
 
@@ -126,7 +114,7 @@ def test_the_same_picture_is_the_same_file(tmp_path):
 def test_a_file_that_is_no_picture_or_has_no_folder_is_told_before_anything_is_asked(tmp_path):
     made = sources()
     for name, said in (
-        ("x.gif", "'.gif' is no picture format"),
+        ("x.gif", "'.gif' is not a picture format"),
         ("x", "without a suffix"),
         ("none/x.png", "no folder"),
     ):

@@ -3,67 +3,50 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from pathlib import Path
+import json
+import re
+from functools import cache
 
 import pytest
+from asked import Asked, turtle
 from hypothesis import given
 from hypothesis import strategies as st
-from pyoxigraph import Literal, NamedNode
-from test_question_builtin import TOWN, Graph
+from pyoxigraph import Literal
 
-from kgplatform.building.asking import AskOptions, chosen_model, examples, keep
+from benchmarks import question_prompts, question_sets
 from kgplatform.errors import ConfigError, ModelUnavailableError
-from kgplatform.models.cache import CachedModel
+from kgplatform.models import prompts
 from kgplatform.models.chat import OpenAIModel
-from kgplatform.protocols import ChatModel, Completion, Message
-from kgplatform.questions.abbreviating import prefixes_for
-from kgplatform.questions.answer import QuestionParts, QuestionSettings, ask
-from kgplatform.questions.phrasing import invented, omitted
-from kgplatform.questions.solved import Solved, save, similar, solved_in
-from kgplatform.questions.translate_model import TranslationOptions
-from kgplatform.testing import HashEmbedder, ScriptedModel
-from kgplatform.text import count_tokens
-from kgplatform.types import Answer, IssueKind, Verdict
+from kgplatform.models.reply_cache import CachedModel
+from kgplatform.models.stubs import HashEmbedder, ScriptedModel
+from kgplatform.questions.answer import AnswerSettings, ask
+from kgplatform.questions.check import check
+from kgplatform.questions.model_translator import TranslationOptions, agreement
+from kgplatform.questions.schema_prompt import Solved, follows_rules, shipped_examples, similar
+from kgplatform.text import count_tokens, has_han
+from kgplatform.types import IssueKind, Verdict
+from kgplatform.workspace.question_settings import AskOptions, chosen_model, examples, keep
 
-GRAPH = Graph(TOWN)
+GRAPH = Asked(turtle("town"))
 ONTOLOGY = "http://town/o#"
 IN_WUZHEN = f"SELECT DISTINCT ?h WHERE {{ ?h a <{ONTOLOGY}Hotel> ; <{ONTOLOGY}locatedIn> <http://town/wz> }}"
 ALL = f"SELECT DISTINCT ?h WHERE {{ ?h a <{ONTOLOGY}Hotel> }}"
 NOWHERE = f"SELECT DISTINCT ?h WHERE {{ ?h a <{ONTOLOGY}Hotel> ; <{ONTOLOGY}price> 123456 }}"
 
 
-def asked(
-    model: ChatModel,
-    question: str = "Which hotels are in Wuzhen?",
-    *,
-    solved: Sequence[Solved] = (),
-    options: TranslationOptions | None = None,
-) -> Answer:
-    parts = QuestionParts(
-        GRAPH.dataset,
-        GRAPH.ontology,
-        GRAPH.knowledge,
-        run=GRAPH.parts.run,
-        find=GRAPH.find,
-        model=model,
-        examples=solved,
-        settings=QuestionSettings(phrased_by_model=False, translation=options or TranslationOptions()),
-    )
-    return ask(question, parts=parts)
+def asked(model, question="Which hotels are in Wuzhen?", *, solved=(), options=None, phrased=False):
+    chosen = AnswerSettings(phrased_by_model=phrased, translation=options or TranslationOptions())
+    return ask(question, parts=GRAPH.parts_with(model=model, examples=solved, settings=chosen))
 
 
-# what the model is told
-
-
-def told(style: str = "rules", question: str = "Which hotels are in Wuzhen?") -> str:
+def told(style="rules", question="Which hotels are in Wuzhen?"):
     model = ScriptedModel(ALL)
     asked(model, question, options=TranslationOptions(style=style, repairs=0))
     return "\n".join(message.content for message in model.conversations[0])
 
 
 @pytest.mark.parametrize("style", ["rules", "create", "demonstration"])
-def test_every_style_shows_classes_properties_values_and_comments(style: str) -> None:
+def test_every_style_shows_classes_properties_values_and_comments(style):
     text = told(style)
     assert "PREFIX town: <http://town/o#>" in text
     for part in ("town:Hotel", "town:locatedIn", "town:price", '"Canal Inn"'):
@@ -71,82 +54,173 @@ def test_every_style_shows_classes_properties_values_and_comments(style: str) ->
     assert "Which hotels are in Wuzhen?" in text
 
 
-def test_the_styles_differ() -> None:
+def test_the_styles_differ_and_a_linked_name_comes_with_what_is_around_it():
     assert "CREATE CLASS town:Hotel" in told("create")
     assert "# town:Hotel(" in told("demonstration")
     assert "-[town:locatedIn]-> " in told("rules")
-
-
-def test_a_linked_name_comes_with_iri_class_and_what_is_around_it() -> None:
     line = next(line for line in told().splitlines() if line.startswith('"Wuzhen"'))
-    assert "<http://town/wz>" in line
-    assert "town:Town" in line
-    assert "<-[town:locatedIn]-" in line
+    assert all(part in line for part in ("<http://town/wz>", "town:Town", "<-[town:locatedIn]-"))
 
 
-def test_a_chinese_question_gets_a_chinese_prompt() -> None:
+def test_the_prompt_is_in_the_language_of_the_question_and_offers_plausible_readings():
     assert "你把问题翻译成" in told(question="乌镇有哪些酒店？")
     assert "You translate questions" in told()
-
-
-def test_plausible_readings_of_the_built_in_translator_are_offered() -> None:
     assert "by rules" in told()
 
 
-# a schema of thousands of properties
+def rules(language):
+    text, _ = prompts.render_messages(
+        "translate-question", question="", language=language, schema="", linked=[], examples=[], candidates=[]
+    )
+    return [line for line in text[0].content.splitlines() if line.startswith("- ")]
 
 
-def _wide() -> Graph:
+def test_the_rules_are_the_same_in_both_languages():
+    """Rule by rule: the same keywords, variables, prefixed names, operators and numbers of SPARQL."""
+    code = re.compile(r"[?$]\w+|\b(?!IRI)[A-Z]{2,}\b|\b\w+:\w+|[<>]=?|\*|\(p\|\^p\)|p\+|\d+(?:-\d+)*", re.ASCII)
+    english, chinese = rules("en"), rules("zh")
+    assert len(english) == len(chinese) > 15
+    for one, other in zip(english, chinese, strict=True):
+        assert sorted(code.findall(one)) == sorted(code.findall(other)), one
+        assert has_han(other)
+        assert not has_han(one)
+
+
+@pytest.mark.parametrize(
+    "settled",
+    [
+        *("Never the thing and its name", "returns the group, then its value", "GROUP BY ?x ORDER BY MIN(?v)"),
+        *("without PREFIX lines", "(p|^p)", "N per cent", "OFFSET 5", "Weighted", "Still", "value of drive"),
+        "from low to high",
+    ],
+)
+def test_the_rules_settle_what_was_open(settled):
+    assert settled in told()
+
+
+MENU = """@prefix : <http://m/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix core: <https://w3id.org/kgplatform/core#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Dish a owl:Class ; rdfs:label "dish"@en, "菜"@zh ; rdfs:comment "A main dish is served after 18:00."@zh .
+:price a owl:DatatypeProperty ; rdfs:label "price"@en, "价格"@zh ; core:unit "euro cents" ; rdfs:domain :Dish .
+:size a owl:DatatypeProperty ; rdfs:label "size"@en ; rdfs:comment "S small, L for two"@en ; rdfs:domain :Dish .
+:origin a owl:DatatypeProperty ; rdfs:label "origin"@en, "产地"@zh ; rdfs:domain :Dish .
+:from a owl:ObjectProperty ; rdfs:label "from"@en ; rdfs:domain :Dish ; rdfs:range :Land .
+:Land a owl:Class ; rdfs:label "land"@en .
+:jp a :Land ; rdfs:label "Japan"@en, "日本"@zh . :it a :Land ; rdfs:label "Italy"@en .
+:a a :Dish ; rdfs:label "Noodles"@en ; :price 1250 ; :size "L" ; :origin "Japan" ; :from :jp .
+:b a :Dish ; rdfs:label "Noodles"@en ; :price 900 ; :origin "Italy" ; :from :it .
+:c a :Dish ; rdfs:label "Soup · of the day"@en ; :price 700 ; :size "S" ; :origin "Italy" .
+"""
+SIZES = "SELECT ?d ?p ?s WHERE { ?d a <http://m/Dish> ; <http://m/price> ?p OPTIONAL { ?d <http://m/size> ?s } }"
+
+
+@cache
+def menu():
+    return Asked(MENU)
+
+
+def worded(query, question="What does each dish cost?", wording="nothing of the kind"):
+    model = ScriptedModel(query, wording)
+    answer = ask(question, parts=menu().parts_with(model=model, examples=()))
+    return answer, json.loads(model.conversations[1][-1].content.partition("{")[2].join(("{", "")))
+
+
+def test_rows_go_to_be_worded_with_heads_units_and_the_number_of_things():
+    _, shown = worded(SIZES)
+    assert (shown["rows"], shown["things"]) == (3, 3)
+    assert shown["notes"] == {"size": "S small, L for two"}
+    names = [row["dish"] for row in shown["shown"]]
+    assert len(set(names)) == 3, "two dishes of one name are told apart"
+    assert all("Japan" in name or "Italy" in name or name.startswith("Soup") for name in names)
+    assert sorted(row["price"] for row in shown["shown"]) == ["12.50 EUR", "7 EUR", "9 EUR"]
+    assert [row["size"] for row in shown["shown"]].count(None) == 1
+
+
+def test_units_are_said_in_the_language_of_the_question():
+    _, shown = worded("SELECT (MAX(?p) AS ?most) WHERE { ?d <http://m/price> ?p }", "最贵的菜多少钱？")
+    assert shown["shown"] == [{"价格": "12.50 欧元"}]
+
+
+def test_a_sum_keeps_the_unit_of_what_was_added_and_a_count_has_none():
+    query = "SELECT (SUM(?p) AS ?all) (COUNT(?d) AS ?n) WHERE { ?d <http://m/price> ?p }"
+    answer, shown = worded(query, "What do all dishes cost?", "All 3 dishes together cost 28.50 EUR.")
+    assert shown["shown"] == [{"price": "28.50 EUR", "number": "3"}]
+    assert answer.text == "All 3 dishes together cost 28.50 EUR."
+
+
+def test_columns_of_any_query_have_heads():
+    for query in ("SELECT ?x ?p { ?x ?p ?y }", "SELECT ?x { ?x a|!rdfs:label ?y }", "SELECT (1 + 1 AS ?x) {}"):
+        assert worded(query, "Which dishes are there?")[1]["rows"] > 0, query
+
+
+def test_a_value_is_said_in_the_language_of_the_question_where_a_thing_of_that_name_has_one():
+    query = "SELECT DISTINCT ?o WHERE { <http://m/a> <http://m/origin> ?o }"
+    answer, shown = worded(query, "这道菜的产地是哪里？", "产地是日本。")
+    assert (shown["shown"], answer.text) == ([{"产地": "日本"}], "产地是日本。")
+
+
+def test_the_prompt_leaves_out_noise_and_tells_what_only_the_other_language_defines():
+    model = ScriptedModel("NONE: no")
+    ask("Which dishes have a size from Japan?", parts=menu().parts_with(model=model, examples=()))
+    system, user = (message.content for message in model.conversations[0])
+    assert "served after 18:00" in user
+    assert '"from"' not in user.partition("What words")[2]
+    assert '"have"' not in user.partition("What words")[2]
+    assert "<http://www.w3.org/" not in user, "what every reader knows is not declared"
+    assert "skos:" in system
+
+
+def test_a_name_in_one_language_leads_to_the_value_in_another():
+    model = ScriptedModel("NONE: no")
+    ask("产地是日本的菜有哪些？", parts=menu().parts_with(model=model, examples=()))
+    line = next(line for line in model.conversations[0][-1].content.splitlines() if line.startswith('"日本"'))
+    assert 'value "Japan" of' in line
+
+
+@pytest.mark.parametrize(("name", "most"), [("clinic", 3_500), ("opera", 3_400)])
+def test_prompts_stay_short(name, most):
+    """By the platform's own count: 4,300 and 5,900 before names went without addresses and lines were said once."""
+    found = itertools.islice(question_prompts.replayed(question_sets.FOLDER / "train" / name, {}), 2)
+    assert all(0 < lengths[0] < most for _, lengths in found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["hiking", "weather"])
+def test_queries_and_wordings_written_from_the_prompts_alone_are_right_and_kept(name):
+    replies = question_prompts.recorded()
+    found = list(question_prompts.replayed(question_sets.FOLDER / "choose" / name, replies))
+    assert [item.gold.id for item, _ in found if not item.score.exact] == []
+    assert len(found) == 30
+    for item, _ in found:
+        assert item.answer.text == replies[item.gold.id].get("wording", item.answer.text)
+
+
+@cache
+def _wide():
     lines = ["@prefix w: <http://wide/o#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
     for number in range(40):
         lines.append(f'<http://wide/t{number}> a w:Thing{number} ; rdfs:label "thing {number}" .')
         lines += [f"<http://wide/t{number}> w:measure{number}x{part} {part} ." for part in range(60)]
         lines.append(f"<http://wide/t{number}> w:next{number} <http://wide/t{(number + 1) % 40}> .")
     lines.append("<http://wide/t7> w:salinity 3.5 .")
-    return Graph("\n".join(lines))
+    return Asked("\n".join(lines))
 
 
 @pytest.mark.parametrize("style", ["rules", "create", "demonstration"])
 @pytest.mark.parametrize("budget", [700, 3000])
-def test_a_schema_of_thousands_of_properties_fits_and_keeps_what_is_asked_about(style: str, budget: int) -> None:
-    names, briefer = _wide().knowledge.names, _wide().knowledge.briefer
+def test_a_schema_of_thousands_of_properties_fits_and_keeps_what_is_asked_about(style, budget):
+    names, briefer = _wide().known.names, _wide().known.briefer
     assert len(names.schema.properties) > 2000
     question = "What is the salinity of thing 7?"
     brief = briefer.brief(question, names.link(question), style=style, budget_tokens=budget)
     assert count_tokens(brief.schema) <= budget
+    assert all(part in brief.schema for part in ("salinity", "Thing7"))
+
+
+def test_the_slice_is_found_by_meaning_too():
+    brief = _wide().known.briefer.brief("salinty?", (), budget_tokens=700, embedder=HashEmbedder)
     assert "salinity" in brief.schema
-    assert "Thing7" in brief.schema
-
-
-def test_the_slice_is_found_by_meaning_too() -> None:
-    graph = _wide()
-    brief = graph.knowledge.briefer.brief("salinty?", (), budget_tokens=700, embedder=lambda: HashEmbedder())
-    assert "salinity" in brief.schema
-
-
-# prefixes
-
-
-@given(st.sampled_from(["a:b ?x", '"town:Hotel" ?x', "<http://town:80/x> ?x", "town:Hotel ?x", "# town:Hotel\n ?x"]))
-def test_a_prefix_is_declared_where_a_query_uses_it_and_nowhere_else(use: str) -> None:
-    prefixes = prefixes_for([NamedNode(f"{ONTOLOGY}Hotel")], {})
-    query = f"SELECT * WHERE {{ ?x ?p {use} }}"
-    declared = prefixes.declared_in(query)
-    assert declared.endswith(query)
-    assert declared.startswith("PREFIX town:") is use.startswith("town:")
-    assert prefixes.declared_in(declared) == declared
-
-
-def test_two_namespaces_never_share_a_prefix() -> None:
-    prefixes = prefixes_for([NamedNode("http://a/town#X"), NamedNode("http://b/town#X")], {})
-    assert len(set(prefixes.namespaces.values())) == len(prefixes.namespaces)
-    assert {prefixes.short(NamedNode("http://a/town#X")), prefixes.short(NamedNode("http://b/town#X"))} == {
-        "town:X",
-        "town2:X",
-    }
-
-
-# replies
 
 
 @pytest.mark.parametrize(
@@ -154,51 +228,110 @@ def test_two_namespaces_never_share_a_prefix() -> None:
     [
         f"# sure\n{ALL}",
         f"Here it is:\n```sparql\n# sure\n{ALL}\n```\nGood luck!",
-        f"<think>hm {{</think>\n{ALL}",
+        f"<think>SELECT or ASK {{?}}</think>\n{ALL}",
+        f"The query is\n{ALL}\nIt asks for hotels.",
         ALL.replace(f"<{ONTOLOGY}Hotel>", "town:Hotel"),
     ],
 )
-def test_replies_of_any_form_are_read(reply: str) -> None:
+def test_replies_of_any_form_are_read(reply):
     answer = asked(ScriptedModel(reply))
-    assert answer.model == "scripted"
-    assert len(answer.solutions.rows) == 3
+    assert (answer.model, len(answer.solutions.rows)) == ("scripted", 3)
 
 
 @pytest.mark.parametrize(
     "reply",
-    ["I cannot do that.", "```\nnothing\n```", "DROP ALL", "LOAD <file:///etc/passwd>", "SELECT ?h WHERE { ?h a <htt"],
+    [
+        *(
+            "I cannot do that.",
+            "```\nnothing\n```",
+            "DROP ALL",
+            "LOAD <file:///etc/passwd>",
+            "SELECT ?h WHERE { ?h a <htt",
+        ),
+        *("DELETE WHERE { ?s ?p ?o }", "SELECT ?x WHERE { SERVICE <http://evil/> { ?x ?y ?z } }"),
+        ModelUnavailableError("no server", model="scripted"),
+    ],
 )
-def test_replies_that_are_no_sound_query_are_never_run(reply: str) -> None:
+def test_without_a_sound_query_the_built_in_translator_answers_and_nothing_is_changed(reply):
     before = len(GRAPH.dataset.store)
     answer = asked(ScriptedModel(*[reply] * 4))
-    assert answer.model is None
+    assert (answer.verdict, answer.model, set(answer.values)) == (Verdict.ANSWERED, None, {"Canal Inn", "Silk House"})
+    assert any("built-in translator was used" in line for line in answer.trace)
     assert len(GRAPH.dataset.store) == before
 
 
-def test_doubts_of_the_model_lower_the_confidence() -> None:
-    sure, unsure = asked(ScriptedModel(f"# sure\n{ALL}")), asked(ScriptedModel(f"# unsure: which hotels\n{ALL}"))
+@pytest.mark.parametrize("reply", ["NONE: a price of beds", "`NONE: 床位价格`"])
+def test_a_model_that_finds_no_term_for_it_makes_the_question_unanswerable(reply):
+    answer = asked(ScriptedModel(reply))
+    assert (answer.verdict, answer.model, answer.query) == (Verdict.UNANSWERABLE, "scripted", None)
+    assert any("has no term for" in line for line in answer.trace)
+
+
+def test_a_sound_query_that_finds_nothing_is_an_answer_too():
+    empty = 'SELECT DISTINCT ?h WHERE { ?h a <http://town/o#Hotel> . FILTER(STR(?h) = "nowhere") }'
+    answer = asked(ScriptedModel(empty))
+    assert (answer.verdict, answer.model, answer.query.text) == (Verdict.UNANSWERABLE, "scripted", empty)
+
+
+@pytest.mark.parametrize(
+    ("wording", "kept"),
+    [
+        ("Canal Inn and Silk House are in Wuzhen.", True),
+        ("There are two: Canal Inn and Silk House.", True),
+        ("Three hotels: Canal Inn and Silk House.", False),
+        ("Canal Inn and Silk House, near Xitang.", False),
+        ("Canal Inn, Silk House and the Grand Hyatt, 12 in all.", False),
+        ("Canal Inn is in Wuzhen.", False),
+        ("I do not know.", False),
+    ],
+)
+def test_the_model_words_the_answer_but_invents_and_leaves_out_nothing(wording, kept):
+    answer = asked(ScriptedModel(f"```sparql\n{IN_WUZHEN}\n```", wording), phrased=True)
+    assert (answer.model, answer.usage.calls) == ("scripted", 2)
+    assert (answer.text == wording) is kept
+    assert kept or set(answer.text.rstrip(".").split(", ")) == {"Canal Inn", "Silk House"}
+    assert kept or any("wording was dropped" in line for line in answer.trace)
+
+
+def test_issues_go_back_to_the_model():
+    model = ScriptedModel("SELECT ?h WHERE {", ALL)
+    assert asked(model).model == "scripted"
+    assert "What is wrong with it" in model.conversations[1][-1].content
+
+
+@pytest.mark.parametrize(
+    ("question", "doubt"),
+    [("Which hotels are in Wuzhen?", " Not certain: inns."), ("乌镇有哪些酒店？", "存疑：inns。")],
+)
+def test_doubts_of_the_model_lower_the_confidence_and_are_told(question, doubt):
+    sure = asked(ScriptedModel(f"# sure\n{ALL}"), question)
+    unsure = asked(ScriptedModel(f"# unsure: inns.\n{ALL}"), question)
     assert unsure.confidence < sure.confidence
-    assert any("which hotels" in line for line in unsure.trace)
+    assert unsure.text == sure.text + doubt
 
 
-def test_the_same_result_as_the_built_in_reading_raises_the_confidence() -> None:
-    assert asked(ScriptedModel(IN_WUZHEN)).confidence > asked(ScriptedModel(ALL)).confidence
+def test_the_same_rows_as_a_likely_reading_without_a_model_raise_the_confidence_and_others_lower_it():
+    unread = "Whither do guests of Wuzhen betake themselves?"  # no reading without a model is likely here
+    alone = asked(ScriptedModel(IN_WUZHEN), unread).confidence
+    assert asked(ScriptedModel(IN_WUZHEN)).confidence > alone > asked(ScriptedModel(ALL)).confidence
 
 
-# repair
+@given(st.floats(0.05, 0.95), st.floats(0.5, 0.95))
+def test_another_way_to_the_same_result_makes_it_surer_and_to_another_result_less_sure(own, other):
+    assert agreement(own, other, same=True) > own
+    assert agreement(own, other, same=False) < own
+    assert agreement(own, other, same=False) + agreement(other, own, same=False) <= 1
 
 
-def test_an_empty_result_goes_back_with_its_reason_and_rows_win() -> None:
+def test_an_empty_result_goes_back_with_its_reason_and_rows_win():
     model = ScriptedModel(NOWHERE, IN_WUZHEN)
     answer = asked(model)
     assert set(answer.values) == {"Canal Inn", "Silk House"}
-    assert answer.query is not None
     assert [issue.kind for issue in answer.query.attempts[0].issues] == [IssueKind.EMPTY]
-    assert "It finds nothing." in model.conversations[1][-1].content
-    assert "123456" in model.conversations[1][-1].content
+    assert all(part in model.conversations[1][-1].content for part in ("It finds nothing.", "123456"))
 
 
-def test_a_model_that_stands_by_its_empty_result_is_asked_once_only() -> None:
+def test_a_model_that_stands_by_its_empty_result_is_asked_once_only():
     model = ScriptedModel(NOWHERE, NOWHERE, ALL)
     answer = asked(model)
     assert answer.verdict is Verdict.UNANSWERABLE
@@ -213,95 +346,76 @@ def test_a_model_that_stands_by_its_empty_result_is_asked_once_only() -> None:
         ("SELECT ?l WHERE { ?h rdfs:label ?l . ?h a town:Town }", "several languages"),
     ],
 )
-def test_rows_that_can_hardly_be_meant_go_back(query: str, said: str) -> None:
+def test_rows_that_can_hardly_be_meant_go_back(query, said):
     model = ScriptedModel(query, IN_WUZHEN)
     answer = asked(model)
     assert said in model.conversations[1][-1].content
     assert set(answer.values) == {"Canal Inn", "Silk House"}
 
 
-def test_a_repair_that_makes_it_worse_is_not_taken() -> None:
+def test_a_repair_that_makes_it_worse_is_not_taken():
     answer = asked(ScriptedModel(NOWHERE, "SELECT ?h WHERE {", "SELECT ?h WHERE {"))
-    assert answer.query is not None
     assert "123456" in answer.query.text
 
 
-def test_no_more_rounds_are_made_than_allowed() -> None:
+def test_no_more_rounds_are_made_than_allowed():
     replies = [f"SELECT ?h WHERE {{ ?h a <{ONTOLOGY}Nothing{n}> }}" for n in range(9)]
     model = ScriptedModel(*replies)
     asked(model, options=TranslationOptions(repairs=3))
     assert len(model.conversations) == 4
 
 
-# drafts
-
-
 @pytest.mark.parametrize("order", list(itertools.permutations([IN_WUZHEN, ALL, f"{IN_WUZHEN} LIMIT 9"])))
-def test_the_result_that_most_drafts_have_wins_in_any_order(order: tuple[str, ...]) -> None:
+def test_the_result_that_most_drafts_have_wins_in_any_order(order):
     answer = asked(ScriptedModel(*order), options=TranslationOptions(drafts=3))
     assert set(answer.values) == {"Canal Inn", "Silk House"}
     assert any("2 of 3 drafts" in line for line in answer.trace)
 
 
-def test_drafts_come_in_different_styles() -> None:
+def test_drafts_come_in_different_styles():
     model = ScriptedModel(ALL, ALL, ALL)
     asked(model, options=TranslationOptions(drafts=3))
     assert len({conversation[-1].content for conversation in model.conversations}) == 3
 
 
-def test_a_draft_that_fails_is_outvoted() -> None:
-    model = ScriptedModel(ModelUnavailableError("busy", model="scripted"), IN_WUZHEN, "no idea", IN_WUZHEN)
-    answer = asked(model, options=TranslationOptions(drafts=4))
+@pytest.mark.parametrize(
+    "replies",
+    [(ModelUnavailableError("busy", model="scripted"), IN_WUZHEN, "no idea", IN_WUZHEN), (ALL, IN_WUZHEN)],
+    ids=["failures are outvoted", "the built-in reading has a vote"],
+)
+def test_the_better_of_divided_drafts_wins(replies):
+    answer = asked(ScriptedModel(*replies), options=TranslationOptions(drafts=len(replies)))
     assert set(answer.values) == {"Canal Inn", "Silk House"}
 
 
-def test_the_built_in_reading_votes_where_drafts_disagree() -> None:
-    answer = asked(ScriptedModel(ALL, IN_WUZHEN), options=TranslationOptions(drafts=2))
-    assert set(answer.values) == {"Canal Inn", "Silk House"}
-
-
-def test_unanimous_drafts_are_surer_than_divided_ones() -> None:
+def test_unanimous_drafts_are_surer_than_divided_ones():
     same = asked(ScriptedModel(*[IN_WUZHEN] * 3), options=TranslationOptions(drafts=3))
     divided = asked(ScriptedModel(IN_WUZHEN, ALL, f"{IN_WUZHEN} LIMIT 1"), options=TranslationOptions(drafts=3))
     assert same.confidence > divided.confidence
 
 
-def test_further_drafts_are_drawn_warm_and_kept_apart_in_the_cache(tmp_path: Path) -> None:
+def test_further_drafts_are_drawn_warm_and_kept_apart_in_the_cache(tmp_path):
     model = OpenAIModel("m", url="http://127.0.0.1:1/v1", temperature=0.0)
     first, second = model.sample(1), model.sample(2)
-    assert first.temperature == 0.7
-    assert model.temperature == 0.0
+    assert (first.temperature, model.temperature) == (0.7, 0.0)
     assert first.parameters != second.parameters != model.parameters
-    cached = CachedModel(model, tmp_path / "models.sqlite")
-    assert cached.sample(1).parameters == first.parameters
-
-
-def test_a_cache_over_a_model_that_draws_no_samples_is_itself(tmp_path: Path) -> None:
-    class Fixed:
-        name = "fixed"
-
-        def complete(self, messages: Sequence[Message], *, schema: object = None) -> Completion:
-            raise AssertionError
-
-    cached = CachedModel(Fixed(), tmp_path / "models.sqlite")
-    assert cached.sample(2) is cached
-
-
-# solved questions
+    assert CachedModel(model, tmp_path / "models.sqlite").sample(1).parameters == first.parameters
+    unsampled = CachedModel(ScriptedModel(), tmp_path / "models.sqlite")
+    assert unsampled.sample(2) is unsampled
 
 
 INNS = Solved("Which hotels are in Jiaxing?", ALL)
 PRICES = Solved("How much does Silk House cost?", f"SELECT ?p WHERE {{ ?h <{ONTOLOGY}price> ?p }}")
 
 
-def test_the_most_similar_solved_question_is_shown_names_aside() -> None:
-    found = similar("Which hotels are in Wuzhen?", [PRICES, INNS], GRAPH.knowledge.names, 1)
+def test_the_most_similar_solved_question_is_shown_names_aside():
+    found = similar("Which hotels are in Wuzhen?", [PRICES, INNS], GRAPH.known.names, 1)
     assert found == [INNS]
 
 
-def test_a_question_that_is_measured_is_not_shown_its_own_solution() -> None:
+def test_a_question_that_is_measured_is_not_shown_its_own_solution():
     question = "Which hotels are in Jiaxing?"
-    assert similar(question, [INNS], GRAPH.knowledge.names, 3, leave_out_same=True) == []
+    assert similar(question, [INNS], GRAPH.known.names, 3, leave_out_same=True) == []
     model = ScriptedModel(ALL)
     asked(model, question, solved=[INNS, PRICES], options=TranslationOptions(leave_out_same=True))
     shown = model.conversations[0][-1].content
@@ -309,32 +423,49 @@ def test_a_question_that_is_measured_is_not_shown_its_own_solution() -> None:
     assert shown.count(question) == 1
 
 
-def test_embeddings_rank_solved_questions_too() -> None:
-    found = similar(
-        "Which inns lie in Wuzhen?", [PRICES, INNS], GRAPH.knowledge.names, 1, embedder=lambda: HashEmbedder()
-    )
-    assert found == [INNS]
+def test_embeddings_rank_solved_questions_too_and_those_of_another_domain_are_not_shown():
+    names = GRAPH.known.names
+    assert similar("Which inns lie in Wuzhen?", [PRICES, INNS], names, 1, embedder=HashEmbedder) == [INNS]
+    assert similar("Which hotels?", shipped_examples(), names, 3) == []
+
+
+def test_a_solved_question_that_breaks_the_rules_is_not_shown():
+    names = GRAPH.known.names
+    limited = Solved("Which hotels are cheap?", f"{ALL} LIMIT 5")
+    labels = Solved("Which hotels are there?", f"SELECT ?h ?l WHERE {{ ?h a <{ONTOLOGY}Hotel> ; rdfs:label ?l }}")
+    three = Solved("Which 3 hotels are cheap?", f"{ALL} LIMIT 3")
+    assert similar("Which hotels are cheap?", [limited, labels, three], names, 3) == [three]
+
+
+def test_the_shipped_examples_follow_the_rules_and_have_sound_syntax():
+    assert len(shipped_examples()) >= 8
+    for item in shipped_examples():
+        assert item.question.endswith(("?", "？"))
+        assert follows_rules(item), item.question
+        head, _, tail = item.query[item.query.index("SELECT") :].partition("WHERE")
+        assert "DISTINCT" in head or "GROUP BY" in tail, item.question
+        grouped = any(word in item.question for word in (" each ", "每个", "各"))
+        assert head.count("?") == 1 + (grouped and "COUNT(" in head) * 2, item.question
+        assert "ORDER BY" not in tail or "LIMIT" in tail, item.question
+        kinds = {issue.kind for issue in check(item.query, GRAPH.known.names)}
+        assert not kinds & {IssueKind.SYNTAX, IssueKind.REFUSED}, item.question
 
 
 @given(st.text(min_size=1, max_size=80).filter(lambda text: text.split()))
-def test_what_is_kept_is_read_again(tmp_path_factory: pytest.TempPathFactory, question: str) -> None:
+def test_what_is_kept_is_read_again(tmp_path_factory, question):
     folder = tmp_path_factory.mktemp("solved")
-    save(question, ALL, folder)
-    save(question, ALL, folder)
-    found, problems = solved_in(folder)
-    assert not problems
+    keep(question, ALL, folder)
+    keep(question, ALL, folder)
+    found = examples(folder)[len(shipped_examples()) :]
     assert [(item.question, item.query) for item in found] == [(" ".join(question.split()), ALL)]
 
 
-def test_the_questions_of_a_workspace_are_read_again_when_they_change(tmp_path: Path) -> None:
+def test_the_questions_of_a_workspace_are_read_again_when_they_change(tmp_path):
     before = len(examples(tmp_path))
     keep("哪些酒店在乌镇？", IN_WUZHEN, tmp_path)
     assert len(examples(tmp_path)) == before + 1
     (tmp_path / "sparql" / "broken.rq").write_bytes(b"\xff\xfe")
     assert len(examples(tmp_path)) == before + 1
-
-
-# options
 
 
 @pytest.mark.parametrize(
@@ -347,12 +478,12 @@ def test_the_questions_of_a_workspace_are_read_again_when_they_change(tmp_path: 
         (TranslationOptions(schema_tokens=3), "questions.schema_tokens"),
     ],
 )
-def test_options_that_cannot_be_used_are_named(options: TranslationOptions, setting: str) -> None:
+def test_options_that_cannot_be_used_are_named(options, setting):
     with pytest.raises(ConfigError, match=setting):
         options.checked()
 
 
-def test_a_model_is_insisted_on_only_where_one_is_set() -> None:
+def test_a_model_is_insisted_on_only_where_one_is_set():
     model = ScriptedModel()
     assert chosen_model(model, AskOptions("builtin")) is None
     assert chosen_model(model, AskOptions("drafts")) is model
@@ -361,50 +492,10 @@ def test_a_model_is_insisted_on_only_where_one_is_set() -> None:
         chosen_model(None, AskOptions("model"))
 
 
-# wording
-
-
-@pytest.mark.parametrize(
-    ("text", "made_up"),
-    [
-        ("Canal Inn and Silk House are in Wuzhen.", ()),
-        ("There are two: Canal Inn and Silk House.", ()),
-        ("Three hotels: Canal Inn and Silk House.", ("Three",)),
-        ("Canal Inn, near Hangzhou.", ("Hangzhou",)),
-        ("有两家：Canal Inn 和 Silk House。", ()),
-        ("有三家：Canal Inn 和 Silk House。", ("三",)),
-        ("Canal Inn 在西塘。", ("西塘",)),
-    ],
-)
-def test_the_guard_finds_names_of_the_graph_and_numbers_in_words(text: str, made_up: tuple[str, ...]) -> None:
-    allowed = ["Canal Inn, Silk House.", "Which hotels are in Wuzhen?", "2"]
-    assert invented(text, allowed, GRAPH.knowledge.names) == made_up
-
-
-@pytest.mark.parametrize(
-    ("text", "values", "missing"),
-    [
-        ("I do not know.", ("Canal Inn",), ("Canal Inn",)),
-        ("Canal Inn is one.", ("Canal Inn", "Silk House"), ("Silk House",)),
-        ("It has 1,461,000 inhabitants.", ("1461000",), ()),
-        ("There are 9, among them A1 and A2.", tuple(f"A{n}" for n in range(9)), ()),
-        ("Yes, it is.", ("Yes",), ()),
-        ("No, it is not.", ("Yes",), ("Yes",)),
-        ("没有。", ("否",), ()),
-        ("是的，有。", ("否",), ("否",)),
-    ],
-)
-def test_a_wording_may_not_leave_out_or_turn_round_the_answer(
-    text: str, values: tuple[str, ...], missing: tuple[str, ...]
-) -> None:
-    assert omitted(text, values) == missing
-
-
-def test_the_schema_text_reads_conventions_of_the_ontology_itself() -> None:
-    turtle = """@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+def test_the_schema_text_reads_conventions_of_the_ontology_itself():
+    peaks = """@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
     <http://c/o> a owl:Ontology ; rdfs:comment "Heights are in feet."@en . <http://c/o#Peak> a owl:Class .
     <http://c/p> a <http://c/o#Peak> ; <http://c/o#height> "12" , "7" ; <http://c/o#code> "07" ."""
-    text = Graph(turtle).knowledge.briefer.schema_text.text()
-    assert "Heights are in feet." in text
-    assert "numbers kept as text" in text
+    text = Asked(peaks).known.briefer.schema_text.text()
+    assert all(part in text for part in ("Heights are in feet.", "numbers kept as text"))
     assert str(Literal("07")) in text

@@ -1,36 +1,32 @@
 """Several documents are put to a model at once; the graph, the order and what a stop leaves do not depend on it."""
 
-from __future__ import annotations
-
 import json
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from workspaces import new_workspace
 
-from kgplatform.building.threads import Threads
-from kgplatform.documents.registry import State
-from kgplatform.errors import ModelError, ModelUnavailableError
+from kgplatform.documents.records import State
+from kgplatform.errors import ModelUnavailableError
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.models.cache import CachedModel
-from kgplatform.models.server import RequestRefusedError
-from kgplatform.protocols import Message
-from kgplatform.testing import HashEmbedder, ScriptedModel
+from kgplatform.models.chat import RequestRefusedError
+from kgplatform.models.reply_cache import CachedModel
+from kgplatform.models.stubs import HashEmbedder, ScriptedModel
+from kgplatform.workspace.intake import Threads
 
 NOTES = 8
-Replies = Callable[[Sequence[Message]], str | ModelError]
 
 
-def inn(messages: Sequence[Message]) -> str:
+def inn(messages):
     """The name of the inn that the prompt's passage tells of."""
     text = next(message.content for message in reversed(messages) if "Inn number" in message.content)
     return f"Inn number {text.rpartition('Inn number ')[2].partition(' ')[0]}"
 
 
-def reads(messages: Sequence[Message]) -> str:
+def reads(messages):
     """What a model that reads well replies."""
     name = inn(messages)
     mentions = [
@@ -45,13 +41,13 @@ def reads(messages: Sequence[Message]) -> str:
 class Watched(ScriptedModel):
     """A model that counts how many ask it at a time."""
 
-    def __init__(self, otherwise: Replies) -> None:
+    def __init__(self, otherwise):
         super().__init__(otherwise=self.counted)
         self.inside = self.most = 0
         self.answering = otherwise
         self.counting = threading.Lock()
 
-    def counted(self, messages: Sequence[Message]) -> str | ModelError:
+    def counted(self, messages):
         with self.counting:
             self.inside += 1
             self.most = max(self.most, self.inside)
@@ -63,7 +59,7 @@ class Watched(ScriptedModel):
 
 
 @pytest.fixture(scope="module")
-def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def notes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("notes")
     for number in range(NOTES):
         text = f"Inn number {number} is located in Wuzhen. It has a garden and a boat."
@@ -75,21 +71,16 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-Opened = Callable[..., KnowledgeGraph]
-
-
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Opened]:
-    made: list[KnowledgeGraph] = []
+def opened(tmp_path):
+    made = []
 
-    def workspace(model: ScriptedModel, *, workers: int) -> KnowledgeGraph:
-        folder = tmp_path / f"kg{len(made)}"
-        KnowledgeGraph.create(folder, ontology="travel").close()
-        with (folder / "kgplatform.toml").open("a") as file:
-            file.write(f'\n[model]\nname = "scripted"\nworkers = {workers}\n\n[extraction]\ngleaning = 0\n')
+    def workspace(model, *, workers):
+        settings = f'[model]\nname = "scripted"\nworkers = {workers}\n\n[extraction]\ngleaning = 0'
+        folder = new_workspace(tmp_path / f"kg{len(made)}", settings=settings)
         kg = KnowledgeGraph.open(folder)
-        kg.__dict__["embedder"] = HashEmbedder()
-        kg.__dict__["model"] = CachedModel(model, folder / "models.sqlite")
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        kg.workspace.__dict__["model"] = CachedModel(model, folder / "models.sqlite")
         made.append(kg)
         return kg
 
@@ -98,15 +89,15 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
         kg.close()
 
 
-def knowledge(kg: KnowledgeGraph) -> list[str]:
+def knowledge(kg):
     """Every statement with its graph, but for the times at which documents were read."""
     return sorted(str(quad) for quad in kg.store.quads() if "dateTime" not in str(quad.object))
 
 
-def test_documents_are_put_to_a_model_together_up_to_the_setting(opened: Opened, notes: Path) -> None:
+def test_documents_are_put_to_a_model_together_up_to_the_setting(opened, notes):
     meeting = threading.Barrier(3, timeout=60)
 
-    def waits_for_company(messages: Sequence[Message]) -> str:
+    def waits_for_company(messages):
         if inn(messages)[-1] in "012":
             meeting.wait()  # three documents are under way at once, or this fails
         return reads(messages)
@@ -121,10 +112,10 @@ def test_documents_are_put_to_a_model_together_up_to_the_setting(opened: Opened,
     assert len(model.conversations) == NOTES
 
 
-def test_the_graph_is_the_same_however_many_requests_run_at_a_time(opened: Opened, notes: Path) -> None:
+def test_the_graph_is_the_same_however_many_requests_run_at_a_time(opened, notes):
     chance = random.Random(7)
 
-    def dawdles(messages: Sequence[Message]) -> str:
+    def dawdles(messages):
         time.sleep(chance.uniform(0, 0.05))
         return reads(messages)
 
@@ -137,9 +128,7 @@ def test_the_graph_is_the_same_however_many_requests_run_at_a_time(opened: Opene
     assert any("Inn number 7" in line for line in graphs[0])
 
 
-def test_what_is_known_is_not_put_to_the_model_again_and_twins_once(
-    opened: Opened, notes: Path, tmp_path: Path
-) -> None:
+def test_what_is_known_is_not_put_to_the_model_again_and_twins_once(opened, notes, tmp_path):
     model = Watched(reads)
     kg = opened(model, workers=4)
     list(kg.add(notes, build=False))
@@ -152,7 +141,7 @@ def test_what_is_known_is_not_put_to_the_model_again_and_twins_once(
     assert len(model.conversations) == NOTES + 1
 
 
-def test_stopping_keeps_what_is_done_and_no_reply_is_paid_for_twice(opened: Opened, notes: Path) -> None:
+def test_stopping_keeps_what_is_done_and_no_reply_is_paid_for_twice(opened, notes):
     model = Watched(reads)
     kg = opened(model, workers=2)
     adding = kg.add(notes, build=False)
@@ -167,8 +156,18 @@ def test_stopping_keeps_what_is_done_and_no_reply_is_paid_for_twice(opened: Open
     assert len(model.conversations) == NOTES
 
 
-def test_a_reply_of_no_use_costs_one_document_and_a_refused_request_too(opened: Opened, notes: Path) -> None:
-    def stumbles(messages: Sequence[Message]) -> str | ModelError:
+def test_the_document_in_hand_is_finished_though_the_run_is_to_end_meanwhile(opened, notes):
+    def asks_to_stop(messages):
+        kg.registry.stop()
+        return reads(messages)
+
+    kg = opened(Watched(asks_to_stop), workers=1)
+    assert [item.outcome for item in kg.add(notes, build=False)] == ["added"]
+    assert kg.registry.counts() == {State.PENDING: NOTES - 1, State.PROCESSED: 1}
+
+
+def test_a_reply_of_no_use_costs_one_document_and_a_refused_request_too(opened, notes):
+    def stumbles(messages):
         if inn(messages).endswith("2"):
             return RequestRefusedError("the context is too long", model="scripted", reason="too long")
         return "no JSON at all" if inn(messages).endswith("4") else reads(messages)
@@ -179,10 +178,10 @@ def test_a_reply_of_no_use_costs_one_document_and_a_refused_request_too(opened: 
     assert all(outcomes[f"note{number}"] == "added" for number in (0, 1, 3, 5, 6, 7))
 
 
-def test_once_the_model_is_gone_the_rest_fails_at_once_and_is_read_later(opened: Opened, notes: Path) -> None:
+def test_once_the_model_is_gone_the_rest_fails_at_once_and_is_read_later(opened, notes):
     gone = threading.Event()
 
-    def goes_away(messages: Sequence[Message]) -> str | ModelError:
+    def goes_away(messages):
         if inn(messages).endswith("1"):
             gone.set()
         return ModelUnavailableError("the server is gone", model="scripted") if gone.is_set() else reads(messages)
@@ -198,12 +197,12 @@ def test_once_the_model_is_gone_the_rest_fails_at_once_and_is_read_later(opened:
     assert {item.outcome for item in kg.retry()} == {"added"}
 
 
-def test_a_file_of_many_documents_is_put_to_the_model_a_few_at_a_time(opened: Opened, tmp_path: Path) -> None:
+def test_a_file_of_many_documents_is_put_to_the_model_a_few_at_a_time(opened, tmp_path):
     posts = [{"title": f"Post {n}", "content": f"Inn number {n} is located in Wuzhen."} for n in range(20)]
     (tmp_path / "posts.json").write_text(json.dumps(posts), encoding="utf-8")
     meeting = threading.Barrier(2, timeout=60)
 
-    def waits_for_company(messages: Sequence[Message]) -> str:
+    def waits_for_company(messages):
         if inn(messages).rpartition(" ")[2] in ("0", "1"):
             meeting.wait()
         return reads(messages)
@@ -220,7 +219,7 @@ def test_a_file_of_many_documents_is_put_to_the_model_a_few_at_a_time(opened: Op
 # --- the threads
 
 
-def test_closed_threads_begin_nothing_more() -> None:
+def test_closed_threads_begin_nothing_more_and_errors_are_raised_where_the_result_is_wanted():
     threads = Threads(1, "test")
     may_end, begun = threading.Event(), threading.Event()
     first = threads.submit(lambda: (begun.set(), may_end.wait(30))[1])
@@ -231,25 +230,8 @@ def test_closed_threads_begin_nothing_more() -> None:
     assert first.result(30)
     assert second.cancelled()
     assert threads.submit(lambda: 3).cancelled()
-
-
-def test_an_error_in_a_thread_is_raised_where_the_result_is_wanted() -> None:
     threads = Threads(2, "test")
-    failing = threads.submit(lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
-        failing.result(30)
+        threads.submit(lambda: 1 // 0).result(30)
     assert threads.submit(lambda: 4).result(30) == 4
     threads.close(wait=True)
-
-
-def test_the_document_in_hand_is_finished_though_the_run_is_to_end_meanwhile(opened: Opened, notes: Path) -> None:
-    model = Watched(reads)
-    kg = opened(model, workers=1)
-
-    def asks_to_stop(messages: Sequence[Message]) -> str:
-        kg.registry.stop()
-        return reads(messages)
-
-    model.answering = asks_to_stop
-    assert [item.outcome for item in kg.add(notes, build=False)] == ["added"]
-    assert kg.registry.counts() == {State.PENDING: NOTES - 1, State.PROCESSED: 1}

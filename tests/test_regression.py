@@ -10,23 +10,22 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kgplatform import KnowledgeGraph
-from kgplatform.building.asking import AskOptions
-from kgplatform.evaluation.gold import read_gold
-from kgplatform.evaluation.questions import ask_all
+from kgplatform.evaluation.gold import ask_all, read_gold
+from kgplatform.graph import KnowledgeGraph
+from kgplatform.workspace.question_settings import AskOptions
 
 FOLDER = Path(__file__).parent / "regression"
 EXPECTED = FOLDER / "expected.json"
 
 
-def measured(folder: Path) -> dict[str, dict[str, object]]:
+def measured(folder):
     """What becomes of every question, by its id."""
     gold = read_gold(FOLDER / "questions.jsonl")
     assert gold.problems == ()
     options = AskOptions(using="builtin", measured=True)
     with KnowledgeGraph.create(folder / "kg", ontology=["travel"]) as kg:
         kg.load(FOLDER / "towns.ttl")
-        kg.search = lambda *_a, **_k: []  # type: ignore[method-assign]  # there are no documents
+        kg.search = lambda *_a, **_k: []  # there are no documents
         asked = ask_all(
             gold.questions, ask=lambda text: kg.ask(text, options=options), query=kg.query, label_of=kg.label
         )
@@ -41,7 +40,7 @@ def measured(folder: Path) -> dict[str, dict[str, object]]:
         }
 
 
-def test_the_built_in_answers_are_those_that_are_expected(tmp_path: Path) -> None:
+def test_the_built_in_answers_are_those_that_are_expected(tmp_path):
     expected, found = json.loads(EXPECTED.read_text("utf-8")), measured(tmp_path)
     changed = [
         f"{name} {'better' if now['exact'] > was['exact'] else 'worse' if now['exact'] < was['exact'] else 'other'}: "

@@ -1,28 +1,23 @@
 """What the server says of itself: the counts are compared with counts taken by hand."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
-from flask.testing import FlaskClient
-from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
-from small_graph import BASE, SmallGraph, small_graph
+from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, RdfFormat
+from small_graph import BASE, small_graph
 
-from kgplatform.building import bulk
 from kgplatform.graph import KnowledgeGraph
+from kgplatform.server.access import Access
+from kgplatform.server.app import create_app
+from kgplatform.server.self_description import SelfDescription
+from kgplatform.sparql.protocol import GRAPHS
+from kgplatform.store.worker_pool import WorkersBusyError
 from kgplatform.vocab import DCAT, DCTERMS, TYPE, VOID
-from kgplatform.web.app import create_app
-from kgplatform.web.negotiation import GRAPHS
-from kgplatform.web.security import Access
-from kgplatform.web.self_description import SelfDescription
-from kgplatform.workers import WorkersBusyError
+from kgplatform.workspace import rdf_files as bulk
 
 SD = "http://www.w3.org/ns/sparql-service-description#"
 HERE = {"Host": "localhost:8000"}
@@ -30,18 +25,18 @@ DATASET = NamedNode(f"{BASE}dataset")
 
 
 @pytest.fixture(scope="module")
-def kg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallGraph]:
+def kg(tmp_path_factory):
     made = small_graph(tmp_path_factory.mktemp("graph"))
     yield made
     made.close()
 
 
 @pytest.fixture(scope="module")
-def client(kg: SmallGraph) -> FlaskClient:
+def client(kg):
     return create_app(kg, access=Access.on("127.0.0.1")).test_client()
 
 
-def described(client: FlaskClient, path: str) -> ox.Store:
+def described(client, path):
     response = client.get(path, headers=HERE)
     assert response.status_code == 200
     assert response.content_type == "text/turtle; charset=utf-8"
@@ -50,98 +45,79 @@ def described(client: FlaskClient, path: str) -> ox.Store:
     return store
 
 
-def values(store: ox.Store, subject: object, name: str) -> list[object]:
-    return [quad.object for quad in store.quads_for_pattern(subject, NamedNode(name), None)]  # type: ignore[arg-type]
+def values(store, subject, name):
+    return [quad.object for quad in store.quads_for_pattern(subject, NamedNode(name), None)]
 
 
-def number(store: ox.Store, subject: object, name: str) -> int:
+def number(store, subject, name):
     (found,) = values(store, subject, f"{VOID}{name}")
     assert isinstance(found, Literal)
     return int(found.value)
 
 
+def counted_by_hand(triples):
+    def of(property_):
+        said = [t for t in triples if t.predicate == property_]
+        return len(said), len({t.subject for t in said}), len({t.object for t in said})
+
+    properties = {property_: of(property_) for property_ in {t.predicate for t in triples}}
+    totals = (len(triples), len({t.subject for t in triples}), len(properties))
+    return totals, Counter(t.object for t in triples if t.predicate == TYPE), properties
+
+
 @pytest.mark.parametrize("path", ["/.well-known/void", "/sparql"])
-def test_the_counts_are_exact(client: FlaskClient, kg: SmallGraph, path: str) -> None:
+def test_the_counts_are_exact(client, kg, path):
     void = described(client, path)
-    held = [quad.triple for quad in kg.store.quads(graph=DefaultGraph())]
-    assert number(void, DATASET, "triples") == len(held)
-    assert number(void, DATASET, "entities") == len({t.subject for t in held})
+    held = {quad.triple for quad in kg.store.quads(graph=DefaultGraph())}
+    totals, classes, properties = counted_by_hand(held)
+    assert tuple(number(void, DATASET, name) for name in ("triples", "entities", "properties")) == totals
     assert number(void, DATASET, "distinctObjects") == len({t.object for t in held})
-    assert number(void, DATASET, "properties") == len({t.predicate for t in held})
-    classes = Counter(t.object for t in set(held) if t.predicate == TYPE)
     assert number(void, DATASET, "classes") == len(classes)
-    of_class = {
-        values(void, part, f"{VOID}class")[0]: number(void, part, "entities")
-        for part in values(void, DATASET, f"{VOID}classPartition")
-    }
-    assert of_class == classes
+    parts = {values(void, part, f"{VOID}class")[0]: part for part in values(void, DATASET, f"{VOID}classPartition")}
+    assert {class_: number(void, part, "entities") for class_, part in parts.items()} == classes
     of_property = {
-        values(void, part, f"{VOID}property")[0]: (
-            number(void, part, "triples"),
-            number(void, part, "distinctSubjects"),
-            number(void, part, "distinctObjects"),
+        values(void, part, f"{VOID}property")[0]: tuple(
+            number(void, part, name) for name in ("triples", "distinctSubjects", "distinctObjects")
         )
         for part in values(void, DATASET, f"{VOID}propertyPartition")
     }
-    assert of_property == {
-        p: (
-            sum(t.predicate == p for t in held),
-            len({t.subject for t in held if t.predicate == p}),
-            len({t.object for t in held if t.predicate == p}),
-        )
-        for p in {t.predicate for t in held}
-    }
-
-
-def test_the_properties_of_each_class_are_counted(client: FlaskClient, kg: SmallGraph) -> None:
-    void = described(client, "/.well-known/void")
+    assert of_property == properties
     hotel = NamedNode("https://w3id.org/kgplatform/travel#Hotel")
-    (part,) = (q.subject for q in void.quads_for_pattern(None, NamedNode(f"{VOID}class"), hotel))
-    counted = {
-        values(void, below, f"{VOID}property")[0]: number(void, below, "triples")
-        for below in values(void, part, f"{VOID}propertyPartition")
-    }
-    hotels = {q.subject for q in kg.store.quads(None, TYPE, hotel, DefaultGraph())}
-    assert counted == Counter(q.predicate for h in hotels for q in kg.store.quads(h, None, None, DefaultGraph()))
+    below = values(void, parts[hotel], f"{VOID}propertyPartition")
+    counted = {values(void, part, f"{VOID}property")[0]: number(void, part, "triples") for part in below}
+    hotels = {t.subject for t in held if t.predicate == TYPE and t.object == hotel}
+    assert counted == Counter(t.predicate for t in held if t.subject in hotels)
 
 
-def test_the_description_names_the_endpoint_by_which_it_was_asked(client: FlaskClient) -> None:
+def test_the_description_names_the_endpoint_by_which_it_was_asked(client):
     found = described(client, "/sparql")
     endpoint = NamedNode("http://localhost:8000/sparql")
     assert values(found, endpoint, f"{SD}endpoint") == [endpoint]
     assert NamedNode(f"{SD}SPARQL11Update") in values(found, endpoint, f"{SD}supportedLanguage")
     assert len(values(found, endpoint, f"{SD}resultFormat")) == 10
     assert values(found, endpoint, f"{DCAT}servesDataset") == [DATASET]
-    titles = {title.language for title in values(found, DATASET, f"{DCTERMS}title")}  # type: ignore[attr-defined]
+    titles = {title.language for title in values(found, DATASET, f"{DCTERMS}title")}
     assert titles == {"en", "zh"}
     for address in values(found, DATASET, f"{DCAT}distribution"):
-        path = address.value.removeprefix("http://localhost:8000")  # type: ignore[attr-defined]
+        path = address.value.removeprefix("http://localhost:8000")
         with client.get(path, headers=HERE) as response:
             assert response.status_code == 200
             assert response.data
 
 
-def test_the_graphs_that_are_not_of_passages_are_listed(client: FlaskClient, kg: SmallGraph) -> None:
+def test_other_graphs_are_listed_and_it_comes_in_the_format_that_is_wanted(client, kg):
     found = described(client, "/sparql")
     names = {values(found, node, f"{SD}name")[0] for node in values(found, DATASET, f"{SD}namedGraph")}
     held = {g for g in kg.store.graphs() if next(iter(kg.store.quads(graph=g)), None)}
     assert names == {g for g in held if not g.value.startswith(f"{BASE}document/")}
+    for offer in GRAPHS:
+        response = client.get("/.well-known/void", headers={**HERE, "Accept": offer.media_type})
+        assert response.content_type.startswith(offer.media_type)
+        assert len(list(ox.parse(response.data, format=RdfFormat.from_media_type(offer.media_type)))) > 50
+    assert client.get("/.well-known/void", headers={**HERE, "Accept": "image/png"}).status_code == 406
 
 
-@pytest.mark.parametrize("offer", GRAPHS, ids=lambda offer: offer.name)
-def test_it_comes_in_the_format_that_is_wanted(client: FlaskClient, offer: object) -> None:
-    media_type = offer.media_type  # type: ignore[attr-defined]
-    response = client.get("/.well-known/void", headers={**HERE, "Accept": media_type})
-    assert response.content_type.startswith(media_type)
-    format_ = RdfFormat.from_media_type(media_type)
-    assert len(list(ox.parse(response.data, format=format_))) > 50
-    refused = client.get("/.well-known/void", headers={**HERE, "Accept": "image/png"})
-    assert refused.status_code == 406
-
-
-def test_it_is_counted_again_only_when_the_store_has_changed(
-    client: FlaskClient, kg: SmallGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_counted_again_only_when_the_store_has_changed(client, kg, monkeypatch):
     first = client.get("/.well-known/void", headers=HERE)
     calls = []
     real = kg.workers.solutions
@@ -159,21 +135,7 @@ def test_it_is_counted_again_only_when_the_store_has_changed(
     kg.store.update("DELETE DATA { <urn:a> a <urn:新> }")
 
 
-def counted_by_hand(triples: set[Triple]) -> tuple[object, ...]:
-    classes = Counter(t.object for t in triples if t.predicate == TYPE)
-    properties = {
-        p: (
-            sum(t.predicate == p for t in triples),
-            len({t.subject for t in triples if t.predicate == p}),
-            len({t.object for t in triples if t.predicate == p}),
-        )
-        for p in {t.predicate for t in triples}
-    }
-    totals = tuple(len(part) for part in ({*triples}, {t.subject for t in triples}, set(properties)))
-    return totals, classes, properties
-
-
-def test_the_counts_are_of_one_state_whatever_is_written_meanwhile(kg: SmallGraph) -> None:
+def test_the_counts_are_of_one_state_whatever_is_written_meanwhile(kg):
     chance, describes = random.Random(5), SelfDescription(kg, patience_seconds=60)
     states = {kg.store.version: {quad.triple for quad in kg.store.quads(graph=DefaultGraph())}}
     made = [
@@ -182,7 +144,7 @@ def test_the_counts_are_of_one_state_whatever_is_written_meanwhile(kg: SmallGrap
     ]
     stop = threading.Event()
 
-    def write() -> None:
+    def write():
         while not stop.is_set():
             with kg.store.write_lock():
                 kg.store.apply(removed=chance.sample(made, 20), added=chance.sample(made, 20))
@@ -206,7 +168,7 @@ def test_the_counts_are_of_one_state_whatever_is_written_meanwhile(kg: SmallGrap
         kg.store.apply(removed=made)
 
 
-def test_those_who_ask_while_it_is_counted_are_not_held_up(kg: SmallGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_those_who_ask_while_it_is_counted_are_not_held_up(kg, monkeypatch):
     describes, going_on = SelfDescription(kg, patience_seconds=0.2), threading.Event()
     real = describes._take
     monkeypatch.setattr(describes, "_take", lambda at: going_on.wait(60) and real(at))
@@ -224,7 +186,7 @@ HOTEL = "<https://w3id.org/kgplatform/travel#Hotel>"
 NEW = {"Content-Type": "text/turtle"}
 
 
-def writes(kg: KnowledgeGraph, client: FlaskClient, folder: Path) -> Iterator[str]:
+def writes(kg, client, folder):
     """Writes in every way there is; the name of each, once it is done."""
     note, table, facts = folder / "note.txt", folder / "hotels.csv", folder / "facts.nt"
     note.write_text("The Lantern Inn is a hotel in Wuzhen with 12 rooms.", encoding="utf-8")
@@ -259,7 +221,8 @@ def writes(kg: KnowledgeGraph, client: FlaskClient, folder: Path) -> Iterator[st
     yield "a document gone"
 
 
-def test_the_counts_are_exact_after_every_kind_of_write(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_counts_are_exact_after_every_kind_of_write(tmp_path):
     with KnowledgeGraph.create(tmp_path / "kg", ontology="travel") as kg:
         client = create_app(kg, access=Access.on("127.0.0.1")).test_client()
         describes = SelfDescription(kg, patience_seconds=60)

@@ -4,19 +4,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
+from workspaces import new_workspace
 
 from kgplatform.cli.main import main
 from kgplatform.errors import ModelReplyError, ReadError
+from kgplatform.evaluation import question_maker as maker
 from kgplatform.evaluation.gold import read_gold
-from kgplatform.evaluation.making.by_model import Passage, for_users, from_passages, paraphrased
-from kgplatform.evaluation.making.made import Kind, MadeQuestion, divided, leaks, sifted
-from kgplatform.evaluation.making.reverse import ReverseQuestions, shapes
-from kgplatform.evaluation.making.templates import from_table, read_templates
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.testing import ScriptedModel
+from kgplatform.models.stubs import ScriptedModel
 
 TOWN = """
 @prefix : <http://town/> . @prefix o: <http://town/o#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -35,7 +32,7 @@ o:province a owl:ObjectProperty ; rdfs:label "province"@en, "省份"@zh . o:pric
 
 
 @pytest.fixture(scope="module")
-def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def town(tmp_path_factory):
     folder = tmp_path_factory.mktemp("town")
     source = folder / "town.ttl"
     source.write_text(TOWN, encoding="utf-8")
@@ -44,17 +41,19 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "kg"
 
 
-def _reverse(kg: KnowledgeGraph, language: str, seed: int = 3) -> ReverseQuestions:
+def _reverse(kg, language, seed=3):
     known = kg.knowledge
-    return ReverseQuestions(known.names.facts, known.schema, run=kg.query, label=kg.label, language=language, seed=seed)
+    return maker.ReverseQuestions(
+        known.names.facts, known.schema, run=kg.query, label=kg.label, language=language, seed=seed
+    )
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_questions_made_backwards_have_the_answers_of_their_query(town: Path, language: str) -> None:
+def test_questions_made_backwards_have_the_answers_of_their_query(town, language):
     with KnowledgeGraph.open(town) as kg:
         made = _reverse(kg, language).make(60).kept
         assert len(made) > 25
-        assert set(shapes(made)) >= {"lookup", "inverse", "count", "both", "superlative", "comparison", "boolean"}
+        assert set(maker.shapes(made)) >= {"lookup", "inverse", "count", "both", "superlative", "comparison", "boolean"}
         for question in made:
             found = kg.query(question.query)
             if found.boolean is not None:
@@ -66,42 +65,30 @@ def test_questions_made_backwards_have_the_answers_of_their_query(town: Path, la
         assert [q.text for q in _reverse(kg, language).make(60).kept] == [q.text for q in made]
 
 
-def test_properties_are_put_into_words_by_what_kind_of_word_they_are(town: Path) -> None:
-    with KnowledgeGraph.open(town) as kg:
-        texts = {question.text for question in _reverse(kg, "en").make(90).kept}
-    assert "What is Canal Inn located in?" in texts
-    assert "Which hotels are located in Wuzhen?" in texts
-    assert any(text.startswith("Which hotel has the highest price") for text in texts)
-    assert not any("the located in" in text or "the near of" in text for text in texts)
-
-
-def test_a_question_that_holds_its_answer_is_dropped() -> None:
-    gives = MadeQuestion("Is the Canal Inn in Wuzhen, a town?", "en", "lookup", ("Wuzhen",), query="a")
-    names = MadeQuestion(
+def test_a_question_that_holds_its_answer_is_dropped():
+    gives = maker.MadeQuestion("Is the Canal Inn in Wuzhen, a town?", "en", "lookup", ("Wuzhen",), query="a")
+    names = maker.MadeQuestion(
         "What is the town of Wuzhen Inn?", "en", "lookup", ("Wuzhen",), query="b", names=("Wuzhen Inn",)
     )
-    chinese = MadeQuestion("运河客栈在乌镇吗？", "zh", "lookup", ("乌镇",), query="c")
-    assert leaks(gives)
-    assert leaks(chinese)
-    assert not leaks(names)
-    twice = MadeQuestion("Where else?", "en", "lookup", ("Xitang",), query="b")
-    none = MadeQuestion("Where?", "en", "lookup", (), query="d")
-    found = sifted([gives, names, chinese, twice, none])
-    assert found.kept == (names,)
-    assert found.dropped == {"gives its answer away": 2, "asked twice": 1, "no answer": 1}
+    chinese = maker.MadeQuestion("运河客栈在乌镇吗？", "zh", "lookup", ("乌镇",), query="c")
+    assert maker.leaks(gives)
+    assert maker.leaks(chinese)
+    assert not maker.leaks(names)
+    twice = maker.MadeQuestion("Where else?", "en", "lookup", ("Xitang",), query="b")
+    none = maker.MadeQuestion("Where?", "en", "lookup", (), query="d")
+    found = maker.sifted([gives, names, chinese, twice, none])
+    assert (found.kept, found.dropped) == ((names,), {"gives its answer away": 2, "asked twice": 1, "no answer": 1})
 
 
-def test_a_set_is_divided_by_content_so_that_no_query_is_on_both_sides() -> None:
-    made = [MadeQuestion(f"Question {n}?", "en", "lookup", ("x",), query=f"SELECT {n // 2}") for n in range(200)]
-    dev, test = divided(made, 0.5)
+def test_a_set_is_divided_by_content_so_that_no_query_is_on_both_sides():
+    made = [maker.MadeQuestion(f"Question {n}?", "en", "lookup", ("x",), query=f"SELECT {n // 2}") for n in range(200)]
+    dev, test = maker.divided(made, 0.5)
     assert 60 < len(dev) < 140
     assert not {question.query for question in dev} & {question.query for question in test}
-    assert divided(made[:50], 0.5)[0] == [question for question in dev if question in made[:50]]
+    assert maker.divided(made[:50], 0.5)[0] == [question for question in dev if question in made[:50]]
 
 
-def test_the_command_writes_sets_that_evaluate_reads_and_answers(
-    town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_sets_that_evaluate_reads_and_answers(town, tmp_path, capsys):
     out = tmp_path / "made.jsonl"
     arguments = ["testset", "graph", str(out), "-w", str(town), "--count", "40", "--language", "en", "--language", "zh"]
     assert main([*arguments, "--test", "0.5"]) == 0
@@ -113,67 +100,46 @@ def test_the_command_writes_sets_that_evaluate_reads_and_answers(
     assert json.loads(capsys.readouterr().out)["exact"]["value"] > 0.5
 
 
-def test_questions_about_documents_carry_the_quotes_they_rest_on(tmp_path: Path) -> None:
-    notes = tmp_path / "note.md"
-    notes.write_text(
-        "# Xizha\n\nXizha is an attraction in Wuzhen. Xizha opens at 9:00. Tickets cost 150 yuan.\n", encoding="utf-8"
-    )
-    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel") as kg:
-        list(kg.add(notes))
+def test_questions_about_documents_carry_the_quotes_they_rest_on(tmp_path):
+    text = "# Xizha\n\nXizha is an attraction in Wuzhen. Xizha opens at 9:00. Tickets cost 150 yuan.\n"
+    (tmp_path / "note.md").write_text(text, encoding="utf-8")
+    with KnowledgeGraph.open(new_workspace(tmp_path / "kg")) as kg:
+        list(kg.add(tmp_path / "note.md"))
     assert main(["testset", "documents", str(tmp_path / "d.jsonl"), "-w", str(tmp_path / "kg"), "--count", "6"]) == 0
     lines = [json.loads(line) for line in (tmp_path / "d.jsonl").read_text(encoding="utf-8").splitlines()]
-    text = notes.read_text(encoding="utf-8")
     assert lines
-    assert {line["type"] for line in lines} <= {kind.value for kind in Kind}
+    assert {line["type"] for line in lines} <= {kind.value for kind in maker.QuestionType}
     assert all(quote in text for line in lines for quote in line["quotes"])
 
 
-def test_templates_are_filled_from_rows_and_answered_by_all_that_fit(tmp_path: Path) -> None:
-    table = tmp_path / "flights.csv"
+def test_templates_are_filled_from_rows_and_answered_by_all_that_fit(tmp_path):
+    table, templates, made = (tmp_path / name for name in ("flights.csv", "t.jsonl", "q.jsonl"))
     table.write_text("flight,gate,airline\nKL1,C5,KLM\nKL2,D4,KLM\nDL7,C5,Delta\n", encoding="utf-8")
-    templates = tmp_path / "t.jsonl"
-    templates.write_text(
-        '{"template": "Which gate does {flight} use?", "answer": "gate", "type": "gate"}\n'
-        '{"template": "{airline}有哪些航班？", "answer": "flight"}\n'
-        '{"template": "no place", "answer": "gate"}\n'
-        '{"template": "Is {gate} at {gate}?", "answer": "gate"}\n',
-        encoding="utf-8",
-    )
-    found, problems = read_templates(templates)
-    assert len(found) == 2
-    assert len(problems) == 2
-    assert (
-        main(
-            [
-                "testset",
-                "table",
-                str(tmp_path / "q.jsonl"),
-                "--table",
-                str(table),
-                "--templates",
-                str(templates),
-                "--count",
-                "8",
-            ]
-        )
-        == 0
-    )
-    gold = {question.text: question.answers for question in read_gold(tmp_path / "q.jsonl").questions}
+    lines = [
+        {"template": "Which gate does {flight} use?", "answer": "gate", "type": "gate"},
+        {"template": "{airline}有哪些航班？", "answer": "flight"},
+        {"template": "no place", "answer": "gate"},
+        {"template": "Is {gate} at {gate}?", "answer": "gate"},
+    ]
+    templates.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found, problems = maker.read_templates(templates)
+    assert (len(found), len(problems)) == (2, 2)
+    given = ["--table", str(table), "--templates", str(templates), "--count", "8"]
+    assert main(["testset", "table", str(made), *given]) == 0
+    gold = {question.text: question.answers for question in read_gold(made).questions}
     assert gold["KLM有哪些航班？"] == ((("KL1", "KL2")),)
     assert all("Which gate does" in text or "有哪些航班" in text for text in gold)
+    with pytest.raises(ReadError, match="no column 'gate', which a template names; it has flight"):
+        list(maker.from_table([{"flight": "KL1"}], found[:1], count=1, source="f.csv"))
 
 
-def test_a_template_for_a_column_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
-    (tmp_path / "t.jsonl").write_text('{"template": "Pier of {flight}?", "answer": "pier"}\n', encoding="utf-8")
-    templates, _ = read_templates(tmp_path / "t.jsonl")
-    with pytest.raises(ReadError, match="no column 'pier', which a template names; it has flight, gate"):
-        list(from_table([{"flight": "KL1", "gate": "C5"}], templates, count=1, source="f.csv"))
+PASSAGES = (
+    maker.MadePassage("Notes", "Xizha opens at nine. A ticket costs 150 yuan."),
+    maker.MadePassage("Guide", "西栅晚上十点关闭。"),
+)
 
 
-PASSAGES = (Passage("Notes", "Xizha opens at nine. A ticket costs 150 yuan."), Passage("Guide", "西栅晚上十点关闭。"))
-
-
-def _reply(**changes: object) -> str:
+def _reply(**changes):
     item = {
         "type": "simple",
         "question": "What is a ticket for Xizha?",
@@ -183,28 +149,20 @@ def _reply(**changes: object) -> str:
     return json.dumps({"questions": [item | changes]}, ensure_ascii=False)
 
 
-def test_a_models_question_is_taken_with_quotes_that_are_there() -> None:
-    taken, refused = from_passages(PASSAGES, ScriptedModel(_reply()))
+def test_a_models_question_is_taken_with_quotes_that_are_there():
+    taken, refused = maker.from_passages(PASSAGES, ScriptedModel(_reply()))
     assert refused == []
-    assert taken[0].answers == ("150 yuan",)
+    assert (taken[0].answers, taken[0].made_by) == (("150 yuan",), "scripted")
     assert [(source.document, source.quote) for source in taken[0].sources] == [("Notes", "A ticket costs 150 yuan.")]
-    assert taken[0].made_by == "scripted"
+    reckoned = _reply(question="What do two tickets for Xizha cost?", answer="300 yuan", type="reasoning")
+    assert maker.from_passages(PASSAGES, ScriptedModel(reckoned))[0][0].answers == ("300 yuan",)
 
 
-def test_what_was_reckoned_may_stand_in_no_passage_but_only_in_reasoning() -> None:
-    changes = {"question": "What do two tickets for Xizha cost?", "answer": "300 yuan"}
-    taken, _ = from_passages(PASSAGES, ScriptedModel(_reply(**changes, type="reasoning")))
-    assert [question.answers for question in taken] == [("300 yuan",)]
-    taken, refused = from_passages(PASSAGES, ScriptedModel(_reply(**changes)))
-    assert taken == []
-    assert "names what no passage does: 300" in refused[0].reason
-
-
-def test_a_quote_is_found_whatever_its_line_breaks_and_marks_and_kept_as_it_stands() -> None:
-    passage = Passage("Notes", "Xizha’s “West\nGate” opens at nine – daily.")
+def test_a_quote_is_found_whatever_its_line_breaks_and_marks_and_kept_as_it_stands():
+    passage = maker.MadePassage("Notes", "Xizha’s “West\nGate” opens at nine – daily.")
     quote = {"passage": 1, "quote": 'Xizha\'s "West Gate" opens at nine - daily.'}
     model = ScriptedModel(_reply(question="When does the West Gate open?", answer="at nine", quotes=[quote]))
-    taken, refused = from_passages([passage], model)
+    taken, refused = maker.from_passages([passage], model)
     assert refused == []
     assert taken[0].sources[0].quote == passage.text
     assert 'From "Notes"' in model.conversations[0][-1].content
@@ -216,54 +174,41 @@ def test_a_quote_is_found_whatever_its_line_breaks_and_marks_and_kept_as_it_stan
         ({"quotes": [{"passage": 1, "quote": "A ticket costs 120 yuan."}]}, "is not in the passage"),
         ({"quotes": [{"passage": 9, "quote": "Xizha"}]}, "is not in the passage"),
         ({"quotes": []}, "missing"),
-        ({"answer": "180 yuan"}, "names what no passage does"),
+        ({"answer": "300 yuan"}, "names what no passage does: 300"),
         ({"type": "multi-context"}, "quotes one"),
         ({"answer": " "}, "missing"),
     ],
 )
-def test_a_models_question_that_does_not_hold_is_refused_with_the_reason(
-    changes: dict[str, object], reason: str
-) -> None:
-    taken, refused = from_passages(PASSAGES, ScriptedModel(_reply(**changes)))
+def test_a_models_question_that_does_not_hold_is_refused_with_the_reason(changes, reason):
+    taken, refused = maker.from_passages(PASSAGES, ScriptedModel(_reply(**changes)))
     assert taken == []
     assert reason in refused[0].reason
 
 
 @pytest.mark.parametrize("reply", ["Sure, here are some.", '{"questions": "many"}', '{"questions": [{"type": "odd"}]}'])
-def test_a_reply_that_makes_no_questions_is_an_error(reply: str) -> None:
+def test_a_reply_that_makes_no_questions_is_an_error(reply):
     with pytest.raises(ModelReplyError):
-        from_passages(PASSAGES, ScriptedModel(*[reply] * 3))
+        maker.from_passages(PASSAGES, ScriptedModel(*[reply] * 3))
 
 
-def test_imagined_users_ask_so_many_questions_and_none_twice() -> None:
-    reply = {
-        "users": [
-            {
-                "user": f"user {u}",
-                "tasks": [
-                    {
-                        "task": f"task {t}",
-                        "questions": [f"Question {u} {t} {q}?" for q in range(7)] + ["Question 0 0 0?"],
-                    }
-                    for t in range(6)
-                ],
-            }
-            for u in range(6)
-        ]
-    }
-    found = for_users("Notes about towns", ScriptedModel(json.dumps(reply)))
-    assert len(found) == 125
-    assert len({item.text for item in found}) == 125
+def test_imagined_users_ask_so_many_questions_and_none_twice():
+    def tasks(user):
+        asked = ([f"Question {user} {task} {n}?" for n in range(7)] + ["Question 0 0 0?"] for task in range(6))
+        return [{"task": f"task {n}", "questions": questions} for n, questions in enumerate(asked)]
+
+    reply = {"users": [{"user": f"user {n}", "tasks": tasks(n)} for n in range(6)]}
+    found = maker.for_users("Notes about towns", ScriptedModel(json.dumps(reply)))
+    assert len(found) == len({item.text for item in found}) == 125
 
 
-def test_a_paraphrase_that_changes_a_name_or_number_is_not_taken() -> None:
+def test_a_paraphrase_that_changes_a_name_or_number_is_not_taken():
     asked = [
-        MadeQuestion("Which hotels are located in Wuzhen?", "en", "inverse", ("Canal Inn",)),
-        MadeQuestion("Which hotels have a price above 500?", "en", "comparison", ("Silk House",)),
+        maker.MadeQuestion("Which hotels are located in Wuzhen?", "en", "inverse", ("Canal Inn",)),
+        maker.MadeQuestion("Which hotels have a price above 500?", "en", "comparison", ("Silk House",)),
     ]
     reply = json.dumps({"questions": ["What hotels can I find in Wuzhen?", "Which hotels cost more than 600?"]})
-    found, refused = paraphrased(asked, ScriptedModel(reply))
+    found, refused = maker.paraphrased(asked, ScriptedModel(reply))
     assert [question.text for question in found] == ["What hotels can I find in Wuzhen?", asked[1].text]
     assert "500" in refused[0].reason
     with pytest.raises(ModelReplyError):
-        paraphrased(asked, ScriptedModel('{"questions": ["one"]}'))
+        maker.paraphrased(asked, ScriptedModel('{"questions": ["one"]}'))

@@ -1,7 +1,7 @@
-"""Values in text and cells: what is found, what it becomes, what is refused."""
+"""Values in text and cells, and the noise of posts: what is found, what it becomes, what is left out."""
 
-from __future__ import annotations
-
+import time
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
 
@@ -10,13 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
-from kgplatform.extraction.times import clock, hours
-from kgplatform.extraction.values import accepts, converted, han_number, literal_of, values_in
-from kgplatform.ontology import OntologyProperty
-from kgplatform.vocab import XSD
+from kgplatform.documents.chunking import sliding_window
+from kgplatform.extraction.builtin import QuietExtractor, noise_in, without_noise
+from kgplatform.extraction.values import accepts, clock, converted, han_number, hours, literal_of, values_in
+from kgplatform.ontology.schema import OntologyProperty
+from kgplatform.text import language_of
+from kgplatform.types import Claim, Document, Extraction, Mention
+from kgplatform.vocab import XSD, document_iri
 
 
-def prop(range_: str, *, unit: str | None = None, pattern: str | None = None) -> OntologyProperty:
+def prop(range_, *, unit=None, pattern=None):
     return OntologyProperty(
         iri=NamedNode("http://example.org/p"),
         is_object=False,
@@ -32,33 +35,30 @@ HOURS = r"\d{2}:\d{2}-\d{2}:\d{2}(, \d{2}:\d{2}-\d{2}:\d{2})*"
 @pytest.mark.parametrize(
     ("text", "kind", "lexical", "unit"),
     [
-        ("the ticket is ¥150 now", "money", "150", "CNY"),
-        ("costs 1,200 yuan", "money", "1200", "CNY"),
-        ("门票150元", "money", "150", "CNY"),
-        ("about 40 RMB", "money", "40", "CNY"),
-        ("€12.50 each", "money", "12.50", "EUR"),
-        ("opens 8:00-17:30", "span", "08:00-17:30", ""),
-        ("from 9am to 5pm", "span", "09:00-17:00", ""),
-        ("开放时间是9:00到22:00", "span", "09:00-22:00", ""),
+        ("the ticket is ¥150 now", "money", "150", "CNY"), ("costs 1,200 yuan", "money", "1200", "CNY"),
+        ("门票150元", "money", "150", "CNY"), ("about 40 RMB", "money", "40", "CNY"),
+        ("€12.50 each", "money", "12.50", "EUR"), ("opens 8:00-17:30", "span", "08:00-17:30", ""),
+        ("from 9am to 5pm", "span", "09:00-17:00", ""), ("开放时间是9:00到22:00", "span", "09:00-22:00", ""),
         ("It opens at 7:30 and closes at 17:30", "span", "07:30-17:30", ""),
-        ("早上8点开门", "clock", "08:00", ""),
-        ("建于1874年", "year", "1874", ""),
-        ("founded in 326 by a monk", "year", "0326", ""),
-        ("on 9 November 2023", "date", "2023-11-09", ""),
-        ("发布于2024年5月3日", "date", "2024-05-03", ""),
-        ("worth 7.5 credits", "number", "7.5", "credits"),
+        ("早上8点开门", "clock", "08:00", ""), ("建于1874年", "year", "1874", ""),
+        ("founded in 326 by a monk", "year", "0326", ""), ("on 9 November 2023", "date", "2023-11-09", ""),
+        ("发布于2024年5月3日", "date", "2024-05-03", ""), ("worth 7.5 credits", "number", "7.5", "credits"),
         ("坐车十分钟", "number", "10", "分钟"),
         ("见 https://example.org/a。", "url", "https://example.org/a", ""),
     ],
-)
-def test_values_in_finds_the_value_with_kind_and_unit(text: str, kind: str, lexical: str, unit: str) -> None:
+)  # fmt: skip
+def test_values_in_finds_the_value_with_kind_and_unit(text, kind, lexical, unit):
     assert [(value.kind, value.lexical, value.unit) for value in values_in(text)] == [(kind, lexical, unit)]
 
 
-def test_values_in_keeps_no_value_inside_another() -> None:
+def test_no_value_is_inside_another_and_each_goes_to_properties_of_its_unit():
     found = values_in("2024年5月3日 9:00-17:00, 150元, 7.5 credits")
     assert [value.kind for value in found] == ["date", "span", "money", "number"]
     assert all(first.end <= second.start for first, second in pairwise(found))
+    properties = prop("decimal", unit="CNY"), prop("decimal", unit="min"), prop("gYear")
+    values = [values_in(text)[0] for text in ("150元", "20 minutes", "1874年")]
+    taken = [[accepts(term, value) for term in properties] for value in values]
+    assert taken == [[True, False, False], [False, True, False], [False, False, True]]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_values_in_keeps_no_value_inside_another() -> None:
         ("1e3", prop("double"), "1e3"),
     ],
 )
-def test_literal_of_writes_the_form_the_range_asks_for(text: str, term: OntologyProperty, lexical: str) -> None:
+def test_literal_of_writes_the_form_the_range_asks_for(text, term, lexical):
     literal = literal_of(text, term)
     assert literal.value == lexical
     assert literal.datatype == term.ranges[0]
@@ -102,45 +102,160 @@ def test_literal_of_writes_the_form_the_range_asks_for(text: str, term: Ontology
         ("  ", prop("string"), "there is no value"),
     ],
 )
-def test_literal_of_says_why_a_text_is_no_value(text: str, term: OntologyProperty, reason: str) -> None:
+def test_literal_of_says_why_a_text_is_no_value(text, term, reason):
     with pytest.raises(ValueError, match=reason):
         literal_of(text, term)
 
 
-def test_accepts_tells_units_apart() -> None:
-    price, minutes, year = prop("decimal", unit="CNY"), prop("decimal", unit="min"), prop("gYear")
-    money, ride, built = values_in("150元")[0], values_in("20 minutes")[0], values_in("1874年")[0]
-    assert [accepts(term, money) for term in (price, minutes, year)] == [True, False, False]
-    assert [accepts(term, ride) for term in (price, minutes, year)] == [False, True, False]
-    assert [accepts(term, built) for term in (price, minutes, year)] == [False, False, True]
-
-
-@given(st.integers(0, 23), st.integers(0, 59))
-def test_a_clock_time_reads_as_written_and_again_the_same(hour: int, minute: int) -> None:
+@given(st.integers(0, 23), st.integers(0, 59), st.integers(1, 99))
+def test_clock_times_and_chinese_numerals_below_a_hundred_are_read(hour, minute, number):
     written = f"{hour:02d}:{minute:02d}"
-    assert clock(written) == written
-    assert clock(f"{hour}:{minute:02d}") == written
-
-
-@given(st.integers(1, 99))
-def test_chinese_numerals_below_a_hundred_are_read(number: int) -> None:
+    assert clock(written) == clock(f"{hour}:{minute:02d}") == written
     digits = "零一二三四五六七八九"
     tens, ones = divmod(number, 10)
-    written = ("" if tens == 0 else "十" if tens == 1 else f"{digits[tens]}十") + (digits[ones] if ones else "")
-    assert han_number(written) == number
+    numeral = ("" if tens == 0 else "十" if tens == 1 else f"{digits[tens]}十") + (digits[ones] if ones else "")
+    assert han_number(numeral) == number
 
 
 @given(st.decimals(min_value=Decimal("0.5"), max_value=1000, places=1))
-def test_conversion_there_and_back_is_the_same_number(number: Decimal) -> None:
+def test_conversion_there_and_back_is_the_same_number(number):
     minutes = converted(str(number), "hours", "min")
-    assert minutes is not None
     assert float(converted(minutes, "min", "h") or 0) == pytest.approx(float(number), rel=1e-4)
-
-
-def test_units_that_measure_different_things_do_not_convert() -> None:
     assert converted("5", "km", "min") is None
 
 
-def test_hours_joins_several_spans() -> None:
-    assert hours("9:00-11:30，13:00-17:00") == "09:00-11:30, 13:00-17:00"
-    assert hours("all day") is None
+def test_hours_joins_several_spans():
+    assert [hours(text) for text in ("9:00-11:30，13:00-17:00", "all day")] == ["09:00-11:30, 13:00-17:00", None]
+
+
+CLASS = NamedNode("https://example.org/o#Place")
+CHINESE = (
+    "家人们谁懂啊！西栅保姆级攻略🔥🔥🔥\n\n我们住在枕水度假酒店[害羞R]，离入口步行五分钟！！！"
+    "喜欢的话记得点赞收藏哦～\n#乌镇旅游 #西栅#\n"
+)
+ENGLISH = (
+    "OMG guys, you won't believe this hotel 😍\n\nThe Blue Bridge Inn lies near Xizha!!! "
+    "Follow me for more, and link in bio.\n"
+    "#wuzhen #travel #watertown\n"
+)
+
+
+def kept(text):
+    return " ".join(without_noise(text).split())
+
+
+def document(text, title="Title"):
+    sha256 = "0" * 64
+    iri = document_iri("https://example.org/kg/", sha256)
+    return Document(iri, text, title, "text/plain", "a.txt", sha256, language_of(text))
+
+
+def test_noise_goes_and_what_is_said_stays_in_both_languages():
+    assert kept(CHINESE) == "！西栅 攻略 我们住在枕水度假酒店 ，离入口步行五分钟！"
+    assert kept(ENGLISH) == "guys, this hotel The Blue Bridge Inn lies near Xizha! , ."
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "noise"),
+    [
+        ("西湖真美yyds", "slang", "yyds"),
+        ("好吃绝绝子，下次再来", "slang", "绝绝子"),
+        ("太好玩了哈哈哈哈", "slang", "哈哈哈哈"),
+        ("It was fun lol.", "slang", "lol"),
+        ("吐血整理的路线", "headline", "吐血整理"),
+        ("The ultimate guide you'll ever need: Xizha", "headline", "The ultimate guide you'll ever need"),
+        ("很美，关注我不迷路！", "boilerplate", "关注我不迷路"),
+        ("图片来自网络，侵删", "boilerplate", "图片来自网络"),
+        ("Nice. Don't forget to like and subscribe!", "boilerplate", "Don't forget to like and subscribe"),
+        ("Save this post for later! 🙌", "boilerplate", "Save this post for later"),
+        ("住在西栅[笑哭R]很好", "emoji", "[笑哭R]"),
+        ("family 👨‍👩‍👧‍👦👍🏽 trip 🇨🇳", "emoji", "👨‍👩‍👧‍👦👍🏽"),
+        ("#西湖 #骑行#\n", "tag", "#西湖 #骑行#"),
+        ("Really??!!", "marks", "?!!"),
+    ],
+)
+def test_kinds_of_noise_are_told(text, kind, noise):
+    assert (kind, noise) in [(found.kind, text[found.start : found.end]) for found in noise_in(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# A heading\n\n## 第二节\n\nIt costs 30 yuan; open 9:00 ~ 17:00, 3~5 days.",
+        "浙江省博物馆收藏了三千件文物，评论家称它为宝库。",
+        "He collects coins. So everyone followed us home, and they share a taxi and save money.",
+        "The course covers C# and F#; see section #3 of [the page](https://example.org/#top).",
+        "Write to info@example.org or read more books about the town.",
+        "“Hello,” said Lo. Ms. Lol-Hansen replied.", "姐妹俩在乌镇开了一家民宿。",
+        "鸭鸭餐厅在上品折扣1层，会员扣12元。", "مرحبا بكم في ووتشن. שלום לכולם.", "| a | b |\n|---|---|\n| 1 | 2 |",
+    ],
+)  # fmt: skip
+def test_what_is_said_is_no_noise(text):
+    assert [text[found.start : found.end] for found in noise_in(text)] == []
+
+
+pieces = st.sampled_from(
+    ["西栅", "#tag", "😀", "\n", " ", "!!", "点赞", "收藏", "follow me", "lol", "~", "家人们", "。", "a", "[R]"]
+)
+
+
+@given(st.one_of(st.text(max_size=200), st.lists(pieces, max_size=40).map("".join)))
+def test_a_text_without_noise_has_every_other_letter_in_its_place(text):
+    quiet = without_noise(text)
+    assert len(quiet) == len(text)
+    assert all(new == old or new == " " for new, old in zip(quiet, text, strict=True))
+    assert quiet.count("\n") == text.count("\n")
+    places = [(found.start, found.end) for found in noise_in(text)]
+    assert all(start < end for start, end in places)
+    assert all(one[1] <= two[0] for one, two in pairwise(places))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", ["#", "点赞", "哈", "!", "#a ", "😀", "~", "a,", "follow me ", "[笑", "like, "])
+def test_long_monotonous_texts_take_no_longer(piece):
+    began = time.perf_counter()
+    without_noise(piece * (100_000 // len(piece)))
+    assert time.perf_counter() - began < 20
+
+
+@dataclass
+class Reader:
+    """An extractor that takes every name it is told of, and keeps what it saw."""
+
+    names: tuple[str, ...]
+    method: str = "built-in"
+    seen: list[tuple[str, str]] = field(default_factory=list)
+
+    def extract(self, chunk, document):
+        self.seen.append((document.title, chunk.text))
+        assert document.text[chunk.start : chunk.end] == chunk.text
+        mentions = [
+            Mention(document.text[start : start + len(name)], start, start + len(name), CLASS, name)
+            for name in self.names
+            if (start := document.text.find(name, chunk.start, chunk.end)) >= 0
+        ]
+        claims = [Claim(mentions[0], CLASS, mention, mention.start, mention.end) for mention in mentions[1:]]
+        return Extraction(chunk.iri, tuple(mentions), tuple(claims))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"), [(CHINESE, ("西栅", "枕水度假酒店")), (ENGLISH, ("Blue Bridge Inn", "Xizha"))], ids=["zh", "en"]
+)
+def test_an_extractor_sees_no_noise_and_its_offsets_are_the_documents(text, names):
+    reader = Reader(names)
+    post = document(text, title="西栅攻略🔥🔥")
+    found = [QuietExtractor(reader).extract(chunk, post) for chunk in sliding_window(post)]
+    mentions = [mention for extraction in found for mention in extraction.mentions]
+    assert [mention.name for mention in mentions] == list(names)
+    assert all(post.text[mention.start : mention.end] == mention.text for mention in mentions)
+    assert all(title == "西栅攻略" for title, _ in reader.seen)
+    assert not any(sign in seen for _, seen in reader.seen for sign in ("🔥", "😍", "#", "点赞", "link in bio"))
+
+
+def test_a_mention_around_noise_keeps_the_text_as_written_and_a_quiet_text_is_passed_on():
+    reader, post = Reader(("Blue   Inn",)), document("We stayed at Blue 🌉 Inn.")
+    (extraction,) = [QuietExtractor(reader).extract(chunk, post) for chunk in sliding_window(post)]
+    assert extraction.mentions[0].text == "Blue 🌉 Inn"
+    reader, post = Reader(("Xizha",)), document("Xizha is a water town.")
+    (chunk,) = sliding_window(post)
+    assert QuietExtractor(reader).extract(chunk, post) == reader.extract(chunk, post)

@@ -1,59 +1,52 @@
 """Earlier states: which are kept, how they are found, and that they stay readable while others go."""
 
-from __future__ import annotations
-
 import json
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, Quad
-from serving import small_server
+from workspaces import new_workspace
 
 from kgplatform.cli.main import main
 from kgplatform.errors import ConfigError
-from kgplatform.store import Store
-from kgplatform.versions import Version, VersionError, Versions
+from kgplatform.store.oxigraph import Store
+from kgplatform.store.versions import VersionError, Versions
 
 THING, SAYS = NamedNode("https://example.org/thing"), NamedNode("https://example.org/says")
 START = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 class Clock:
-    def __init__(self) -> None:
+    def __init__(self):
         self.now = START
 
-    def __call__(self) -> datetime:
+    def __call__(self):
         return self.now
 
-    def tick(self, **step: float) -> None:
+    def tick(self, **step):
         self.now += timedelta(**step)
 
 
-def opened(folder: Path, clock: Clock, **options: object) -> tuple[Store, Versions]:
+def opened(folder, clock, **options):
     store = Store.open(folder / "store")
-    versions = Versions(store, folder / "versions", now=clock, **{"every_seconds": 0, **options})  # type: ignore[arg-type]
+    versions = Versions(store, folder / "versions", now=clock, **{"every_seconds": 0, **options})
     versions.watch()
     return store, versions
 
 
-def say(store: Store, versions: Versions, text: str) -> None:
+def say(store, versions, text):
     store.apply(added=[Quad(THING, SAYS, Literal(text))])
     versions.rest()
 
 
-def said(versions: Versions, version: Version) -> set[str]:
+def said(versions, version):
     with versions.store(version) as store:
-        return {item.object.value for item in store.quads(THING)}  # type: ignore[union-attr]
+        return {item.object.value for item in store.quads(THING)}
 
 
-def test_a_state_is_found_by_its_number_and_by_any_time_at_which_it_held(tmp_path: Path) -> None:
+def test_a_state_is_found_by_its_number_and_by_any_time_at_which_it_held(tmp_path):
     clock = Clock()
     store, versions = opened(tmp_path, clock)
     for text in ("one", "two", "三"):
@@ -68,7 +61,7 @@ def test_a_state_is_found_by_its_number_and_by_any_time_at_which_it_held(tmp_pat
     assert versions.find("4").is_current
 
 
-def test_what_was_never_there_and_what_is_gone_are_told_apart_with_the_nearest(tmp_path: Path) -> None:
+def test_what_was_never_there_and_what_is_gone_are_told_apart_with_the_nearest(tmp_path):
     clock = Clock()
     store, versions = opened(tmp_path, clock, keep=2)
     for number in range(5):
@@ -87,7 +80,7 @@ def test_what_was_never_there_and_what_is_gone_are_told_apart_with_the_nearest(t
     assert sorted(path.name for path in (tmp_path / "versions").iterdir() if path.is_dir()) == ["4", "5"]
 
 
-def test_a_state_that_somebody_reads_stays_until_they_are_done(tmp_path: Path) -> None:
+def test_a_state_that_somebody_reads_stays_until_they_are_done(tmp_path):
     clock = Clock()
     store, versions = opened(tmp_path, clock, keep=1)
     say(store, versions, "one")
@@ -103,7 +96,7 @@ def test_a_state_that_somebody_reads_stays_until_they_are_done(tmp_path: Path) -
         pass
 
 
-def test_states_in_quick_succession_are_not_kept_apart_and_old_ones_go(tmp_path: Path) -> None:
+def test_states_in_quick_succession_are_not_kept_apart_and_old_ones_go(tmp_path):
     clock = Clock()
     store, versions = opened(tmp_path, clock, every_seconds=60, days=1)
     for number in range(10):
@@ -115,7 +108,7 @@ def test_states_in_quick_succession_are_not_kept_apart_and_old_ones_go(tmp_path:
     assert [item.number for item in versions.listed()] == [11]
 
 
-def test_one_operation_of_many_writes_makes_one_state(tmp_path: Path) -> None:
+def test_one_operation_of_many_writes_makes_one_state(tmp_path):
     store, versions = opened(tmp_path, Clock())
     for number in range(5):
         store.apply(added=[Quad(THING, SAYS, Literal(str(number)))])
@@ -123,7 +116,7 @@ def test_one_operation_of_many_writes_makes_one_state(tmp_path: Path) -> None:
     assert said(versions, versions.find("1")) == set()
 
 
-def test_a_process_that_died_leaves_no_half_made_state_and_no_number_twice(tmp_path: Path) -> None:
+def test_a_process_that_died_leaves_no_half_made_state_and_no_number_twice(tmp_path):
     clock = Clock()
     store, versions = opened(tmp_path, clock)
     say(store, versions, "one")
@@ -141,12 +134,10 @@ def test_a_process_that_died_leaves_no_half_made_state_and_no_number_twice(tmp_p
 
 @settings(max_examples=15, deadline=None)
 @given(steps=st.lists(st.sampled_from(("write", "rest", "reopen")), max_size=25), keep=st.integers(0, 4))
-def test_every_kept_state_reads_as_it_was(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[str], keep: int
-) -> None:
+def test_every_kept_state_reads_as_it_was(tmp_path_factory, steps, keep):
     folder, clock = tmp_path_factory.mktemp("law"), Clock()
     store, versions = opened(folder, clock, keep=keep)
-    seen: dict[int, set[str]] = {1: set()}
+    seen = {1: set()}
     for place, step in enumerate(steps):
         clock.tick(seconds=1)
         if step == "write":
@@ -157,98 +148,29 @@ def test_every_kept_state_reads_as_it_was(
             versions.rest()
             store.close()
             store, versions = opened(folder, clock, keep=keep)
-        seen[versions.current.number] = {item.object.value for item in store.quads(THING)}  # type: ignore[union-attr]
+        seen[versions.current.number] = {item.object.value for item in store.quads(THING)}
     listed = versions.listed()
     assert len(listed) <= keep + 1
     assert all(said(versions, version) == seen[version.number] for version in listed)
     store.close()
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with small_server(tmp_path_factory.mktemp("served")) as (address, _):
-        yield address
-
-
-def get(address: str, accept: str = "application/json") -> tuple[int, dict[str, str], str]:
-    request = urllib.request.Request(address, headers={"Accept": accept})
-    try:
-        with urllib.request.urlopen(request, timeout=30) as response:
-            return (
-                response.status,
-                {name.lower(): value for name, value in response.headers.items()},
-                response.read().decode(),
-            )
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, {name.lower(): value for name, value in error.headers.items()}, error.read().decode()
-
-
-def send(address: str, update: str) -> None:
-    request = urllib.request.Request(
-        f"{address}/sparql", data=update.encode(), headers={"Content-Type": "application/sparql-update"}
-    )
-    with urllib.request.urlopen(request, timeout=30) as response:
-        assert response.status == 204
-
-
-def test_queries_pages_and_graphs_can_be_asked_as_they_were(server: str) -> None:
-    number = json.loads(get(f"{server}/api/versions")[2])["versions"][0]["version"]
-    thing = "https://example.org/kg/entity/laoshi"
-    send(server, f'INSERT DATA {{ <{thing}> rdfs:label "老石"@zh }}')
-    send(server, f'INSERT DATA {{ <{thing}> rdfs:label "Old Stone"@en }}')
-    count = quote(f"SELECT (COUNT(*) AS ?n) {{ <{thing}> ?p ?o }}")
-    counted = {}
-    for at in ("", f"&at={number}", f"&at={number + 1}", f"&at={number + 2}"):
-        status, headers, body = get(f"{server}/sparql?query={count}&format=csv{at}")
-        assert status == 200
-        counted[at] = int(body.split()[1])
-        assert ("memento-datetime" in headers) == bool(at)
-    assert list(counted.values()) == [2, 0, 1, 2]
-    page = get(f"{server}/id/entity/laoshi?at={number + 1}", "text/html")[2]
-    assert "老石" in page
-    assert "Old Stone" not in page
-    assert f"version {number + 1}" in page
-    turtle = get(f"{server}/id/entity/laoshi.ttl?at={number + 1}", "text/turtle")
-    assert "老石" in turtle[2]
-    assert "Old Stone" not in turtle[2]
-    assert get(f"{server}/id/entity/laoshi?at={number}", "text/turtle")[0] == 404
-    assert "Old Stone" not in get(f"{server}/graphs?default&at={number + 1}", "text/turtle")[2]
-    tagged = get(f"{server}/sparql?query={count}&at={number + 1}")[1]["etag"]
-    assert tagged != get(f"{server}/sparql?query={count}")[1]["etag"]
-
-
-def test_a_state_that_cannot_be_read_is_refused_with_the_nearest(server: str) -> None:
-    for path in ("/sparql?query=ASK%7B%7D", "/graphs?default", "/resource?iri=https://example.org/kg/entity/x"):
-        status, _, body = get(f"{server}{path}&at=4000")
-        assert status == 404
-        assert json.loads(body)["nearest"][0]["version"] > 0
-        assert get(f"{server}{path}&at=soon")[0] == 400
-    assert get(f"{server}/sparql?query=ASK%7B%7D&at=1&at=2")[0] == 400
-
-
-def test_the_command_line_lists_and_reads_earlier_states(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    workspace = str(tmp_path / "kg")
-    assert main(["create", workspace, "--ontology", "travel"]) == 0
-    with (tmp_path / "kg" / "kgplatform.toml").open("a") as file:
-        file.write("\n[versions]\nevery_seconds = 0\n")
-    for word in ("one", "二"):
-        assert main(["update", "-w", workspace, "-e", f'INSERT DATA {{ kg:x rdfs:label "{word}" }}']) == 0
+def test_the_command_line_lists_and_reads_earlier_states(tmp_path, capsys):
+    workspace = ["-w", str(new_workspace(tmp_path / "kg", settings="[versions]\nevery_seconds = 0"))]
+    for word in ("one", "貳"):
+        assert main(["update", *workspace, "-e", f'INSERT DATA {{ kg:x rdfs:label "{word}" }}']) == 0
     capsys.readouterr()
-    assert main(["versions", "-w", workspace, "--format", "json"]) == 0
+    assert main(["versions", *workspace, "--format", "json"]) == 0
     numbers = [item["version"] for item in json.loads(capsys.readouterr().out)]
     assert len(numbers) == 3
-    query = "SELECT ?l { kg:x rdfs:label ?l } ORDER BY ?l"
-    for number, found in zip(reversed(numbers), ([], ["one"], ["one", "二"]), strict=True):
-        main(["query", "-w", workspace, "-e", query, "--at", str(number), "--format", "csv"])
+    query = ["query", *workspace, "-e", "SELECT ?l { kg:x rdfs:label ?l } ORDER BY ?l", "--at"]
+    for number, found in zip(reversed(numbers), ([], ["one"], ["one", "貳"]), strict=True):
+        main([*query, str(number), "--format", "csv"])
         assert capsys.readouterr().out.split()[1:] == found
-    assert main(["dump", "-w", workspace, "--at", str(numbers[1]), "--format", "ntriples"]) == 0
-    dumped = capsys.readouterr().out
-    assert '"one"' in dumped
-    assert '"二"' not in dumped
-    assert main(["show", "-w", workspace, "https://example.org/kg/x", "--at", str(numbers[1])]) == 0
-    shown = capsys.readouterr().out
-    assert "one" in shown
-    assert "二" not in shown
-    assert main(["query", "-w", workspace, "-e", query, "--at", "99"]) == 1
+    for verb in (["dump", "--format", "ntriples"], ["show", "https://example.org/kg/x"]):
+        assert main([*verb, *workspace, "--at", str(numbers[1])]) == 0
+        shown = capsys.readouterr().out
+        assert "one" in shown
+        assert "貳" not in shown
+    assert main([*query, "99"]) == 1
     assert "there is no version 99" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Builds the scripts, styles and fonts of the pages from ``frontend/`` into ``kgplatform/web/static``, if they changed.
+"""Builds the scripts, styles and fonts of the pages from ``frontend/`` into ``kgplatform/server/static``.
 
 ``python tools/web.py`` needs Node 20 or later with npm, and the network once for the packages of the lock. Without
 them the pages work as plain forms and tables; ``KGPLATFORM_REQUIRE_WEB=1`` makes that an error, for releases.
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES, TARGET = ROOT / "frontend", ROOT / "kgplatform" / "web" / "static"
+SOURCES, TARGET = ROOT / "frontend", ROOT / "kgplatform" / "server" / "static"
 PLAIN = "the pages work as plain forms and tables; `make web` builds their scripts"
 SECONDS = 300
 

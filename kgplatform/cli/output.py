@@ -1,19 +1,27 @@
-"""What the command line prints: tables, progress, results in their formats."""
+"""What the command line prints: tables, JSON, terms, progress; and how the first Ctrl-C ends work in good order."""
 
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import threading
 import time
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
-from kgplatform.types import Solutions, Term
-from kgplatform.vocab import XSD_STRING
+from kgplatform.vocab import XSD_STRING, local_name
+
+if TYPE_CHECKING:
+    from kgplatform.types import Answer, Choice, Solutions, Term
 
 _BAR = 24
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def say(text: str = "") -> None:
@@ -29,6 +37,56 @@ def note(text: str) -> None:
 def as_json(value: object) -> None:
     """Prints a value as JSON, letters of every script as they are."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def as_text(answer: Answer) -> str:
+    """The answer for a terminal: question, answer, confidence, who answered, query and numbered passages."""
+    from kgplatform.questions.answer_text import cites, marked
+
+    said = answer.text.replace("\n", "\n            ")
+    lines = [f"Question    {answer.question.text.strip()[:500]}", f"Answer      {said}"]
+    if answer.clarification is not None:
+        lines += [f"            {n}. {option}" for n, option in enumerate(answer.clarification.options, 1)]
+    who = f"model {answer.model}" if answer.model else "built-in methods, no language model"
+    lines.append(f"Confidence  {answer.confidence_level} ({answer.confidence:.2f})")
+    lines.append(f"Answered by {who}, using {answer.using}")
+    if answer.choice is not None:
+        lines.append(f"Sources     {_sources(answer.choice)}")
+    if answer.query is not None and answer.query.text:
+        if answer.query.reading:
+            lines.append(f"Read as     {answer.query.reading}")
+        lines += ["SPARQL", *(f"    {line}" for line in answer.query.text.splitlines())]
+    if answer.evidence:
+        lines.append("Passages" if cites(answer) else "Related passages")
+        for number, item in enumerate(answer.evidence, 1):
+            lines.append(f"    [{number}] {item.title}: {marked(item)}")
+    return "\n".join(lines)
+
+
+def _sources(choice: Choice) -> str:
+    asked = [
+        f"{item.source} {item.outcome}{f' ({item.confidence:.2f})' if item.confidence else ''}"
+        f"{f': {item.note}' if item.note else ''}"
+        for item in choice.consulted
+    ]
+    about = f"; about: {choice.domain} ({choice.certainty:.2f}), {choice.changes}" if choice.domain else ""
+    return f"{', '.join(asked)}{about}"
+
+
+def fields(item: object, *names: str) -> dict[str, object]:
+    """The attributes of that name as JSON values: IRIs as text, tuples as lists."""
+    return {name: _plain(getattr(item, name)) for name in names}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, NamedNode):
+        return value.value
+    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
+
+
+def plural(count: int, noun: str) -> str:
+    """The count with its noun."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def width(text: str) -> int:
@@ -67,11 +125,12 @@ class Bar:
         self._began = time.monotonic()
 
     def __call__(self, done: int, total: int, name: str) -> None:
-        """Shows that item ``done`` of ``total`` is in hand."""
+        """Shows that item ``done`` of ``total`` is in hand; ``total`` 0: how many there are is not known."""
         if not self._live:
             return
         filled = _BAR * done // max(total, 1)
-        line = cut(f"[{'█' * filled}{' ' * (_BAR - filled)}] {done}/{total}{self._left(done, total)} {name}", 78)
+        bar = f"[{'█' * filled}{' ' * (_BAR - filled)}] {done}/{total}{self._left(done, total)}"
+        line = cut(f"{bar} {name}" if total else f"{name} …", 78)
         sys.stderr.write(f"\r{line}{' ' * (78 - width(line))}")
         sys.stderr.flush()
 
@@ -104,6 +163,11 @@ def short(term: Term | None, prefixes: Mapping[str, str]) -> str:
     return str(term)
 
 
+def local(term: Term) -> str:
+    """The local name of an IRI, anything else as it is, cut."""
+    return cut(local_name(term.value) if isinstance(term, NamedNode) else str(term), 60)
+
+
 def solutions(found: Solutions, prefixes: Mapping[str, str]) -> None:
     """Prints rows as a table, or yes or no."""
     if found.boolean is not None:
@@ -127,3 +191,27 @@ def term_json(term: Term) -> dict[str, str]:
     elif term.datatype != XSD_STRING:
         found["datatype"] = term.datatype.value
     return found
+
+
+@contextmanager
+def gracefully(stop: Callable[[], None]) -> Iterator[None]:
+    """Calls ``stop`` on the first SIGINT or SIGTERM; a second one interrupts, and what is in hand is rolled back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = False
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        stop()
+        note("\nkgplatform: stopping after the current document; press again to stop at once")
+
+    before = {number: signal.signal(number, on_signal) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

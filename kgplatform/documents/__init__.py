@@ -1,1 +1,1 @@
-"""Documents: reading files, cutting them into chunks, and keeping the register of what was read."""
+"""Documents: files read, cut into chunks, and the registry of what was read."""

@@ -3,22 +3,230 @@
 The law of all of them: ``document.text[chunk.start:chunk.end] == chunk.text``, chunks in order, none empty or blank,
 and every letter that is not a blank is in at least one. A paragraph or sentence too long for a chunk is cut into
 smaller pieces: sentences, lines, at last words.
+
+`sections_of` tells the parts of a text: abstract, introduction, body and conclusion of a paper, the sections of a
+course syllabus. They are told by headings (a reader writes those of a file's outline, and those told by size, as ``#
+…``), else by short lines that are worded or numbered like headings; where a paper has no heading for its
+introduction, a passage of fixed length after the word "Abstract" stands for it.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from difflib import get_close_matches
+from enum import StrEnum
 from typing import Final, TypeAlias
 
-from kgplatform.documents.sections import SectionKind, sections_of
-from kgplatform.documents.table import CSV_TYPE, TSV_TYPE
+from kgplatform.documents.tables.delimited import CSV_TYPE, TSV_TYPE
 from kgplatform.errors import ConfigError
-from kgplatform.protocols import Chunker
-from kgplatform.text import count_tokens, sentences
-from kgplatform.types import Chunk, Document
+from kgplatform.text import count_tokens, has_han, sentences
+from kgplatform.types import Chunk, Chunker, Document
 from kgplatform.vocab import chunk_iri
+
+
+class SectionKind(StrEnum):
+    """What a section of a text is for."""
+
+    FRONT = "front"
+    ABSTRACT = "abstract"
+    INTRODUCTION = "introduction"
+    BODY = "body"
+    CONCLUSION = "conclusion"
+    REFERENCES = "references"
+    SYLLABUS = "syllabus"
+
+
+@dataclass(frozen=True, slots=True)
+class TextSection:
+    """A stretch of a text under one heading; ``text[start:end]`` begins with the heading."""
+
+    kind: SectionKind
+    heading: str
+    start: int
+    end: int
+
+
+_MARKED = re.compile(r"^#{1,6}[ \t]+(?P<heading>\S.*?)[ \t#]*$")
+_NUMBER = re.compile(
+    r"^(?:\d+(?:\.\d+)*[.、]?|[IVX]+\.|[A-Z]\.|第[一二三四五六七八九十\d]+[章节部分]+"
+    r"|[一二三四五六七八九十]+[、.])[ \t\u3000]*"
+)
+_STOPS = tuple(".。,，;；!！?？")
+_EMPHASIS = "*_:：.。 \t—–-【】[]"
+_HEADING_LETTERS: Final = 60
+_AFTER_ABSTRACT: Final = 4000
+"""How many letters after "Abstract" stand for an introduction that has no heading."""
+
+_PHRASES: Final[tuple[tuple[SectionKind, str], ...]] = (
+    (SectionKind.ABSTRACT, r"abstract|summary|executive summary|摘要|内容提要|提要|sammanfattning|sammandrag"),
+    (
+        SectionKind.INTRODUCTION,
+        r"(?:general )?introduction(?: and .{1,30})?|background|motivation|引言|绪论|导论|导言|前言|序言"
+        r"|研究背景|inledning|introduktion|bakgrund",
+    ),
+    (
+        SectionKind.CONCLUSION,
+        r"(?:.{1,30} and )?conclusions?(?: and .{1,30})?|concluding remarks|discussion and conclusions?"
+        r"|summary and .{1,30}|outlook"
+        r"|结论|结语|总结|结束语|总结与展望|结论与展望|slutsatser?|avslutning|diskussion och slutsats(?:er)?",
+    ),
+    (
+        SectionKind.REFERENCES,
+        r"references|bibliography|works cited|acknowledge?ments?|参考文献|致谢|referenser|litteraturförteckning"
+        r"|källor",
+    ),
+)
+_SYLLABUS: Final = (
+    r"(?:intended )?learning (?:outcomes?|objectives?|goals?)"
+    r"|course (?:contents?|description|objectives?|overview|disposition|goals?|literature|goals and outcomes)"
+    r"|(?:specific|recommended|entry|eligibility) ?(?:prerequisites?|requirements?)|prerequisites?|eligibility"
+    r"|examination(?: and completion)?|grading(?: scale| policy)?|assessment"
+    r"|(?:required |recommended )?(?:readings?|textbooks?|literature)|schedule|office hours"
+    r"|attendance(?: policy)?|instructors?|examiner|main field of study|ethical approach|language of instruction"
+    r"|课程(?:简介|目标|内容|描述|性质|安排|要求|名称|代码|教材)|教学(?:目标|目的|内容|安排|进度|要求|方法|大纲)"
+    r"|学习(?:目标|成果|要求)|先修(?:课程|要求|课)|预备知识|考核(?:方式|方法|要求)|成绩(?:评定|构成)"
+    r"|教材(?:及参考书)?|参考书目?|学时(?:分配)?|授课教师"
+    r"|lärandemål|kursinnehåll|kursens innehåll|särskild behörighet|behörighet|rekommenderade förkunskaper"
+    r"|förkunskap(?:er|skrav)|examination|kurslitteratur|litteratur|betygsskala|kursupplägg|undervisningsspråk"
+    r"|examinator|etiskt förhållningssätt"
+)
+_PATTERNS: Final = tuple((kind, re.compile(rf"(?:{words})", re.IGNORECASE)) for kind, words in _PHRASES)
+_SYLLABUS_PATTERN = re.compile(rf"(?:{_SYLLABUS})", re.IGNORECASE)
+_ABSTRACT_START = re.compile(
+    r"^[#*_ \t]*(?i:abstract|摘\s*要|内容提要|sammanfattning)[*_]*[ \t]*(?:[:：.—–-]|$|(?=[A-Z\u4e00-\u9fff]))",
+    re.MULTILINE,
+)
+_LEAST_SYLLABUS_HEADINGS: Final = 2
+_LATER: Final = (SectionKind.CONCLUSION, SectionKind.REFERENCES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """A heading: where it stands, its words without number, and how deep it is by its marks and by its number."""
+
+    start: int
+    words: str
+    marks: int
+    depth: int
+
+    def is_inside(self, other: _Heading | None) -> bool:
+        """Whether it is one of a subsection of the other's section."""
+        return other is not None and (self.depth > other.depth or self.marks > other.marks > 0)
+
+
+def sections_of(text: str) -> list[TextSection]:
+    r"""The sections of a text in order, without gaps: together they are the whole text.
+
+    A text of no known form is one section ``body``.
+
+    >>> text = "# T\n\n## Introduction\n\nA.\n\n## Method\n\nB.\n\n## Conclusion\n\nC."
+    >>> [section.kind.value for section in sections_of(text)]
+    ['front', 'introduction', 'body', 'conclusion']
+    """
+    headings = list(_headings(text))
+    is_syllabus = sum(_is_syllabus(heading.words) for heading in headings) >= _LEAST_SYLLABUS_HEADINGS
+    known = [(heading, _kind(heading.words, is_syllabus=is_syllabus)) for heading in headings]
+    whole = [TextSection(SectionKind.BODY, "", 0, len(text))] if text else []
+    found = list(_runs(text, known)) if any(kind is not None for _, kind in known) else whole
+    if any(section.kind in (SectionKind.INTRODUCTION, SectionKind.SYLLABUS) for section in found):
+        return found
+    return _with_passage(text, found)
+
+
+def _headings(text: str) -> Iterator[_Heading]:
+    """The headings: lines marked as such, short lines worded like one, and short numbered lines."""
+    position = 0
+    for line in text.split("\n"):
+        marked = _MARKED.match(line[:300])
+        words = (marked["heading"] if marked else line[: 2 * _HEADING_LETTERS]).strip().strip(_EMPHASIS)
+        if words and (marked or len(line.strip()) <= _HEADING_LETTERS):
+            number = _NUMBER.match(words)
+            plain = (words[number.end() :] if number else words).strip(_EMPHASIS)
+            is_worded = _kind(plain, is_syllabus=True) is not None
+            is_numbered = (
+                number is not None
+                and (plain[:1].isupper() or has_han(plain[:1]))
+                and not line.rstrip().endswith(_STOPS)
+            )
+            if plain and (marked or is_worded or is_numbered):
+                depth = number[0].strip().rstrip(".").count(".") if number else 0
+                marks = len(line) - len(line.lstrip("#")) if marked else 0
+                yield _Heading(position, plain, marks, depth)
+        position += len(line) + 1
+
+
+def _kind(heading: str, *, is_syllabus: bool) -> SectionKind | None:
+    for kind, pattern in _PATTERNS:
+        if pattern.fullmatch(heading):
+            return kind
+    return SectionKind.SYLLABUS if is_syllabus and _is_syllabus(heading) else None
+
+
+def _is_syllabus(heading: str) -> bool:
+    return _SYLLABUS_PATTERN.fullmatch(heading) is not None
+
+
+def _runs(text: str, headings: list[tuple[_Heading, SectionKind | None]]) -> Iterator[TextSection]:
+    """Sections from one heading to the next of another part; headings inside a part belong to it."""
+    begin, kind = 0, SectionKind.FRONT
+    current: _Heading | None = None
+    for heading, told in headings:
+        if told is None and heading.is_inside(current):
+            continue
+        after = told or _after(kind)
+        if after is kind and after is not SectionKind.SYLLABUS:
+            continue
+        if text[begin : heading.start].strip():
+            yield TextSection(kind, current.words if current else "", begin, heading.start)
+            begin = heading.start
+        current, kind = heading, after
+    yield TextSection(kind, current.words if current else "", begin, len(text))
+
+
+def _after(kind: SectionKind) -> SectionKind:
+    """What an unknown heading begins: the body, once the introduction is over; before it, more of the front."""
+    return kind if kind in (SectionKind.FRONT, SectionKind.REFERENCES) else SectionKind.BODY
+
+
+def _with_passage(text: str, sections: list[TextSection]) -> list[TextSection]:
+    """The sections with a passage of fixed length after "Abstract" as the introduction, if the word is there."""
+    match = _ABSTRACT_START.search(text[: 4 * _AFTER_ABSTRACT])
+    if match is None:
+        return sections
+    later = [section.start for section in sections if section.kind in _LATER and section.start > match.start()]
+    end = _natural_end(text, min(match.start() + _AFTER_ABSTRACT, len(text)))
+    end = min(end, *later) if later else end
+    spans = [
+        (SectionKind.FRONT, 0, match.start()),
+        (SectionKind.INTRODUCTION, match.start(), end),
+    ]
+    found = [TextSection(kind, "", start, stop) for kind, start, stop in spans if text[start:stop].strip()]
+    begin = 0 if not found else found[-1].end
+    found = [TextSection(item.kind, item.heading, 0, item.end) if n == 0 else item for n, item in enumerate(found)]
+    for section in sections:
+        start = max(section.start, begin)
+        if start < section.end and text[start : section.end].strip():
+            found.append(
+                TextSection(
+                    section.kind if section.kind in _LATER else SectionKind.BODY, section.heading, start, section.end
+                )
+            )
+    return found
+
+
+def _natural_end(text: str, limit: int) -> int:
+    """The end of the last line, else sentence, before the limit; the limit where there is none in its second half."""
+    if limit == len(text):
+        return limit
+    for signs in ("\n", "。！？", ".!?"):
+        end = max(text.rfind(sign, limit // 2, limit) for sign in signs)
+        if end >= 0:
+            return end + 1
+    return limit
+
 
 Span: TypeAlias = tuple[int, int]
 
@@ -40,7 +248,7 @@ def sliding_window(document: Document, *, max_tokens: int = 300, overlap: int = 
     _require(at_least=1, max_tokens=max_tokens)
     _require(at_least=0, overlap=overlap)
     units = list(_units(document, max_tokens))
-    return _chunks(document, _windows(document.text, units, max_tokens, overlap))
+    return _chunks(document, _windows(document.text, units, max_tokens, units_again=overlap))
 
 
 def fixed_tokens(document: Document, *, max_tokens: int = 300, overlap: int = 30) -> list[Chunk]:
@@ -49,10 +257,7 @@ def fixed_tokens(document: Document, *, max_tokens: int = 300, overlap: int = 30
     Raises:
         ConfigError: ``max_tokens`` is below 1, or ``overlap`` not between 0 and half of it.
     """
-    _require(at_least=1, max_tokens=max_tokens)
-    _require(at_least=0, overlap=overlap)
-    if overlap * 2 > max_tokens:
-        raise ConfigError(f"overlap {overlap} is more than half of max_tokens {max_tokens}", setting="overlap")
+    _require_overlap(max_tokens, overlap)
     return _chunks(document, _cut(document.text, 0, len(document.text), max_tokens, overlap))
 
 
@@ -67,9 +272,7 @@ def sentence_windows(document: Document, *, size: int = 3, step: int = 1, max_to
     _require(at_least=1, size=size, step=step, max_tokens=max_tokens)
     if step > size:
         raise ConfigError(f"step {step} is more than size {size} and would leave sentences out", setting="step")
-    text = document.text
-    whole_units = _rows(document) or sentences(text)
-    units = [piece for unit in whole_units for piece in _fitting(text, unit, max_tokens, (_lines,))]
+    units = _sentence_units(document, max_tokens)
     starts = range(0, max(len(units) - size, 0) + step, step)
     spans = [(units[start][0], units[min(start + size, len(units)) - 1][1]) for start in starts if start < len(units)]
     return _chunks(document, spans)
@@ -83,15 +286,9 @@ def sentence_tokens(document: Document, *, max_tokens: int = 300, overlap: int =
     Raises:
         ConfigError: ``max_tokens`` is below 1, or ``overlap`` not between 0 and half of it.
     """
-    _require(at_least=1, max_tokens=max_tokens)
-    _require(at_least=0, overlap=overlap)
-    if overlap * 2 > max_tokens:
-        raise ConfigError(f"overlap {overlap} is more than half of max_tokens {max_tokens}", setting="overlap")
-    text = document.text
-    units = [
-        piece for unit in _rows(document) or sentences(text) for piece in _fitting(text, unit, max_tokens, (_lines,))
-    ]
-    return _chunks(document, _token_windows(text, units, max_tokens, overlap))
+    _require_overlap(max_tokens, overlap)
+    units = _sentence_units(document, max_tokens)
+    return _chunks(document, _windows(document.text, units, max_tokens, tokens_again=overlap))
 
 
 def structure(document: Document, *, introduction: int = 200, body: int = 300, conclusion: int = 200) -> list[Chunk]:
@@ -117,7 +314,7 @@ def structure(document: Document, *, introduction: int = 200, body: int = 300, c
             for unit in _paragraphs(document.text, section.start, section.end)
             for piece in _fitting(document.text, unit, size, (_lines, sentences))
         ]
-        spans += _windows(document.text, units, size, 0)
+        spans += _windows(document.text, units, size)
     return _chunks(document, spans)
 
 
@@ -148,13 +345,20 @@ def chunker(name: str = "sliding-window") -> Chunker:
     nearest = get_close_matches(name.lower().replace("_", "-"), CHUNKERS, n=1, cutoff=0.5)
     offer = f"; did you mean {nearest[0]!r}?" if nearest else ""
     known = ", ".join(CHUNKERS)
-    raise ConfigError(f"no chunker is called {name!r}{offer} (there are {known})", setting="documents.chunker")
+    raise ConfigError(f"no chunker is named {name!r}{offer} (there are {known})", setting="documents.chunker")
 
 
 def _require(*, at_least: int, **settings: int) -> None:
     for name, value in settings.items():
         if value < at_least:
             raise ConfigError(f"{name} is {value}; it must be at least {at_least}", setting=name)
+
+
+def _require_overlap(max_tokens: int, overlap: int) -> None:
+    _require(at_least=1, max_tokens=max_tokens)
+    _require(at_least=0, overlap=overlap)
+    if overlap * 2 > max_tokens:
+        raise ConfigError(f"overlap {overlap} is more than half of max_tokens {max_tokens}", setting="overlap")
 
 
 def _chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
@@ -183,6 +387,14 @@ def _units(document: Document, max_tokens: int) -> Iterator[Span]:
     smaller = (_lines,) if rows else (sentences, _lines)
     for unit in whole_units:
         yield from _fitting(document.text, unit, max_tokens, smaller)
+
+
+def _sentence_units(document: Document, max_tokens: int) -> list[Span]:
+    """The sentences, or rows of a table, or pieces of them that fit."""
+    text = document.text
+    return [
+        piece for unit in _rows(document) or sentences(text) for piece in _fitting(text, unit, max_tokens, (_lines,))
+    ]
 
 
 def _rows(document: Document) -> list[Span]:
@@ -234,8 +446,14 @@ def _paragraphs(text: str, first: int = 0, stop: int | None = None) -> Iterator[
         yield begin, last
 
 
-def _windows(text: str, units: list[Span], max_tokens: int, overlap: int) -> Iterator[Span]:
-    """Runs of units that fit together; each begins with some of the units of the one before, and ends further on."""
+def _windows(
+    text: str, units: list[Span], max_tokens: int, *, units_again: int = 0, tokens_again: int | None = None
+) -> Iterator[Span]:
+    """Runs of units that fit together; each ends further on than the one before.
+
+    It begins with the last ``units_again`` of that one, and headings at its end are left to the next; or, where it is
+    given, with as many of the last units as fit in ``tokens_again``.
+    """
     first = fresh = 0
     while fresh < len(units):
         while first < fresh and not _fits(text, units[first][0], units[fresh][1], max_tokens):
@@ -243,26 +461,15 @@ def _windows(text: str, units: list[Span], max_tokens: int, overlap: int) -> Ite
         stop = fresh + 1
         while stop < len(units) and _fits(text, units[first][0], units[stop][1], max_tokens):
             stop += 1
-        if stop < len(units):
+        if stop < len(units) and tokens_again is None:
             stop = _before_headings(text, units, fresh, stop)
         yield units[first][0], units[stop - 1][1]
-        first, fresh = max(first + 1, stop - overlap), stop
-
-
-def _token_windows(text: str, units: list[Span], max_tokens: int, overlap: int) -> Iterator[Span]:
-    """Runs of units that fit together; each begins with those at the end of the one before that fit in ``overlap``."""
-    first = fresh = 0
-    while fresh < len(units):
-        while first < fresh and not _fits(text, units[first][0], units[fresh][1], max_tokens):
-            first += 1
-        stop = fresh + 1
-        while stop < len(units) and _fits(text, units[first][0], units[stop][1], max_tokens):
-            stop += 1
-        yield units[first][0], units[stop - 1][1]
-        first = least = max(first + 1, fresh)
-        first = stop
-        while first > least and _fits(text, units[first - 1][0], units[stop - 1][1], overlap):
-            first -= 1
+        if tokens_again is None:
+            first = max(first + 1, stop - units_again)
+        else:
+            least, first = max(first + 1, fresh), stop
+            while first > least and _fits(text, units[first - 1][0], units[stop - 1][1], tokens_again):
+                first -= 1
         fresh = stop
 
 

@@ -21,7 +21,7 @@ _MILLISECONDS = 100_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentPart:
     """One document inside a file; ``number`` counts from 0 in the order of the file."""
 
     text: str

@@ -1,7 +1,8 @@
-"""People listed in a line: a byline, the value of "Authors". Told by the form of names, in any script and order.
+"""The byline of a paper or an article: who wrote it, where it appeared and when, said by nothing but its place.
 
-"Ann Lee, José van den Berg, Jr. and Kim O’Hara", "Lee, Ann; van den Berg, José", "Lee, A., & O’Hara, K. B.",
-"张伟、李娜" and "张伟 李娜". Marks of notes and affiliations ("Ann Lee¹*", "Ann Lee (Uppsala)") are overlooked.
+It stands below the title ("Ann Lee, Bo Ek" / "Annual Meeting of Things, 2019" / "Abstract"), in one line or several, in
+any order, or closes the text ("Ann Lee and Bo Ek. Journal of Things 12(3), 2019."). Names alone make no byline:
+beside them stands a year, a place of publication, an abstract or the word "by".
 """
 
 from __future__ import annotations
@@ -9,17 +10,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-_PARTICLE_WORDS = (
-    "de da di do du del dela della delle dello dal dalla dos das des la le lo los las van von vom zu zum zur der den "
-    "dem ter ten te tot het 't op im am af av al el ul bin ben ibn bint abu ould y e i und och san st st."
-)
-_PARTICLES: Final = frozenset(_PARTICLE_WORDS.split())
-_OPENING_WORDS = "the a this these in on at from of by for with and is are our how why what when"
-_OPENING: Final = frozenset(_OPENING_WORDS.split())
-_SUFFIX = re.compile(r"(?:Jr|Sr|II|III|IV|Ph\.?D|M\.?D|MSc|FRS)\.?", re.IGNORECASE)
+from kgplatform.lexicon import LexiconSection
+
+# Lists of people: "Ann Lee, José van den Berg, Jr. and Kim O’Hara", "Lee, Ann; van den Berg, José", "张伟 李娜"
+
+_LEXICON: Final = LexiconSection("extraction", "people")
+_PARTICLES: Final = _LEXICON.words("particles")
+_OPENING: Final = _LEXICON.words("opening")
+_SUFFIX = _LEXICON.pattern("suffix", re.IGNORECASE)
 _DEGREE = re.compile(r"(?:Ph\.?D|M\.?D|MSc|FRS)\.?", re.IGNORECASE)
 _NOTE = r"(?:[*∗⋆★†‡§¶♯♠♣♥♦◦⁎✉∥#⁰¹²³⁴⁵⁶⁷⁸⁹]|(?<!\d)\d{1,2}(?!\d))"
 _MARKS = re.compile(rf"(?<=[^\W\d_.])\.?\s?\^?{_NOTE}(?:\s?[,，]?\s?{_NOTE})*[a-z]?(?![^\W\d_])")
@@ -32,37 +33,9 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.?(?:\s?-\s?)?){1,4}(?:\s[^\W\d_]\.?)*")
 _HAN_NAME = re.compile(r"[\u3400-\u9fff]{2,4}|[\u3400-\u9fff]{1,8}(?:[·・•‧.][\u3400-\u9fffA-Z.]{1,10}){1,3}")
 _SYLLABIC = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,8}")
 _HAN = re.compile(r"[\u3400-\u9fff]")
-_ORGANISATION = re.compile(
-    r"\b(?:Universit\w+|Universidad\w*|Institut\w*|Laborator\w+|Labs?|Colleges?|Departments?|Dept|Schools?|Academy|Inc|Corp"
-    r"|Ltd|LLC|GmbH|Cent(?:er|re)s?|Hospitals?|Facult\w+|Foundation|Research|Technologies|Group|Conference|Journal"
-    r"|Proceedings|Transactions|Workshop|Association|Society|Abstract|Introduction|Keywords)\b"
-    r"|大学|学院|学校|研究所|研究院|实验室|公司|医院|中心|学会|协会|会议|学报|期刊|杂志|出版社|摘要|关键词|引言"
-)
-_SURNAMES: Final = frozenset(
-    "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻柏水窦章云苏潘葛奚范彭郎鲁韦昌马苗凤花方"
-    "俞任袁柳酆鲍史唐费廉岑薛雷贺倪汤滕殷罗毕郝邬安常乐于时傅皮卞齐康伍余元卜顾孟平黄和穆萧尹姚邵湛汪祁毛禹狄米贝明臧"
-    "计伏成戴谈宋茅庞熊纪舒屈项祝董梁杜阮蓝闵席季麻强贾路娄危江童颜郭梅盛林刁钟徐邱骆高夏蔡田樊胡凌霍虞万支柯昝管卢莫"
-    "经房裘缪干解应宗丁宣贲邓郁单杭洪包诸左石崔吉钮龚程嵇邢滑裴陆荣翁荀羊惠甄曲家封储靳汲邴糜松井段富巫乌焦巴弓牧隗山谷"
-    "车侯宓蓬全郗班仰秋仲伊宫宁仇栾暴甘厉戎祖武符刘景詹束龙叶幸司韶郜黎蓟薄印宿白怀蒲邰从鄂索咸籍赖卓蔺屠蒙池乔阴胥能苍"
-    "双闻莘党翟谭贡劳逄姬申扶堵冉宰郦雍璩桑桂濮牛寿通边扈燕冀浦尚农温别庄晏柴瞿阎充慕连茹习艾鱼容向古易慎戈廖庾终暨居衡步"
-    "都耿满弘匡国文寇广禄阙东欧殳沃利蔚越夔隆师巩厍聂晁勾敖融冷辛阚那简饶空曾沙养鞠须丰巢关蒯相查后荆红游竺权逯盖益桓公"
-    "肖闫付代涂覃佟苟岳冼仝战亓尉逄仉"
-)
-_DOUBLE_SURNAMES = (
-    "欧阳",
-    "司马",
-    "上官",
-    "诸葛",
-    "东方",
-    "皇甫",
-    "尉迟",
-    "公孙",
-    "慕容",
-    "令狐",
-    "宇文",
-    "长孙",
-    "司徒",
-)
+_ORGANISATION = _LEXICON.pattern("organisation")
+_SURNAMES: Final = _LEXICON.words("surnames")
+_DOUBLE_SURNAMES = tuple(_LEXICON.words("double_surnames"))
 _MOST_WORDS: Final = 7
 _MOST_PEOPLE: Final = 300
 
@@ -227,3 +200,282 @@ def _is_capital(word: str) -> bool:
         or not first.islower()
         or bool(re.match(r"[a-z]{1,2}['’][A-Z]|[a-z]{1,2}[A-Z]", word))
     )
+
+
+# Bylines
+
+_ABSTRACT = _LEXICON.pattern("abstract", re.IGNORECASE)
+_BY = _LEXICON.pattern("by", re.IGNORECASE)
+_APPEARED = _LEXICON.pattern("appeared", re.IGNORECASE)
+_TITLE_LABEL = _LEXICON.pattern("title_label", re.IGNORECASE)
+_SAYS_IT_APPEARED = _LEXICON.pattern("says_it_appeared", re.IGNORECASE)
+_YEAR = re.compile(r"(?<![\d–—/.-])(?:19|20)\d\d(?![\d/]|[–—-]\d{1,4}(?!\d)|\.\d)")
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+_DAY = re.compile(
+    rf"[\s,.(（:：–—-]*(?:\b\d{{1,2}}(?:st|nd|rd|th)?(?:\s?[–—-]\s?(?:{_MONTH}\s)?\d{{1,2}}(?:st|nd|rd|th)?)?\s)?"
+    rf"\b{_MONTH}(?:\s?[–—/-]\s?{_MONTH})?(?:\s\d{{1,2}}(?:st|nd|rd|th)?(?:\s?[–—-]\s?(?:{_MONTH}\s)?\d{{1,2}})?)?[\s,.]*$"
+)
+_VOLUME = _LEXICON.pattern("volume", re.IGNORECASE)
+_AFTER_YEAR = _LEXICON.pattern("after_year")
+_REMARK = _LEXICON.pattern("remark", re.IGNORECASE)
+_OF_A_LIST = re.compile(r"[\s*]*(?:[-*•]|\[\d{1,3}\]|\d{1,3}[.)])\s|.*\bet al\b", re.IGNORECASE)
+_NO_TITLE_OF_A_PLACE = _LEXICON.pattern("no_title_of_a_place", re.IGNORECASE)
+_EDGE = " \t\r\n*_#>\"“”'‘’《》()（）[]【】,.;:，。；：、–—|-"
+_BYLINE_MARKS = " \t*_#"
+_SEPARATORS = (r"[.。]\s+|\s[—–-]+\s|\s*[|•]\s*|\s·\s|\s*[(（\[]|[;；]\s*|\t+|\s{3,}", r"[,，]\s*|\s+(?=in\s)")
+_HEAD_ROWS: Final = 14
+_TITLE_ROWS: Final = 3
+_END_ROWS: Final = 12
+_LONG_LINE: Final = 60
+_LONGEST_VENUE, _LONGEST_TITLE, _LONGEST_ROW = 260, 300, 4000
+
+
+@dataclass(frozen=True, slots=True)
+class BylinePart:
+    """A place of publication or a year where the text says it."""
+
+    start: int
+    end: int
+    name: str
+
+
+def whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
+    """The line, or lines, that the stretch stands in, blanks at both ends left out."""
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", end)
+    last = len(text) if last < 0 else last
+    whole = text[first:last]
+    return first + len(whole) - len(whole.lstrip()), last - len(whole) + len(whole.rstrip())
+
+
+@dataclass(frozen=True, slots=True)
+class Byline:
+    """What a byline says; ``title`` are the lines above it, or the first of the text."""
+
+    start: int
+    end: int
+    title: str
+    people: tuple[Person, ...]
+    venue: BylinePart | None = None
+    year: BylinePart | None = None
+
+    def passage(self, text: str, place: Person | BylinePart) -> tuple[int, int]:
+        """The stretch of the lines that hold the place."""
+        return whole_lines(text, place.start, place.end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line that holds something, and whether a blank line stands before it."""
+
+    start: int
+    end: int
+    text: str
+    apart: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What one line says of a byline."""
+
+    people: tuple[Person, ...] = ()
+    venue: BylinePart | None = None
+    year: BylinePart | None = None
+    by: bool = False
+
+
+def find_byline(text: str) -> Byline | None:
+    """The byline of the text; None where it has none."""
+    rows = list(_wrapped(_rows(text), text))
+    while len(rows) > 1 and rows[1].text.strip(_EDGE) == rows[0].text.strip(_EDGE):
+        del rows[1]  # the title, and the heading that says it again
+    return _at_the_head(rows) or _at_the_end(rows)
+
+
+def venue_in(text: str, start: int, end: int) -> BylinePart | None:
+    """The place of publication in a stretch that is said to name one, without year, volume and pages."""
+    value = text[start:end].partition("。")[0]
+    if len(value) > _LONGEST_VENUE or _NO_TITLE_OF_A_PLACE.search(value):
+        return None
+    venue, year = _published(value, start, 0, len(value))
+    return venue if year is not None else _venue(value, start, 0, len(value))
+
+
+def _rows(text: str) -> Iterator[_Row]:
+    """The lines of the text that hold something, front matter left out."""
+    position, apart = 0, False
+    front = re.match(r"---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", text, re.DOTALL)
+    for line in text.split("\n"):
+        if line.strip() and (front is None or position >= front.end()):
+            left = len(line) - len(line.lstrip())
+            yield _Row(position + left, position + len(line.rstrip()), line.strip(), apart)
+        apart = not line.strip()
+        position += len(line) + 1
+
+
+def _wrapped(rows: Iterator[_Row], text: str) -> Iterator[_Row]:
+    """The rows, with a list of people that goes on in the next line as one."""
+    held: _Row | None = None
+    for number, row in enumerate(rows):
+        whole = text[held.start : row.end] if held is not None else ""
+        near = held is not None and number <= _HEAD_ROWS and not row.apart and len(held.text) >= _LONG_LINE
+        if held is not None and near and all(people_in(part, 0, len(part)) for part in (held.text, row.text, whole)):
+            held = _Row(held.start, row.end, whole, held.apart)
+            continue
+        if held is not None:
+            yield held
+        held = row
+    if held is not None:
+        yield held
+
+
+def _at_the_head(rows: list[_Row]) -> Byline | None:
+    for count in range(1, min(_TITLE_ROWS + 1, len(rows))):
+        title, row = rows[:count], rows[count]
+        if any(item.apart for item in title[1:]) or sum(len(item.text) for item in title) > _LONGEST_TITLE:
+            return None
+        if _ABSTRACT.match(row.text) or (count > 1 and rows[count - 1].text.endswith((".", "。"))):
+            return None
+        said = _said(row)
+        if said is not None and (said.people or said.year):
+            return _collected(rows[count:], said, _unlabelled(" ".join(item.text for item in title)))
+    return None
+
+
+def _unlabelled(title: str) -> str:
+    label = _TITLE_LABEL.match(title)
+    return title[label.end() :] if label else title
+
+
+def _collected(rows: list[_Row], said: _Said, title: str) -> Byline | None:
+    """The byline that the rows from its first one on make."""
+    found, end, abstract, alone = said, rows[0].end, False, 0
+    open_list = bool(said.people) and said.year is None
+    for number, row in enumerate(rows[1:_HEAD_ROWS], start=1):
+        if _ABSTRACT.match(row.text):
+            abstract = True
+            break
+        more = _said(row, named=bool(found.people))
+        if row.text.startswith("#") or (more is None and _is_prose(row.text)):
+            break
+        if more is None:
+            open_list = False
+            venue = _beside_a_year(rows, number) if found.venue is None and found.people else None
+            found, end = (replace(found, venue=venue), row.end) if venue is not None else (found, end)
+            continue
+        if more.people and (open_list or not found.people):
+            found = replace(found, people=(*found.people, *more.people), by=found.by or more.by)
+            alone += 1
+            open_list, end = True, row.end
+        elif not more.people:
+            open_list = False
+        if more.year is not None and found.year is None:
+            found, end = replace(found, venue=found.venue or more.venue, year=more.year), row.end
+    told = found.year is not None or found.venue is not None or abstract or found.by
+    if not found.people or not told:
+        return None
+    return Byline(rows[0].start, end, title.strip(_BYLINE_MARKS), found.people, found.venue, found.year)
+
+
+def _beside_a_year(rows: list[_Row], number: int) -> BylinePart | None:
+    """The row as a place of publication, where the next row or the one before is a year and nothing else."""
+    row = rows[number]
+    beside = [rows[other] for other in (number - 1, number + 1) if 0 <= other < len(rows)]
+    if not any(_YEAR.fullmatch(item.text.strip(_EDGE + "年")) for item in beside):
+        return None
+    return _venue(row.text, row.start, 0, len(row.text))
+
+
+def _at_the_end(rows: list[_Row]) -> Byline | None:
+    """A byline below a short text: in a long one, the last line is as likely a reference."""
+    if not 2 <= len(rows) <= _END_ROWS or _OF_A_LIST.match(rows[-1].text):
+        return None
+    said = _said(rows[-1])
+    if said is None or not said.people or said.year is None:
+        return None
+    title = rows[0].text.strip(_BYLINE_MARKS)
+    title = "" if len(title) > _LONGEST_TITLE or rows[0].text.endswith((".", "。")) else title
+    return Byline(rows[-1].start, rows[-1].end, title, said.people, said.venue, said.year)
+
+
+def _is_prose(text: str) -> bool:
+    return len(text.split()) > 30 or (len(text) > 90 and bool(_NO_TITLE_OF_A_PLACE.search(text)))
+
+
+def _said(row: _Row, *, named: bool = False) -> _Said | None:
+    """What the row says: people, a place and a year, or all of them; None where it says something else.
+
+    ``named``: the people were named above, so that "Annals of Things, 2019" is no person of that name.
+    """
+    if len(row.text) > _LONGEST_ROW:
+        return None
+    venue, year = _published(row.text, row.start, 0, len(row.text)) if named else (None, None)
+    if year is not None:
+        return _Said(venue=venue, year=year)
+    lead = _BY.match(row.text)
+    first = lead.end() if lead else 0
+    people = people_in(row.text, first, len(row.text), told=lead is not None)
+    if people:
+        return _Said(_moved(people, row.start), by=lead is not None)
+    for separators in _SEPARATORS if _YEAR.search(row.text) else ():
+        if (found := _parted(row, first, separators, by=lead is not None)) is not None:
+            return found
+    venue, year = _published(row.text, row.start, 0, len(row.text))
+    return _Said(venue=venue, year=year) if year is not None else None
+
+
+def _parted(row: _Row, first: int, separators: str, *, by: bool) -> _Said | None:
+    """The row as people and, behind a mark, where and when; the longest list of people counts."""
+    best: _Said | None = None
+    for match in re.finditer(separators, row.text):
+        if match.start() <= first:
+            continue
+        venue, year = _published(row.text, row.start, match.end(), len(row.text))
+        if year is None or (best is not None and venue is None):
+            continue
+        people = people_in(row.text, first, match.start(), told=by)
+        if people and not _SAYS_IT_APPEARED.match(row.text):
+            best = _Said(_moved(people, row.start), venue, year, by)
+    return best
+
+
+def _moved(people: tuple[Person, ...], by: int) -> tuple[Person, ...]:
+    return tuple(replace(person, start=person.start + by, end=person.end + by) for person in people)
+
+
+def _published(text: str, offset: int, first: int, last: int) -> tuple[BylinePart | None, BylinePart | None]:
+    """Where and when something appeared, as the stretch says it; (None, None) where it says something else."""
+    if last - first > _LONGEST_VENUE + 120 or _NO_TITLE_OF_A_PLACE.search(text, first, last):
+        return None, None
+    remark = _REMARK.search(text, first, last)
+    last = remark.start() if remark else last
+    years = list(_YEAR.finditer(text, first, last))
+    if not years:
+        return None, None
+    year = years[-1]
+    said = BylinePart(offset + year.start(), offset + year.end(), year.group())
+    rest = _AFTER_YEAR.match(text, year.end(), last)
+    after = rest.end() if rest else year.end()
+    behind = _VOLUME.sub("", text[after:last])
+    if len(re.findall(r"[^\W\d_]{2,}", behind)) >= 2 or re.search(r"[\u3400-\u9fff]{3,}", behind):
+        begun = text[first : year.start()].strip(_EDGE)
+        inside = after - year.end() <= 1 and text[year.end()] == " "  # "Proceedings of the 2018 Conference on …"
+        if inside or not begun:
+            return _venue(text, offset, first if begun else after, after + len(behind)), said
+    return _venue(text, offset, first, year.start()), said
+
+
+def _venue(text: str, offset: int, first: int, last: int) -> BylinePart | None:
+    """The name of the place that the stretch writes; None where nothing is left of it."""
+    lead = _APPEARED.match(text, first, last)
+    first = lead.end() if lead else first
+    remark = _REMARK.search(text, first, last)
+    last = remark.start() if remark else last
+    name = _VOLUME.sub("", _DAY.sub("", text[first:last].rstrip(_EDGE)).rstrip(_EDGE))
+    start = first + len(name) - len(name.lstrip(_EDGE))
+    if name.count("(") > name.count(")"):
+        name = name[: name.rindex("(")]  # "… (CONF 2019)", whose year is told by itself
+    opened = name.count("(") - name.count(")")
+    name = name.strip(_EDGE) + (")" if opened == 0 and name.rstrip(" *_.,").endswith(")") else "")
+    fits = 2 <= len(name) <= _LONGEST_VENUE and re.search(r"[^\W\d_]{2,}", name) and not name[0].islower()
+    return BylinePart(offset + start, offset + start + len(name), " ".join(name.split())) if fits else None

@@ -1,42 +1,238 @@
-"""Statements between two things: the words between two names, looked up among the forms of the object properties.
+"""Statements between two things, and classes of names from how the text uses them.
 
-Strict on purpose. What stands between the names must be a form of the property and nothing else but
-auxiliaries and an apposition ("Tongli *is a water town in* Jiangsu"); domain and range must admit the pair.
+What a name ends in says nothing of "Suzhou" or "知味观"; the words around it do. All that is asked are grammar
+words and the ontology's own: which property a phrase stands for, what a property may be said of.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from pyoxigraph import NamedNode
 
-from kgplatform.extraction.classing import Span
-from kgplatform.extraction.labelled import individuals_in
-from kgplatform.extraction.lexicon import Cue, phrase_key
-from kgplatform.extraction.reading import Reading
-from kgplatform.extraction.references import Referents
-from kgplatform.text import has_han
+from kgplatform.extraction.context import DocumentReading, Referents
+from kgplatform.extraction.key_values import individuals_in
+from kgplatform.extraction.names import PARENTHESIS, STOP_TOKENS, TypedSpan, clean_name
+from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS, Cue, Lexicon, phrase_key
+from kgplatform.lexicon import LexiconSection
+from kgplatform.text import has_han, singular
 from kgplatform.types import Claim, Mention
 
-_NEGATION = re.compile(r"\b(?:not|no|never|without|n't)\b|n't\b|不|没|别|无须|避免", re.IGNORECASE)
-_BESIDE = re.compile(
-    r"^(?:的)?(?:[东西南北]{1,2}(?:[边面侧部岸]|(?=[,，。;；]|$))|城?[东西南北]{1,2}约|旁边?|边上|附近|对面|门口|外面?|隔壁|脚下|周边|后面|前面|背后|路上)"
-)
-_LIST_GAP = re.compile(
-    r"^\s*(?:,|，|、|;|/|&|和|与|及|以及|,?\s*and|,?\s*or|,?\s*as well as)\s*(?:the\s|an?\s|the poem\s)?(?:《)?$"
-)
-_AND_GAP = re.compile(r"^\s*(?:、|和|与|及|and|&)\s*(?:the\s)?$")
-_PREPOSITION = re.compile(r"^\s*(?:at|in|on|near|by|of|beside|,|（|\(|在)?\s*(?:the\s)?$")
+# Noun phrases after a telling verb: one that few kinds of things take ("serves": places to eat) tells what follows it
+
+_LEXICON: Final = LexiconSection("extraction", "relations")
+_END = _LEXICON.pattern("end", re.IGNORECASE)
+_HAN_END = re.compile(r"[,，。;；!！?？\n(（)）:：~～…|]|\s{2,}")
+_COMMAS = _LEXICON.pattern("commas")
+_HAN_COMMAS = _LEXICON.pattern("han_commas")
+_WORD = re.compile(r"[^\W\d_](?:[\w'’-]*[\w])?")
+_LEAD = _LEXICON.pattern("lead", re.I)
+_HAN_LEAD = _LEXICON.pattern("han_lead")
+_HAN_TAIL = _LEXICON.pattern("han_tail")
+_REFERRING = _LEXICON.words("referring")
+_HAN_NO_NOUN = _LEXICON.words("han_no_noun")
+_NEGATED = _LEXICON.pattern("negated")
+_HAN_COLON = _LEXICON.pattern("han_colon")
+_MADE_BY = _LEXICON.pattern("made_by")
+_ALL_OF_THEM = _LEXICON.pattern("all_of_them")
+_ENDS_LIST = _LEXICON.pattern("ends_list")
+_COPULA = _LEXICON.pattern("copula")
+_HAN_PREPOSITION = _LEXICON.pattern("han_preposition")
+_POSSESSIVE = _LEXICON.pattern("possessive")
+_AT = re.compile(r"\s(?:at|in|from)\s(?:the\s)?")
+_MOST, _REACH, _MAX_WORDS, _MAX_HAN = 8, 160, 5, 8
+
+
+def read_phrases(reading: DocumentReading, referents: Referents) -> None:
+    """Adds the claims whose objects are noun phrases after a telling verb, and those that a possessive makes."""
+    for sentence in reading.sentences:
+        for cue, low, high in telling_places(reading, sentence):
+            _claim_phrases(reading, referents, cue, sentence, (low, high))
+        _possessives(reading, referents, sentence)
+
+
+def telling_places(reading: DocumentReading, sentence: tuple[int, int]) -> Iterator[tuple[Cue, int, int]]:
+    """The telling verbs of a sentence with their places in the text."""
+    pattern = reading.lexicon.telling_pattern
+    for match in pattern.finditer(reading.text, *sentence) if pattern else ():
+        stem = next(group for group in match.groups() if group)
+        cues = reading.lexicon.telling.get(stem.casefold(), ())
+        if cues and not _NEGATED.search(reading.text[max(sentence[0], match.start() - 14) : match.start()]):
+            yield cues[0], *match.span()
+
+
+def _claim_phrases(
+    reading: DocumentReading, referents: Referents, cue: Cue, sentence: tuple[int, int], place: tuple[int, int]
+) -> None:
+    subject = referents.subject(cue.term, referents.in_sentence(*sentence), sentence, place[0])
+    if subject is None or (reading.structured and reading.main is not None and subject.name != reading.main.name):
+        return
+    for mention in phrases_after(reading, cue, place[1], sentence[1], since=place[0]):
+        reading.claim(Claim(subject, cue.term.iri, mention, *sentence, 0.75))
+
+
+def phrases_after(reading: DocumentReading, cue: Cue, start: int, end: int, *, since: int) -> list[Mention]:
+    """The noun phrases enumerated after the verb, as mentions of the class that the property leads to."""
+    class_ = cue.term.ranges[0]
+    han = has_han(cue.text)
+    stop = min(end, start + _REACH)
+    found: list[Mention] = []
+    for number, (first, last) in enumerate(_pieces(reading.text, start, stop, han=han)):
+        if number >= _MOST:
+            break
+        piece = (_han_noun if han else _noun)(reading, first, last, alone=number == 0)
+        if piece is None:
+            break
+        mention = _mention(reading, *piece, class_, since)
+        if mention is None:
+            break
+        found.append(mention)
+    return found
+
+
+def _pieces(text: str, start: int, stop: int, *, han: bool) -> Iterator[tuple[int, int]]:
+    """The parts of the enumeration from the start to the end of its clause."""
+    lead = re.compile(r"\s*[:：]?\s*").match(text, start, stop)
+    start = lead.end() if lead else start
+    if han:
+        start = _after_colon(text, start, stop)
+    ends = (_HAN_END if han else _END).search(text, start, stop)
+    stop = ends.start() if ends else stop
+    position = start
+    for match in (_HAN_COMMAS if han else _COMMAS).finditer(text, start, stop):
+        yield position, match.start()
+        position = match.end()
+    yield position, stop
+
+
+def _after_colon(text: str, start: int, stop: int) -> int:
+    match = _HAN_COLON.match(text, start, stop)
+    return match.end() if match else start
+
+
+def _noun(reading: DocumentReading, first: int, last: int, *, alone: bool) -> tuple[int, int] | None:
+    """The noun phrase that the English stretch begins with."""
+    text = reading.text
+    lead = _LEAD.match(text[first:last])
+    first += lead.end() if lead else 0
+    words = list(_WORD.finditer(text, first, last))
+    kept: list[re.Match[str]] = []
+    for word in words:
+        lowered = word.group().casefold()
+        gap = text[kept[-1].end() if kept else first : word.start()]
+        if lowered in FUNCTION_WORDS or gap.strip("*_“\"' ") or len(kept) == _MAX_WORDS:
+            break
+        if kept and (lowered.endswith("ed") or lowered == "together" or lowered.endswith("ing")):
+            break
+        kept.append(word)
+    verbal = len(words) > 1 and not alone and re.search(r"[^s'’u]s$", words[0].group()) is not None
+    if not kept or verbal or (len(kept) == 1 and kept[0].group().casefold().endswith(("ly", "ed"))):
+        return None
+    return _repeated(reading, kept[0].start(), kept)
+
+
+def _repeated(reading: DocumentReading, start: int, words: list[re.Match[str]]) -> tuple[int, int]:
+    """The phrase, cut to what of it the text says again elsewhere: "stinky tofu" of "stinky tofu deep"."""
+    lowered = reading.text.casefold()
+    for count in range(len(words), 1, -1):
+        if lowered.count(reading.text[start : words[count - 1].end()].casefold()) > 1:
+            return start, words[count - 1].end()
+    return start, words[-1].end()
+
+
+def _han_noun(reading: DocumentReading, first: int, last: int, *, alone: bool) -> tuple[int, int] | None:
+    """The noun phrase that the Chinese stretch is, without counting words before it."""
+    text = reading.text
+    lead = _HAN_LEAD.match(text[first:last])
+    first += lead.end() if lead else 0
+    particle = text.rfind("的", first, last)
+    first = particle + 1 if particle >= 0 else first
+    tail = _HAN_TAIL.search(text[first:last])
+    last -= len(tail.group()) if tail else 0
+    written = text[first:last].strip()
+    if not 2 <= len(written) <= _MAX_HAN or not re.fullmatch(r"[\u3400-\u9fff]+", written):
+        return None
+    if set(written) & _HAN_NO_NOUN or written in STOP_TOKENS:
+        return None
+    tokens = reading.finder.tokens_in(first, last)
+    listed = text[last : last + 1] in "、和与及" or text[first - 1 : first] in "、和与及"
+    if not listed and alone and (not tokens or not tokens[-1].tag.startswith(("n", "j", "i", "l", "vn", "g"))):
+        return None
+    start = text.index(written, first)
+    return start, start + len(written)
+
+
+def _mention(reading: DocumentReading, start: int, end: int, class_: NamedNode, since: int) -> Mention | None:
+    """The phrase as a name of the class; None where its words or what it is known as say another."""
+    ontology, lexicon = reading.lexicon.ontology, reading.lexicon
+    written = reading.document.text[start:end]
+    if written.casefold() in _REFERRING:
+        return _antecedent(reading, class_, since)
+    for mention in reading.within(start, end):
+        if mention.end <= end and mention.end - mention.start >= end - start - (not has_han(written)):
+            return mention if ontology.is_a(mention.type, (class_,)) else None
+    head = _head_class(reading, written)
+    if head is not None and not ontology.is_a(head, (class_,)):
+        return None
+    if not has_han(written) and singular(written.casefold()) in lexicon.class_words:
+        return None
+    return Mention(written, start, end, head or class_, clean_name(written))
+
+
+def _head_class(reading: DocumentReading, written: str) -> NamedNode | None:
+    if has_han(written):
+        suffixes = reading.lexicon.han_suffixes
+        return next((suffixes[written[-size:]] for size in (3, 2) if written[-size:] in suffixes), None)
+    return reading.lexicon.class_words.get(singular(written.split(" ")[-1].casefold()))
+
+
+def _antecedent(reading: DocumentReading, class_: NamedNode, position: int) -> Mention | None:
+    """The last name of the class before: what "them" stands for."""
+    for mention in reversed(reading.before(position)):
+        if position - mention.start > 200:
+            return None
+        if reading.lexicon.ontology.is_a(mention.type, (class_,)):
+            return mention
+    return None
+
+
+def _possessives(reading: DocumentReading, referents: Referents, sentence: tuple[int, int]) -> None:
+    """Adds the one property that fits "楼外楼的西湖醋鱼", "Louwailou's fried prawns", "fried prawns at Louwailou"."""
+    mentions = referents.in_sentence(*sentence)
+    for first, second in itertools.pairwise(mentions):
+        gap = reading.text[first.end : second.start]
+        if _POSSESSIVE.fullmatch(gap):
+            pair = (first, second)
+        elif _AT.fullmatch(gap):
+            pair = (second, first)
+        else:
+            continue
+        cue = reading.lexicon.best(itertools.chain(*reading.lexicon.telling.values()), pair[0].type, pair[1].type)
+        if cue is not None and not reading.structured:
+            reading.claim(Claim(pair[0], cue.term.iri, replace(pair[1]), *sentence, 0.7))
+
+
+# Phrases between two names. Strict on purpose: what stands between them must be a form of the property and nothing else
+# but auxiliaries and an apposition ("Tongli *is a water town in* Jiangsu"); domain and range must admit the pair.
+
+_NEGATION = _LEXICON.pattern("negation", re.IGNORECASE)
+_BESIDE = _LEXICON.pattern("beside")
+_LIST_GAP = _LEXICON.pattern("list_gap")
+_AND_GAP = _LEXICON.pattern("and_gap")
+_PREPOSITION = _LEXICON.pattern("preposition")
 _PARENTHESIS = re.compile(r"^\s?[（(][^()（）\n]{1,80}[)）]")
-_TAIL_NOUN = re.compile(r"^(?:'s)?\s(?:[a-z]+\s)?(?:station|bars?|shops?|street|people|side)\b")
-_LEAD = re.compile(r"(?:\s?[（(][^()（）\n]{1,40}[)）])?\s?(?:\d{3,4}年|is|was|were|has)?\s?")
+_TAIL_NOUN = _LEXICON.pattern("tail_noun")
+_RELATIONS_LEAD = _LEXICON.pattern("relations_lead")
 _MAX_GAP = 90
 
 
-def read_relations(reading: Reading, referents: Referents) -> None:
+def read_relations(reading: DocumentReading, referents: Referents) -> None:
     """Adds the claims that sentences make between two names, or a name and a named value."""
     for start, end in reading.sentences:
         mentions = referents.in_sentence(start, end)
@@ -47,7 +243,7 @@ def read_relations(reading: Reading, referents: Referents) -> None:
         _named_values(reading, mentions, (start, end), referents)
 
 
-def type_strangers(reading: Reading) -> bool:
+def type_strangers(reading: DocumentReading) -> bool:
     """Gives names of unknown class the one class that the phrase beside them allows; whether any was given."""
     learned = False
     for stranger in reading.strangers:
@@ -75,12 +271,12 @@ def type_strangers(reading: Reading) -> bool:
     return learned
 
 
-def _typed_by_value(reading: Reading, stranger: Span) -> bool:
+def _typed_by_value(reading: DocumentReading, stranger: TypedSpan) -> bool:
     """Gives the name the one class of things that have the property said right after it: "… was founded in 1894"."""
     pattern, text = reading.lexicon.value_pattern, reading.text
-    if re.search(r"由[^,，。;；\n]{0,12}$|\bby\s$", text[max(0, stranger.start - 14) : stranger.start]):
+    if _MADE_BY.search(text[max(0, stranger.start - 14) : stranger.start]):
         return False  # who made it, not what was made
-    lead = _LEAD.match(text, stranger.end)
+    lead = _RELATIONS_LEAD.match(text, stranger.end)
     match = pattern.match(text, lead.end()) if pattern and lead else None
     classes: set[NamedNode] = set()
     if match is not None and re.search(r"\d", text[stranger.end : match.end() + 12]):
@@ -94,7 +290,7 @@ def _typed_by_value(reading: Reading, stranger: Span) -> bool:
     return True
 
 
-def _located(reading: Reading, stranger: Span) -> set[NamedNode]:
+def _located(reading: DocumentReading, stranger: TypedSpan) -> set[NamedNode]:
     """The class of what has its place told: "楼外楼位于孤山路30号"."""
     for length in (4, 3, 2):
         word = reading.text[stranger.end : stranger.end + length]
@@ -105,7 +301,7 @@ def _located(reading: Reading, stranger: Span) -> set[NamedNode]:
     return set()
 
 
-def _neighbours(reading: Reading, start: int, end: int) -> Iterator[Mention]:
+def _neighbours(reading: DocumentReading, start: int, end: int) -> Iterator[Mention]:
     before = reading.before(start)
     if before and start - before[-1].end <= _MAX_GAP:
         yield before[-1]
@@ -119,7 +315,12 @@ def _strong(cues: tuple[Cue, ...]) -> list[Cue]:
 
 
 def _pair(
-    reading: Reading, mentions: list[Mention], index: int, first: Mention, second: Mention, sentence: tuple[int, int]
+    reading: DocumentReading,
+    mentions: list[Mention],
+    index: int,
+    first: Mention,
+    second: Mention,
+    sentence: tuple[int, int],
 ) -> None:
     cues = _cues_between(reading, first.end, second.start, _list_end(reading, mentions[index + 1 :]))
     if not cues or _TAIL_NOUN.match(reading.text[second.end : second.end + 20]):
@@ -142,7 +343,7 @@ def _pair(
             reading.claim(Claim(one, cue.term.iri, object_, *sentence, 0.85))
 
 
-def _list_end(reading: Reading, following: list[Mention]) -> int:
+def _list_end(reading: DocumentReading, following: list[Mention]) -> int:
     """Where the enumeration that begins with the first name ends."""
     end = following[0].end
     for mention in following[1:]:
@@ -153,7 +354,7 @@ def _list_end(reading: Reading, following: list[Mention]) -> int:
 
 
 def _admitted(
-    reading: Reading, before: list[Mention], cues: tuple[Cue, ...], object_: Mention
+    reading: DocumentReading, before: list[Mention], cues: tuple[Cue, ...], object_: Mention
 ) -> tuple[Mention | None, Cue | None]:
     """The nearest name before the phrase that may be its subject: the last, or one that the last only qualifies."""
     for place in range(len(before) - 1, max(-1, len(before) - 3), -1):
@@ -168,7 +369,7 @@ def _admitted(
     return None, None
 
 
-def _listed(reading: Reading, following: list[Mention], cue: Cue, subject: Mention) -> Iterator[Mention]:
+def _listed(reading: DocumentReading, following: list[Mention], cue: Cue, subject: Mention) -> Iterator[Mention]:
     """The object and those enumerated after it that the property also admits."""
     yield following[0]
     if cue.term.transitive:
@@ -182,7 +383,7 @@ def _listed(reading: Reading, following: list[Mention], cue: Cue, subject: Menti
         yield mention
 
 
-def _address(reading: Reading, following: list[Mention], cue: Cue, subject: Mention) -> Iterator[Mention]:
+def _address(reading: DocumentReading, following: list[Mention], cue: Cue, subject: Mention) -> Iterator[Mention]:
     """The further links of an address, "浙江省嘉兴市桐乡市" or "Jiashan County, Jiaxing"."""
     for previous, mention in itertools.pairwise(following[:5]):
         gap = reading.text[previous.end : mention.start]
@@ -194,7 +395,7 @@ def _address(reading: Reading, following: list[Mention], cue: Cue, subject: Ment
 
 
 def _coordinated(
-    reading: Reading, before: list[Mention], cue: Cue, object_: Mention, subject: Mention
+    reading: DocumentReading, before: list[Mention], cue: Cue, object_: Mention, subject: Mention
 ) -> Iterator[Mention]:
     """The names enumerated before the subject: "A, B and C are in …"; not those that a preposition leads to."""
     place = before.index(subject) if subject in before else 0
@@ -206,7 +407,7 @@ def _coordinated(
             break
         joined.append(other)
         place, gap_form = place - 1, _LIST_GAP
-    shared = re.search(r"\b(?:both|all)\b|都|均", text[subject.end : object_.start])
+    shared = _ALL_OF_THEM.search(text[subject.end : object_.start])
     if joined and not shared:
         lead = text[max(0, joined[-1].start - 10) : joined[-1].start]
         if re.search(r"\b(?:in|at|near|from|to|of|on)\s(?:the\s)?$", lead):
@@ -216,7 +417,7 @@ def _coordinated(
             yield other
 
 
-def _cues_between(reading: Reading, low: int, high: int, object_end: int | None = None) -> tuple[Cue, ...]:
+def _cues_between(reading: DocumentReading, low: int, high: int, object_end: int | None = None) -> tuple[Cue, ...]:
     """The properties whose form is all that the stretch says; () where it is too long, negated or says more."""
     if high - low > _MAX_GAP or high <= low:
         return ()
@@ -235,7 +436,7 @@ def _cues_between(reading: Reading, low: int, high: int, object_end: int | None 
     return cues
 
 
-def _around(reading: Reading, gap: str, after: str) -> tuple[Cue, ...]:
+def _around(reading: DocumentReading, gap: str, after: str) -> tuple[Cue, ...]:
     """Properties said around the object: "由…开设", "在…举行"."""
     key, rest = phrase_key(gap), re.sub(r"^[\s》的”\"]+", "", after)
     return tuple(
@@ -245,7 +446,7 @@ def _around(reading: Reading, gap: str, after: str) -> tuple[Cue, ...]:
     )
 
 
-def _postposed(reading: Reading, after: str) -> tuple[Cue, ...]:
+def _postposed(reading: DocumentReading, after: str) -> tuple[Cue, ...]:
     """The property that a Chinese postposition names: "在西湖附近" says near, not in."""
     rest = after.removeprefix("的")
     for length in (3, 2):
@@ -254,7 +455,7 @@ def _postposed(reading: Reading, after: str) -> tuple[Cue, ...]:
     return ()
 
 
-def _without_apposition(reading: Reading, gap: str) -> str:
+def _without_apposition(reading: DocumentReading, gap: str) -> str:
     """What is left of "is an old canal town in" once the class it states is taken away: "in"."""
     match = re.match(r"\s*(?:,|\b(?:is|was|are)\b)\s*(?:an?|the|one of the)\s(.*)$", gap, re.DOTALL)
     if match is None:
@@ -267,7 +468,7 @@ def _without_apposition(reading: Reading, gap: str) -> str:
     return gap
 
 
-def _containment(reading: Reading, mentions: list[Mention], sentence: tuple[int, int]) -> None:
+def _containment(reading: DocumentReading, mentions: list[Mention], sentence: tuple[int, int]) -> None:
     """The chains that addresses make: "in Jiashan County, Jiaxing", "浙江省嘉兴市桐乡市", "嘉兴的乌镇"."""
     for first, second in itertools.pairwise(mentions):
         gap = reading.text[first.end : second.start]
@@ -290,7 +491,9 @@ def _containment(reading: Reading, mentions: list[Mention], sentence: tuple[int,
             reading.claim(Claim(inner, cue.term.iri, outer, *sentence, 0.8))
 
 
-def _named_values(reading: Reading, mentions: list[Mention], sentence: tuple[int, int], referents: Referents) -> None:
+def _named_values(
+    reading: DocumentReading, mentions: list[Mention], sentence: tuple[int, int], referents: Referents
+) -> None:
     """The named values that follow a phrase such as "suits" or "适合", or stand before "are the best seasons"."""
     start, end = sentence
     text = reading.text[start:end]
@@ -310,7 +513,7 @@ def _named_values(reading: Reading, mentions: list[Mention], sentence: tuple[int
             reading.claim(Claim(subject, cue.term.iri, value, start, end, 0.8))
 
 
-def _value_phrases(reading: Reading, text: str) -> Iterator[tuple[Cue, int, int]]:
+def _value_phrases(reading: DocumentReading, text: str) -> Iterator[tuple[Cue, int, int]]:
     """The forms in the text of properties that lead to named values, with their places; longest forms first."""
     taken: list[tuple[int, int]] = []
     lowered = text.casefold()
@@ -325,7 +528,7 @@ def _value_phrases(reading: Reading, text: str) -> Iterator[tuple[Cue, int, int]
                 yield cue, match.start(), match.end()
 
 
-def _after_phrase(reading: Reading, cue: Cue, start: int, end: int) -> list[Mention]:
+def _after_phrase(reading: DocumentReading, cue: Cue, start: int, end: int) -> list[Mention]:
     """The values that follow at once, as an enumeration."""
     limit = 40 if has_han(reading.text[start:end]) else 60
     found = individuals_in(reading, cue.term, start, min(end, start + limit))
@@ -333,7 +536,7 @@ def _after_phrase(reading: Reading, cue: Cue, start: int, end: int) -> list[Ment
     position = start
     for value in found:
         gap = reading.text[position : value.start]
-        if re.search(r"[。.;；!！?？]|more than|rather than|\bnot\b|但|不", gap) or len(gap) > 25:
+        if _ENDS_LIST.search(gap) or len(gap) > 25:
             break
         if not kept and len(gap) > (6 if has_han(gap) else 25):
             break
@@ -342,8 +545,366 @@ def _after_phrase(reading: Reading, cue: Cue, start: int, end: int) -> list[Ment
     return kept
 
 
-def _before_phrase(reading: Reading, cue: Cue, text: str, start: int, low: int) -> list[Mention]:
+def _before_phrase(reading: DocumentReading, cue: Cue, text: str, start: int, low: int) -> list[Mention]:
     """The values that open the sentence: "Spring and autumn are the best seasons"."""
-    if not re.search(r"(?:\b(?:is|are)\s(?:the\s)?|是)$", text[:low]) or low > 50:
+    if not _COPULA.search(text[:low]) or low > 50:
         return []
     return individuals_in(reading, cue.term, start, start + low)
+
+
+# Clauses that leave their subject out: it is the sentence's topic, or what the sentence before, the heading or the list
+# item is about ("楼外楼始建于1848年,就在孤山路上").
+
+_HAN_START = re.compile(r"[,，、:：]\s*(?=[^,，:：]{1,8}$)")
+_DISTANT = _LEXICON.pattern("distant")
+_START = _LEXICON.pattern("start")
+_DIRECTION = _LEXICON.pattern("direction")
+_WALK = _LEXICON.pattern("walk")
+_HAN_WALK = _LEXICON.pattern("han_walk")
+_CLAUSES_NEGATION = _LEXICON.pattern("clauses_negation")
+_LEADS_AWAY = _LEXICON.pattern("leads_away", re.IGNORECASE)
+_CLAUSES_BESIDE = _LEXICON.pattern("clauses_beside")
+_ASIDE = _LEXICON.pattern("aside")
+
+
+def read_clauses(reading: DocumentReading, referents: Referents) -> None:
+    """Adds the claims of clauses whose subject stands further ahead."""
+    for sentence in reading.sentences:
+        mentions = referents.in_sentence(*sentence)
+        for index, mention in enumerate(mentions):
+            low = mentions[index - 1].end if index else sentence[0]
+            cues = _opening_cues(reading, low, mention)
+            if cues:
+                _claim(reading, referents, cues, mentions, index, sentence)
+
+
+def _opening_cues(reading: DocumentReading, low: int, mention: Mention) -> tuple[Cue, ...]:
+    """The properties whose form opens the clause and goes up to the name; () where it says more."""
+    gap = reading.text[max(low, mention.start - 70) : mention.start]
+    han = has_han(gap) or (has_han(mention.text) and not gap.strip(" ,.:"))
+    start = (_HAN_START if han else _START).search(gap)
+    if has_han(mention.text) and _DISTANT.match(reading.text[mention.end : mention.end + 8]):
+        return ()
+    aside = _ASIDE.match(reading.text[mention.end : mention.end + 3])
+    if start is None or aside or _CLAUSES_NEGATION.search(gap[start.end() :]):
+        return ()
+    phrase = gap[start.end() :].rstrip('《“" *_')
+    if not han:
+        phrase = re.sub(r"\bin " + _DIRECTION.pattern, "in", phrase)
+        phrase = re.sub(r"\b(?:on|at) " + _DIRECTION.pattern, "near", phrase)
+        phrase = _WALK.sub("a short walk from", phrase)
+    elif phrase in ("离", "距", "距离") and _HAN_WALK.match(reading.text[mention.end : mention.end + 16]):
+        return tuple(cue for cue in reading.lexicon.around if cue.text == "离")
+    cues = reading.lexicon.between.get(phrase_key(phrase), ())
+    cues = tuple(cue for cue in cues if has_han(phrase) or len(cue.text) > 1)
+    if cues and han and _CLAUSES_BESIDE.match(reading.text[mention.end : mention.end + 8]):
+        return reading.lexicon.between.get("附近", ())
+    return cues
+
+
+def _claim(
+    reading: DocumentReading,
+    referents: Referents,
+    cues: tuple[Cue, ...],
+    mentions: list[Mention],
+    index: int,
+    sentence: tuple[int, int],
+) -> None:
+    object_ = mentions[index]
+    subject = _topic(reading, mentions[:index], sentence)
+    if subject is None and not index:
+        subject = _left_out(reading, referents, cues, object_, sentence)
+    cue = reading.lexicon.best(cues, subject.type, object_.type) if subject is not None else None
+    if subject is None or cue is None or subject.name == object_.name:
+        return
+    contained = reading.lexicon.ontology.is_a(object_.type, (subject.type,)) and cue.term.transitive
+    if contained and object_.type != subject.type and subject.type not in cue.term.ranges:
+        return
+    reading.claim(Claim(subject, cue.term.iri, object_, *sentence, 0.75))
+
+
+def _topic(reading: DocumentReading, before: list[Mention], sentence: tuple[int, int]) -> Mention | None:
+    """The first name of the sentence, where the sentence opens with it."""
+    if not before:
+        return None
+    lead = reading.text[sentence[0] : before[0].start]
+    if len(lead) > (8 if has_han(lead) else 16) or _LEADS_AWAY.search(lead):
+        return None
+    if has_han(lead) and _HAN_PREPOSITION.search(lead):
+        return None
+    between = reading.text[before[0].end : before[-1].end]
+    turns = re.search(r"[;；]|\b(?:where|who|while|with)\b", between)
+    if turns or reading.strange_between(sentence[0], before[0].start):
+        return None
+    return before[0]
+
+
+def _left_out(
+    reading: DocumentReading, referents: Referents, cues: tuple[Cue, ...], object_: Mention, sentence: tuple[int, int]
+) -> Mention | None:
+    """Whom a line that opens with the phrase is about; only in lists, where sentences are short."""
+    lead = reading.text[reading.text.rfind("\n", 0, sentence[0]) + 1 : object_.start]
+    if not re.match(r"\s*(?:[-*•]|\d+[.)])\s", lead) or len(lead) > 30:
+        return None
+    return next((s for cue in cues if (s := referents.subject(cue.term, [], sentence, sentence[0]))), None)
+
+
+# Classes of names by use
+
+_INSIDE = _LEXICON.pattern("inside")
+_TOWARDS = _LEXICON.pattern("towards")
+_GOES_ON = re.compile(r"(?:\s[a-z]+s?\b(?<!\bin)(?<!\bon))?\s?[A-Z]")
+_JOINED = _LEXICON.pattern("joined")
+_SAYS_MORE = _LEXICON.pattern("says_more")
+_HAN_PARENTHESIS = re.compile(r"\s?[（(]([\u3400-\u9fff]{2,6})[)）]")
+_PREPOSED = _LEXICON.pattern("preposed", re.IGNORECASE)
+_LIES_IN = _LEXICON.pattern("lies_in")
+_HAN_INSIDE = _LEXICON.pattern("han_inside")
+
+
+@dataclass(slots=True)
+class _Uses:
+    """The places of one name, and in how many of them a preposition leads to it."""
+
+    spans: list[TypedSpan] = field(default_factory=list)
+    inside: int = 0
+    towards: int = 0
+
+
+def guess_classes(reading: DocumentReading) -> None:
+    """Gives classes to names of unknown class; those that the text uses in no telling way stay without."""
+    place = _place_class(reading.lexicon)
+    learned = _of_their_kind(reading)
+    if learned:
+        reading.finder.settle(reading.strangers)
+        reading.refresh()
+    learned = _short_forms(reading)
+    learned = (place is not None and _after_prepositions(reading, place)) or learned
+    if learned:
+        reading.finder.settle(reading.strangers)
+        reading.refresh()
+    for rule in (_beside_their_like, _by_what_they_have):
+        if rule(reading):
+            reading.finder.settle(reading.strangers)
+            reading.refresh()
+
+
+def _place_class(lexicon: Lexicon) -> NamedNode | None:
+    """What the preposition "in" leads to: the range of the transitive property that it stands for."""
+    for key in ("in", "在"):
+        for cue in lexicon.between.get(key, ()):
+            if cue.term.transitive and len(cue.term.ranges) == 1:
+                return cue.term.ranges[0]
+    return None
+
+
+def _after_prepositions(reading: DocumentReading, place: NamedNode) -> bool:
+    uses: dict[str, _Uses] = defaultdict(_Uses)
+    text = reading.text
+    for span in reading.strangers:
+        written = text[span.start : span.end]
+        found = uses[clean_name(written)]
+        found.spans.append(span)
+        lead = text[max(0, span.start - 22) : span.start]
+        if has_han(written):
+            if not _inside_another(reading, span):
+                tags = [token.tag for token in reading.finder.tokens_in(span.start, span.end)]
+                found.inside += ("ns" in tags) + bool(_HAN_INSIDE.search(lead))
+            continue
+        found.inside += 2 * _named_in_han(reading, span)
+        if _GOES_ON.match(text[span.end : span.end + 24]):
+            continue
+        found.inside += bool(_INSIDE.search(lead)) + bool(_INSIDE.search(lead) and _LIES_IN.search(lead))
+        found.towards += bool(_TOWARDS.search(lead))
+    titled = reading.document.title
+    learned = False
+    for name, found in uses.items():
+        enough = found.inside and (found.inside + found.towards >= 2 or name in titled)
+        if enough and len(name) > 1 and not (has_han(name) and len(name) > 6):
+            reading.finder.learn(found.spans[0], place)
+            learned = True
+    return learned
+
+
+def _named_in_han(reading: DocumentReading, span: TypedSpan) -> bool:
+    """Whether a Chinese name of a place follows in parentheses: "Xincun (新村)"."""
+    match = _HAN_PARENTHESIS.match(reading.text, span.end)
+    tokens = reading.finder.tokens_in(match.start(1), match.end(1)) if match else []
+    return len(tokens) == 1 and tokens[0].tag == "ns"
+
+
+def _inside_another(reading: DocumentReading, span: TypedSpan, *, tags: tuple[str, ...] = ("n", "nz", "nr")) -> bool:
+    """Whether a Chinese name is only part of a longer one: "龙井" in "西湖龙井" and in "龙井虾仁"."""
+    before = reading.before(span.start)
+    if before and before[-1].end == span.start:
+        return True
+    following = reading.finder.tokens_in(span.end, span.end + 4)
+    return bool(following) and following[0].tag in tags and has_han(following[0].text)
+
+
+def _short_forms(reading: DocumentReading) -> bool:
+    """Makes "昆山" known where the text says "昆山市" of a place in an address, or its title says "昆山" alone."""
+    finder, title = reading.finder, reading.document.title
+    place = _place_class(reading.lexicon)
+    whole: dict[str, dict[str, NamedNode]] = defaultdict(dict)
+    for mention in reading.mentions:
+        stem = _stem(mention.text, reading.lexicon)
+        if stem and place is not None and reading.lexicon.ontology.is_a(mention.type, (place,)):
+            whole[stem].setdefault(mention.text, mention.type)
+    learned = False
+    for stem, longer in whole.items():
+        best = next((name for name in longer if stem in title or _chained(reading, name)), None)
+        if best is None or finder.known.get(stem) is not None:
+            continue
+        finder.local.add(stem, longer[best], stands_for=best)
+        finder.names.aliases.setdefault(best, {})[stem] = None
+        learned = True
+    return learned
+
+
+def _stem(name: str, lexicon: Lexicon) -> str:
+    """A Chinese name without its class word: "昆山" of "昆山市"; empty where less than two characters are left."""
+    if not has_han(name):
+        return ""
+    for length in range(min(3, len(name) - 2), 0, -1):
+        if name[-length:] in lexicon.han_suffixes:
+            stem = name[:-length]
+            return stem if len(stem) in (2, 3) and stem[-1] not in lexicon.han_suffixes else ""
+    return ""
+
+
+def _chained(reading: DocumentReading, name: str) -> bool:
+    """Whether the name is a link of an address: directly before or after another name."""
+    for mention in reading.mentions:
+        if mention.text != name:
+            continue
+        before = reading.before(mention.start)
+        following = reading.within(mention.end, mention.end + 1)
+        if following or (before and before[-1].end == mention.start):
+            return True
+    return False
+
+
+def _of_their_kind(reading: DocumentReading) -> bool:
+    """Gives a name the class that is said before it: "of the six water towns in the south, Nanxun …"."""
+    learned = False
+    for stranger in reading.strangers:
+        match = _PREPOSED.search(reading.text[max(0, stranger.start - 80) : stranger.start])
+        words = [singular(word.casefold()) for word in match[1].split()] if match else []
+        for size, index in ((size, index) for index in range(len(words)) for size in (2, 1)):
+            class_ = reading.lexicon.class_words.get(" ".join(words[index : index + size]))
+            if class_ is not None:
+                reading.finder.learn(stranger, class_)
+                learned = True
+                break
+    return learned
+
+
+def _beside_their_like(reading: DocumentReading) -> bool:
+    """Gives a name enumerated beside a name of known class what both have in common: the class above it."""
+    learned = False
+    for stranger in reading.strangers:
+        for class_ in _neighbour_classes(reading, stranger):
+            reading.finder.learn(stranger, reading.lexicon.general(class_))
+            learned = True
+            break
+    return learned
+
+
+def _neighbour_classes(reading: DocumentReading, stranger: TypedSpan) -> Iterator[NamedNode]:
+    text = reading.text
+    before = reading.before(stranger.start)
+    says = _SAYS_MORE.match(text, stranger.end)
+    if before and not says and _JOINED.fullmatch(_bare(text[before[-1].end : stranger.start])):
+        yield before[-1].type
+    following = reading.within(stranger.end, stranger.end + 60)
+    if following and _JOINED.fullmatch(_bare(text[stranger.end : following[0].start])):
+        yield following[0].type
+
+
+def _by_what_they_have(reading: DocumentReading) -> bool:
+    """Gives the topic of a sentence the class that a telling verb or a value's property in it asks for."""
+    learned = False
+    for sentence in reading.sentences if not reading.structured else ():
+        for cue, low, _ in telling_places(reading, sentence):
+            learned = _ask(reading, cue.term.domains, sentence, low) or learned
+        pattern = reading.lexicon.value_pattern
+        for match in pattern.finditer(reading.text, *sentence) if pattern else ():
+            cues = reading.lexicon.value_cues.get(match.group().casefold(), ())
+            domains = {cue.term.domains for cue in cues}
+            near = reading.text[match.start() : match.end() + 24]
+            if len(match.group()) < 2 or not re.search(r"\d", near):
+                continue
+            if len(domains) == 1:
+                learned = _ask(reading, domains.pop(), sentence, match.start()) or learned
+            learned = _parallel(reading, cues, sentence, match.start()) or learned
+    return learned
+
+
+def _parallel(reading: DocumentReading, cues: tuple[Cue, ...], sentence: tuple[int, int], position: int) -> bool:
+    """Gives a name the class of another of which the same is said: "the West zone costs 150, the East zone 110"."""
+    stranger = next((span for span in reading.strangers if span.end == position), None)
+    if stranger is None:
+        return False
+    before = reading.within(sentence[0], stranger.start)
+    likes = [
+        item
+        for item in before
+        if re.search(r"\d", reading.text[item.end : stranger.start])
+        and any(_is_a(reading, item.type, cue.term.domains) for cue in cues)
+    ]
+    if not likes:
+        return False
+    reading.finder.learn(stranger, reading.lexicon.general(likes[0].type))
+    return True
+
+
+def _is_a(reading: DocumentReading, type_: NamedNode, domains: tuple[NamedNode, ...]) -> bool:
+    return bool(domains) and reading.lexicon.ontology.is_a(type_, domains)
+
+
+def _ask(reading: DocumentReading, domains: tuple[NamedNode, ...], sentence: tuple[int, int], position: int) -> bool:
+    """Makes the topic one of the domain, where it is a stranger or known only as something more general."""
+    if len(domains) != 1:
+        return False
+    topic = _guessing_topic(reading, sentence, position)
+    if topic is None:
+        return False
+    written = reading.text[topic.start : topic.end]
+    if topic.type is None and has_han(written) and _inside_another(reading, topic, tags=("n", "nz", "nr", "s")):
+        return False
+    ontology, finder = reading.lexicon.ontology, reading.finder
+    above = ontology.superclasses(domains[0])
+    loose = topic.type is None or (topic.type in above and topic.type != domains[0])
+    if not loose or finder.known.get(written) is not None:
+        return False
+    finder.learn(topic, domains[0])
+    return True
+
+
+def _guessing_topic(reading: DocumentReading, sentence: tuple[int, int], position: int) -> TypedSpan | None:
+    """What a sentence is about: the only name before the position, else what opens the sentence or line before."""
+    inside = _names(reading, sentence[0], position)
+    if inside:
+        lead = reading.text[sentence[0] : inside[0].start]
+        return inside[0] if len(lead) <= 12 and not _TOWARDS.search(lead) and not _INSIDE.search(lead) else None
+    if position - sentence[0] > 12:
+        return None
+    index = bisect_left(reading.sentences, sentence) - 1
+    for before in reading.sentences[max(0, index - 1) : index + 1][::-1]:
+        opening = _names(reading, *before)
+        if opening:
+            lead = reading.text[before[0] : opening[0].start]
+            return opening[0] if len(lead) <= 12 and not re.search("[:：]", lead) else None  # not what a label gives
+    return None
+
+
+def _names(reading: DocumentReading, start: int, end: int) -> list[TypedSpan]:
+    """The names in the stretch, with and without a class, in order."""
+    found = [TypedSpan(item.start, item.end, item.type) for item in reading.within(start, end)]
+    found += [span for span in reading.strangers if start <= span.start < end]
+    return sorted(found, key=lambda span: span.start)
+
+
+def _bare(gap: str) -> str:
+    return PARENTHESIS.sub("", gap, count=1)

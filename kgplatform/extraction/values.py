@@ -1,16 +1,9 @@
-"""Values in running text and in cells: numbers with units, prices, times of day, dates, years.
-
-Two doors. `values_in` finds what looks like a value in a text, so that it can be bound to a property.
-`literal_of` turns a piece of text that is known to be a value of a property into the literal that the
-property's range asks for. Both are used by every way of extraction, so a price is one price whoever read it.
-
-Lexical forms: XML Schema 1.1 Part 2, §3.3 (https://www.w3.org/TR/xmlschema11-2/).
-"""
+"""Statements with a value: a price, hours, a year or a rating, bound to the property that the words beside it name."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
@@ -19,9 +12,12 @@ from typing import Final
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.documents.parts import iso_date
-from kgplatform.extraction.times import ONE_CLOCK, OPEN_CLOSE, SPAN, clock, hours, span
-from kgplatform.ontology import OntologyProperty
-from kgplatform.text import singular
+from kgplatform.extraction.context import DocumentReading, Referents
+from kgplatform.extraction.ontology_lexicon import Cue
+from kgplatform.lexicon import LexiconSection, read
+from kgplatform.ontology.schema import OntologyProperty
+from kgplatform.text import has_han, singular
+from kgplatform.types import Claim, Mention
 from kgplatform.vocab import (
     RDF,
     XSD,
@@ -35,67 +31,79 @@ from kgplatform.vocab import (
     XSD_STRING,
 )
 
-_CURRENCIES: Final = {
-    "CNY": "¥ ￥ rmb cny yuan 元 块 块钱 元人民币 人民币",
-    "EUR": "€ eur euro euros 欧元",
-    "USD": "$ usd us$ dollar dollars 美元",
-    "GBP": "£ gbp pound pounds 英镑",
-    "SEK": "sek kr kronor 瑞典克朗",
-    "JPY": "jpy yen 日元",
-}
-_MEASURES: Final = {
-    ("s", 1): "s sec second seconds 秒 秒钟",
-    ("s", 60): "min mins minute minutes 分钟 分",
-    ("s", 3600): "h hr hrs hour hours 小时 个小时 个钟头 钟头",
-    ("s", 86400): "day days 天",
-    ("m", 0.001): "mm millimetre millimetres millimeter millimeters 毫米",
-    ("m", 0.01): "cm centimetre centimetres centimeter centimeters 厘米",
-    ("m", 1): "m metre metres meter meters 米",
-    ("m", 1000): "km kilometre kilometres kilometer kilometers 公里 千米",
-    ("m²", 1): "m² m2 sqm 平方米 平米",
-    ("m²", 10_000): "ha hectare hectares 公顷",
-    ("m²", 1_000_000): "km² km2 平方公里 平方千米",
-    ("g", 1): "g gram grams 克",
-    ("g", 1000): "kg kilogram kilograms 公斤 千克",
-    ("star", 1): "star stars 星 星级",
-    ("room", 1): "room rooms guestroom 间房 间客房 间",
-    ("people", 1): "people inhabitants residents persons 人 口人",
-    ("credit", 1): "credit credits ects hp 学分",
-    ("degree", 1): "degree degrees ° 度",
-    ("percent", 1): "% percent 个百分点",
-}
-_CURRENCY_OF: Final = {form: code for code, forms in _CURRENCIES.items() for form in forms.split()}
-_MEASURE_OF: Final = {form: measure for measure, forms in _MEASURES.items() for form in forms.split()}
+# Times of day and spans of hours
 
-_NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
-_HAN_NUMBER = r"[一二两三四五六七八九十百]{1,5}"
+_LEXICON: Final = LexiconSection("extraction", "values")
+_AFTERNOON = _LEXICON.words("afternoon")
+_CLOCK = _LEXICON.text("clock")
+_DASH = _LEXICON.text("dash")
+_TEXT_OF_SPAN = (
+    rf"(?P<opens>{_CLOCK}|(?:[01]?\d|2[0-4])(?={_DASH}[01]?\d(?::[0-5]\d)?\s*[ap]\.?m)){_DASH}(?P<closes>{_CLOCK})"
+)
+SPAN = re.compile(rf"(?<![\d:.])(?:{_TEXT_OF_SPAN})(?![\d:])", re.IGNORECASE)
+OPEN_CLOSE = _LEXICON.pattern("open_close", re.IGNORECASE)
+ONE_CLOCK = re.compile(rf"(?<![\d:.])({_CLOCK})(?![\d:])", re.IGNORECASE)
+_CLOCK_PARTS = _LEXICON.pattern("clock_parts", re.IGNORECASE)
+
+
+def clock(text: str) -> str | None:
+    """A time of day as ``HH:MM``; None where there is none.
+
+    >>> clock("8:30"), clock("5 pm"), clock("晚上9点半"), clock("noonish")
+    ('08:30', '17:00', '21:30', None)
+    """
+    match = _CLOCK_PARTS.search(text)
+    if match is None:
+        return None
+    hour = int(match["hour"])
+    minute = 30 if match["half"] else int(match["minute"] or match["han"] or 0)
+    afternoon = match["part"] in _AFTERNOON or (match["half_day"] or "").lower() == "p"
+    if afternoon and hour < 12:
+        hour += 12
+    if (match["half_day"] or "").lower() == "a" and hour == 12:
+        hour = 0
+    return f"{hour:02d}:{minute:02d}" if hour <= 24 and minute < 60 else None
+
+
+def hours(text: str) -> str | None:
+    """Spans of hours as ``HH:MM-HH:MM``, several joined by a comma; None where there is none.
+
+    >>> hours("8:00-17:30"), hours("9am to 5pm"), hours("9:00到22:00"), hours("9-11:30am, 1pm-5pm")
+    ('08:00-17:30', '09:00-17:00', '09:00-22:00', '09:00-11:30, 13:00-17:00')
+    """
+    found = [lexical for match in SPAN.finditer(text) if (lexical := span(match))]
+    return ", ".join(found) or None
+
+
+def span(match: re.Match[str]) -> str | None:
+    """The span that a match of `SPAN` or `OPEN_CLOSE` writes; None where it is none."""
+    opens, closes = clock(match["opens"]), clock(match["closes"])
+    return f"{opens}-{closes}" if opens and closes and opens != closes else None
+
+
+# Values in text and cells. Lexical forms: XML Schema 1.1 Part 2, §3.3 (https://www.w3.org/TR/xmlschema11-2/).
+# `values_in` and `literal_of` serve every way of extraction, so that a price is one price whoever read it.
+
+_UNITS: Final = read("units")
+_CURRENCIES: Final[Mapping[str, str]] = _UNITS["currencies"]
+_CURRENCY_OF: Final = {form: code for code, forms in _CURRENCIES.items() for form in forms.split()}
+_MEASURE_OF: Final = {
+    form: (kind, float(factor))
+    for kind, factors in _UNITS["measures"].items()
+    for factor, forms in factors.items()
+    for form in forms.split()
+}
+
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_DATE = re.compile(
-    r"(?<!\d)\d{4}\s*(?:[-/.]\s*\d{1,2}\s*[-/.]|年\s*\d{1,2}\s*月)\s*\d{1,2}(?!\d)日?"
-    r"|\b\d{1,2}(?:st|nd|rd|th)?\s+(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?,?\s+\d{4}\b"
-    r"|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{4}\b"
-)
-_YEAR = re.compile(r"(?<![\d.,:/-])(?:(?P<zh>\d{3,4})\s*年|(?P<en>[12]\d{3}))(?![\d:/]|\.\d|,\d{3})")
+_DATE = _LEXICON.pattern("date")
+_YEAR = _LEXICON.pattern("year")
 _CUED_YEAR = re.compile(r"(?<=\bin )(?P<year>\d{3})\b(?![.,:]\d|%)(?P<next>\s[a-z]+)?")
-_MONEY = re.compile(
-    rf"(?P<before>[¥￥€£$]|(?:RMB|CNY|EUR|USD|GBP|SEK)\s?)\s?(?P<one>{_NUMBER})"
-    rf"|(?<![\d.,])(?P<two>{_NUMBER})\s?(?P<after>元人民币|元|块钱|块|欧元|美元|英镑|日元"
-    r"|(?:yuan|RMB|CNY|euros?|EUR|USD|dollars?|pounds?|GBP|SEK|kronor|yen)\b|[€£])",
-    re.IGNORECASE,
-)
-_COUNTED = r"(?=(?:个)?(?:分钟|小时|钟头|公里|米|学分|星级?|间|天))"
-_UNIT = (
-    r"个小时|个钟头|个百分点|平方公里|平方千米|平方米|分钟|小时|公里|千米|公斤|学分|间客房|间房|星级|厘米|毫米|公顷"
-    r"|[秒米天星间人度分克]|[a-zA-Z°²%][a-zA-Z²]{0,14}2?|[^\W\d]{1,4}"
-)
-_QUANTITY = re.compile(
-    rf"(?P<number>(?<![a-zA-Z\d_.,:/-])(?:{_NUMBER})|(?<![一二两三四五六七八九十百几第])(?:{_HAN_NUMBER}){_COUNTED})"
-    rf"(?:\s?-?(?P<unit>{_UNIT}))?"
-)
+_MONEY = _LEXICON.pattern("money", re.IGNORECASE)
+_QUANTITY = _LEXICON.pattern("quantity")
 _URL = re.compile(r"https?://[^\s<>\"，。）)]+[^\s<>\"，。）).,;]")
 _HAN_DIGITS: Final = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}
-_TRUE: Final = frozenset({"true", "yes", "y", "1", "是", "有", "真"})
-_FALSE: Final = frozenset({"false", "no", "n", "0", "否", "无", "假", "none"})
+_TRUE: Final = _LEXICON.words("true")
+_FALSE: Final = _LEXICON.words("false")
 _RANGES: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE, XSD_BOOLEAN, XSD_DATE, XSD_DATETIME, XSD_GYEAR)
 _INTEGERS: Final = frozenset(
     f"{XSD}{name}" for name in ("int", "long", "short", "nonNegativeInteger", "positiveInteger", "unsignedInt")
@@ -103,7 +111,7 @@ _INTEGERS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class FoundValue:
     """Something in a text that looks like a value.
 
     ``kind`` is ``money``, ``span`` (of hours), ``clock``, ``date``, ``year``, ``number`` or ``url``; ``lexical`` is
@@ -135,44 +143,44 @@ def han_number(text: str) -> int | None:
     return total + current if text else None
 
 
-def values_in(text: str, start: int = 0, end: int | None = None) -> list[Value]:
+def values_in(text: str, start: int = 0, end: int | None = None) -> list[FoundValue]:
     """The values in ``text[start:end]``, in order, none inside another."""
-    found: list[Value] = []
+    found: list[FoundValue] = []
     for value in _candidates(text, start, len(text) if end is None else end):
         if not any(value.start < other.end and other.start < value.end for other in found):
             found.append(value)
     return sorted(found, key=lambda value: value.start)
 
 
-def _candidates(text: str, start: int, end: int) -> Iterator[Value]:
+def _candidates(text: str, start: int, end: int) -> Iterator[FoundValue]:
     for match in _URL.finditer(text, start, end):
-        yield Value("url", *match.span(), match.group())
+        yield FoundValue("url", *match.span(), match.group())
     yield from _spans(text, start, end)
     for match in _DATE.finditer(text, start, end):
         if day := iso_date(match.group()):
-            yield Value("date", *match.span(), day)
+            yield FoundValue("date", *match.span(), day)
     for match in _MONEY.finditer(text, start, end):
         sign = (match["before"] or match["after"]).strip().lower()
-        yield Value("money", *match.span(), (match["one"] or match["two"]).replace(",", ""), _CURRENCY_OF[sign])
+        yield FoundValue("money", *match.span(), (match["one"] or match["two"]).replace(",", ""), _CURRENCY_OF[sign])
     for match in ONE_CLOCK.finditer(text, start, end):
         if moment := clock(match.group()):
-            yield Value("clock", *match.span(), moment)
+            yield FoundValue("clock", *match.span(), moment)
     for match in _YEAR.finditer(text, start, end):
-        yield Value("year", *match.span(), (match["zh"] or match["en"]).zfill(4))
+        yield FoundValue("year", *match.span(), (match["zh"] or match["en"]).zfill(4))
     yield from _quantities(text, start, end)
 
 
-def _spans(text: str, start: int, end: int) -> Iterator[Value]:
+def _spans(text: str, start: int, end: int) -> Iterator[FoundValue]:
     for pattern in (SPAN, OPEN_CLOSE):
         for match in pattern.finditer(text, start, end):
             if lexical := span(match):
-                yield Value("span", *match.span(), lexical)
+                yield FoundValue("span", *match.span(), lexical)
 
 
-def _quantities(text: str, start: int, end: int) -> Iterator[Value]:
+def _quantities(text: str, start: int, end: int) -> Iterator[FoundValue]:
     for match in _CUED_YEAR.finditer(text, start, end):
         if (match["next"] or "").strip() not in _MEASURE_OF:
-            yield Value("year", *match.span("year"), match["year"].zfill(4))
+            yield FoundValue("year", *match.span("year"), match["year"].zfill(4))
     for match in _QUANTITY.finditer(text, start, end):
         number = match["number"].replace(",", "")
         if not number[0].isdigit():
@@ -183,7 +191,7 @@ def _quantities(text: str, start: int, end: int) -> Iterator[Value]:
         unit = match["unit"] or ""
         known = unit.lower() in _MEASURE_OF
         stop = match.end() if known else match.end("number")
-        yield Value("number", match.start(), stop, number, unit)
+        yield FoundValue("number", match.start(), stop, number, unit)
 
 
 @lru_cache(maxsize=2048)
@@ -211,7 +219,7 @@ def is_currency(unit: str | None) -> bool:
     return unit is not None and (unit in _CURRENCIES or unit.lower() in _CURRENCY_OF)
 
 
-def accepts(term: OntologyProperty, value: Value) -> bool:
+def accepts(term: OntologyProperty, value: FoundValue) -> bool:
     """Whether a found value can be a value of the datatype property at all, by kind, unit, range and pattern."""
     range_ = _range(term)
     if value.kind == "money":
@@ -227,7 +235,7 @@ def accepts(term: OntologyProperty, value: Value) -> bool:
     return _full(term.pattern, value.lexical)
 
 
-def _accepts_number(term: OntologyProperty, value: Value, range_: NamedNode) -> bool:
+def _accepts_number(term: OntologyProperty, value: FoundValue, range_: NamedNode) -> bool:
     if range_ not in (XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE) or is_currency(term.unit):
         return False
     if range_ == XSD_INTEGER and "." in value.lexical and not value.lexical.endswith(".0"):
@@ -355,3 +363,256 @@ def _year(text: str) -> str:
     if len(found) != 1:
         raise ValueError(f"{text!r} is not a year")
     return found.pop()
+
+
+# Statements
+
+_NOT_THE_VALUE = _LEXICON.pattern("not_the_value", re.IGNORECASE)
+_PARTIAL = _LEXICON.pattern("partial")
+_FREE = _LEXICON.pattern("free", re.IGNORECASE)
+_NOT_FREE = _LEXICON.pattern("not_free")
+_SPENT = _LEXICON.pattern("spent")
+_NAME_TO_VALUE = _LEXICON.pattern("name_to_value", re.IGNORECASE)
+_APART = re.compile(r"\*{0,2}\s?(?:[（(][^()（）\n]{0,60}[)）])?\*{0,2}\s?[:：,，—–-]")
+_ALONE = _LEXICON.pattern("alone", re.IGNORECASE)
+_FOR = _LEXICON.pattern("for")
+_BEFORE, _AFTER, _YEAR_GAP = 32, 14, 14
+_GENERIC_UNITS = _LEXICON.words("generic_units")
+_SENTENCE_BREAK = re.compile(r"[。;；!！?？]")
+
+
+def read_facts(reading: DocumentReading, referents: Referents) -> None:
+    """Adds the claims whose object is a value found in the sentence."""
+    terms = [
+        term for term in reading.lexicon.ontology.domain_properties if not term.is_object and term.ranges and term.words
+    ]
+    for start, end in reading.sentences:
+        _free(reading, referents, terms, (start, end))
+        values = values_in(reading.text, start, end)
+        if not values:
+            continue
+        cues = list(_cues(reading, start, end))
+        mentions = referents.in_sentence(start, end)
+        said: dict[str, OntologyProperty] = {}
+        for value in values:
+            options = [term for term in terms if accepts(term, value)]
+            if not options or _inside_a_name(value, mentions):
+                continue
+            term = (
+                _bind(reading, referents, value, options, cues, mentions, (start, end), values)
+                or _shared(reading, value, said.get(value.kind), mentions, (start, end))
+                or _by_class(reading, referents, value, options, mentions, (start, end))
+            )
+            if term is not None:
+                said[value.kind] = term
+
+
+def _inside_a_name(value: FoundValue, mentions: list[Mention]) -> bool:
+    return any(mention.start <= value.start and value.end <= mention.end for mention in mentions)
+
+
+def _cues(reading: DocumentReading, start: int, end: int) -> Iterator[tuple[int, int, tuple[Cue, ...]]]:
+    pattern = reading.lexicon.value_pattern
+    if pattern is None:
+        return
+    for match in pattern.finditer(reading.text, start, end):
+        word = match.group().casefold()
+        cues = reading.lexicon.value_cues.get(word) or reading.lexicon.value_cues.get(word.removesuffix("s"), ())
+        if cues:
+            yield match.start(), match.end(), cues
+
+
+def _bind(
+    reading: DocumentReading,
+    referents: Referents,
+    value: FoundValue,
+    options: list[OntologyProperty],
+    cues: list[tuple[int, int, tuple[Cue, ...]]],
+    mentions: list[Mention],
+    sentence: tuple[int, int],
+    values: list[FoundValue],
+) -> OntologyProperty | None:
+    """Binds the value to the property that the words beside it name; the property, or None where nothing was bound."""
+    if _NOT_THE_VALUE.search(reading.text[sentence[0] : value.start]) or re.match(
+        r"\s?/\s?\d", reading.text[value.end : value.end + 3]
+    ):
+        return None
+    unsure: str | None = None
+    for low, _high, named in _ranked(reading, value, cues, values):
+        fitting = [cue for cue in named if cue.term in options]
+        if not fitting:
+            continue
+        found = _subject(reading, referents, fitting, mentions, sentence, value, min(low, value.start))
+        if found is None:
+            unsure = "nothing beside it is what the value may be said of"
+            continue
+        subject, cue = found
+        if is_currency(cue.term.unit) and _PARTIAL.search(
+            reading.text[max(sentence[0], subject.end, value.start - 40) : value.end + 6]
+        ):
+            return None
+        _claim(reading, subject, cue.term, value, sentence)
+        return cue.term
+    if not _by_unit(reading, referents, options, value, mentions, sentence) and unsure:
+        reading.refuse(*sentence, f"{reading.text[value.start : value.end]!r}: {unsure}")
+    return None
+
+
+def _shared(
+    reading: DocumentReading,
+    value: FoundValue,
+    term: OntologyProperty | None,
+    mentions: list[Mention],
+    sentence: tuple[int, int],
+) -> OntologyProperty | None:
+    """Binds a value that only has its name before it, where the property was said before: "…, the East one is 110"."""
+    before = [item for item in mentions if item.end <= value.start]
+    if term is None or not before or not _NAME_TO_VALUE.fullmatch(reading.text[before[-1].end : value.start]):
+        return None
+    if not reading.lexicon.ontology.is_a(before[-1].type, term.domains):
+        return None
+    _claim(reading, before[-1], term, value, sentence)
+    return term
+
+
+def _by_class(
+    reading: DocumentReading,
+    referents: Referents,
+    value: FoundValue,
+    options: list[OntologyProperty],
+    mentions: list[Mention],
+    sentence: tuple[int, int],
+) -> OntologyProperty | None:
+    """Binds a price or hours that stand by themselves to the one property that the topic's class has for them."""
+    text = reading.text
+    clause = re.split(r"[,，:：;；—–(（|]|\s-\s", text[sentence[0] : value.start])[-1]
+    around = text[max(sentence[0], value.start - 40) : value.end + 8]
+    if value.kind not in ("money", "span") or not _ALONE.fullmatch(clause) or _PARTIAL.search(around):
+        return None
+    if _SPENT.search(around):
+        return None
+    for term in options:
+        subject = _heading_name(reading, term, mentions, sentence)
+        if subject is None and value.kind == "span":
+            subject = referents.subject(term, mentions, sentence, value.start)
+        fitting = [item for item in options if subject and reading.lexicon.ontology.is_a(subject.type, item.domains)]
+        if subject is not None and len(fitting) == 1:
+            _claim(reading, subject, term, value, sentence)
+            return term
+    return None
+
+
+def _heading_name(
+    reading: DocumentReading, term: OntologyProperty, mentions: list[Mention], sentence: tuple[int, int]
+) -> Mention | None:
+    """The name that opens the sentence and is set apart from the rest of it: "Shen Garden: …, 40 yuan"."""
+    first = mentions[0] if mentions else None
+    if first is None or not re.fullmatch(r"[\W\d]{0,8}", reading.text[sentence[0] : first.start]):
+        return None
+    apart = _APART.match(reading.text, first.end)
+    return first if apart and reading.lexicon.ontology.is_a(first.type, term.domains) else None
+
+
+def _free(
+    reading: DocumentReading, referents: Referents, terms: list[OntologyProperty], sentence: tuple[int, int]
+) -> None:
+    """Says that nothing is to be paid as a price of 0: "entry is free", "免费", "costs nothing"."""
+    for match in _FREE.finditer(reading.text, *sentence):
+        around = reading.text[max(sentence[0], match.start() - 24) : match.end() + 10]
+        if _PARTIAL.search(around) or _NOT_FREE.search(around):
+            continue
+        mentions = referents.in_sentence(*sentence)
+        for term in (item for item in terms if is_currency(item.unit)):
+            subject = referents.subject(term, mentions, sentence, match.start())
+            if subject is not None and reading.lexicon.ontology.is_a(subject.type, term.domains):
+                literal = literal_of("0", term)
+                reading.claim(Claim(subject, term.iri, literal, *sentence, 0.75))
+                break
+
+
+def _ranked(
+    reading: DocumentReading, value: FoundValue, cues: list[tuple[int, int, tuple[Cue, ...]]], values: list[FoundValue]
+) -> list[tuple[int, int, tuple[Cue, ...]]]:
+    """The property words near the value, nearest first; none beyond another value or the end of a clause."""
+    near: list[tuple[int, tuple[int, int, tuple[Cue, ...]]]] = []
+    for item in cues:
+        low, high, _ = item
+        gap = reading.text[high : value.start] if high <= value.start else reading.text[value.end : low]
+        distance = len(gap)
+        before = high <= value.start
+        limit = _BEFORE if before else _AFTER
+        if value.kind == "year":
+            limit = _YEAR_GAP if before else 8
+        if low < value.end and value.start < high and not (low <= value.start or value.end <= high):
+            continue
+        if distance > limit or _SENTENCE_BREAK.search(gap) or (not before and re.search(r"[,，(（]", gap)):
+            continue
+        first, last = min(high, value.end), max(low, value.start)
+        if any(first <= other.start and other.end <= last and other.kind == value.kind for other in values):
+            continue
+        near.append((distance + (0 if before else 4), item))
+    return [item for _, item in sorted(near, key=lambda pair: pair[0])]
+
+
+def _subject(
+    reading: DocumentReading,
+    referents: Referents,
+    cues: list[Cue],
+    mentions: list[Mention],
+    sentence: tuple[int, int],
+    value: FoundValue,
+    position: int,
+) -> tuple[Mention, Cue] | None:
+    lexicon = reading.lexicon
+    following = next((item for item in mentions if item.start >= value.end), None)
+    if following is not None and _FOR.match(reading.text[value.end : following.start]):
+        cue = lexicon.best(cues, following.type)
+        if cue is not None:
+            return following, cue
+    between = [item for item in mentions if position <= item.start and item.end <= value.start]
+    if value.kind == "year":  # "founded in Jiaxing in 1921" does not speak of Jiaxing
+        between = []
+    for item in reversed(between):
+        cue = lexicon.best(cues, item.type)
+        if cue is not None and not reading.strange_between(item.end, value.start):
+            return item, cue
+    if reading.strange_between(position, value.start):
+        return None
+    for cue in sorted(cues, key=lambda item: (item.rank, item.term.order)):
+        subject = referents.subject(cue.term, mentions, sentence, position)
+        best = lexicon.best(cues, subject.type) if subject is not None else None
+        if subject is not None and best is not None:
+            return subject, best
+    return None
+
+
+def _by_unit(
+    reading: DocumentReading,
+    referents: Referents,
+    options: list[OntologyProperty],
+    value: FoundValue,
+    mentions: list[Mention],
+    sentence: tuple[int, int],
+) -> bool:
+    """Binds a value whose unit alone tells the property: 7.5 credits, 345 rooms."""
+    named = [term for term in options if value.kind == "number" and term.unit and term.unit not in _GENERIC_UNITS]
+    if len(named) != 1 or named[0].unit == "people":
+        return False
+    subject = referents.subject(named[0], mentions, sentence, value.start)
+    if subject is None or len(reading.text[subject.end : value.start]) > 40:
+        return False
+    _claim(reading, subject, named[0], value, sentence)
+    return True
+
+
+def _claim(
+    reading: DocumentReading, subject: Mention, term: OntologyProperty, value: FoundValue, sentence: tuple[int, int]
+) -> None:
+    written = reading.text[value.start : value.end]
+    try:
+        literal = literal_of(value.lexical if value.kind in ("span", "clock", "year", "date", "url") else written, term)
+    except ValueError as error:
+        reading.refuse(*sentence, str(error))
+        return
+    confidence = 0.85 if subject.start >= sentence[0] or has_han(written) else 0.75
+    reading.claim(Claim(subject, term.iri, literal, *sentence, confidence))

@@ -18,15 +18,17 @@ from urllib.parse import quote, urlsplit
 
 from pyoxigraph import Literal, NamedNode, Triple
 
-from kgplatform.documents.web import Resolve, WebRules, fetch, public_addresses
+from kgplatform.documents.fetch import WebRules, fetch
 from kgplatform.errors import ReadError
-from kgplatform.store import checked_iri
+from kgplatform.lexicon import LexiconSection
+from kgplatform.network import Resolve, public_addresses
+from kgplatform.store.oxigraph import checked_iri
 from kgplatform.vocab import CORE, TYPE, XSD_DOUBLE
 
 EXACT_MATCH: Final = NamedNode("http://www.w3.org/2004/02/skos/core#exactMatch")
 _WIKIDATA, _GEONAMES = "http://www.wikidata.org/entity/", "https://sws.geonames.org/"
-_IRI_COLUMNS, _NAME_COLUMNS = ("iri", "entity"), ("name", "label", "名称")
-_ID_COLUMNS = ("id", "external", "same", "wikidata", "geonames", "标识")
+_LEXICON: Final = LexiconSection("linking", "external")
+_NAME_COLUMNS, _ID_COLUMNS = _LEXICON.listed("name_columns"), _LEXICON.listed("id_columns")
 _MOST_LETTERS = 3000
 _MOST_IN_ONE = 10
 _CANDIDATES = 3
@@ -81,7 +83,7 @@ def read_identities(path: Path) -> Identities:
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     rows = csv.DictReader(text.splitlines(), delimiter=delimiter)
     columns = {(name or "").strip().casefold(): name for name in rows.fieldnames or ()}
-    ours = next((columns[name] for name in (*_IRI_COLUMNS, *_NAME_COLUMNS) if name in columns), None)
+    ours = next((columns[name] for name in ("iri", "entity", *_NAME_COLUMNS) if name in columns), None)
     theirs = next((columns[name] for name in _ID_COLUMNS if name in columns), None)
     if ours is None or theirs is None:
         raise ReadError("needs a header with name or iri, and id", path=path)
@@ -130,7 +132,7 @@ class Reconciler:
         manifest = self._fetched("")
         space = manifest.get("identifierSpace")
         if not isinstance(space, str) or "://" not in space:
-            raise ReadError("is no reconciliation service: it names no identifierSpace", path=Path(self.address))
+            raise ReadError("is not a reconciliation service: it names no identifierSpace", path=Path(self.address))
         found: list[Identity] = []
         problems: list[str] = []
         for some in _batches(list(dict.fromkeys(names))):

@@ -2,56 +2,470 @@
 
 from __future__ import annotations
 
+import gc
+import re
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from itertools import islice
 
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
-from kgplatform.dataset import EvidenceDataset
+from kgplatform import lexicon
 from kgplatform.errors import ModelError, QueryError
-from kgplatform.ontology import Ontology
-from kgplatform.protocols import ChatModel, Embedder
-from kgplatform.questions.causes import asks_why, gives_reasons
-from kgplatform.questions.confidence import guessed
-from kgplatform.questions.drafting import query_by_model
-from kgplatform.questions.emptied import is_unknown, what_empties
-from kgplatform.questions.knowing import Knowledge, knowledge
-from kgplatform.questions.mentions import Reading
-from kgplatform.questions.namesakes import ambiguous, which_of
-from kgplatform.questions.phrasing import phrased
-from kgplatform.questions.steps import Stage, tell
-from kgplatform.questions.support import Explain, FindEvidence, supporting
-from kgplatform.questions.synthesis import phrases, said, values_of
-from kgplatform.questions.telling import Told, as_answer, meaning, subject_of, told
-from kgplatform.questions.translate_builtin import Translation, is_empty, is_zero
-from kgplatform.questions.translate_model import Solved, Task, TranslationOptions, shipped_examples
-from kgplatform.questions.unlinked import partial_codes, shown, unsaid
-from kgplatform.questions.wording import language_asked_in
+from kgplatform.lexicon.amounts import measure
+from kgplatform.models.embed import CARRIED
+from kgplatform.ontology.schema import Ontology, Word
+from kgplatform.questions.answer_text import (
+    AnswerColumn,
+    frame_of,
+    labelled,
+    phrased,
+    phrases,
+    quoted,
+    said,
+    told_with,
+    values_of,
+    written,
+)
+from kgplatform.questions.check import (
+    Explain,
+    FindEvidence,
+    is_near,
+    is_one,
+    is_unbound,
+    is_unknown,
+    partial_codes,
+    shown,
+    supporting,
+    unknown_words,
+    unsaid,
+    what_empties,
+)
+from kgplatform.questions.dialogue.scheme import BoundScheme, Scheme
+from kgplatform.questions.forms.form_reader import FormReader, Reading
+from kgplatform.questions.model_translator import Briefer, TranslationOptions, TranslationTask
+from kgplatform.questions.model_translator import query_by_model as drafted
+from kgplatform.questions.name_index import NameIndex, name_index
+from kgplatform.questions.parser.draft import PART
+from kgplatform.questions.parser.idioms import plainly
+from kgplatform.questions.parser.mentions import QuestionReading, read
+from kgplatform.questions.parser.query_graph import Link, Node, QueryGraph, Verbaliser
+from kgplatform.questions.parser.serialization import QueryWriter, with_limit
+from kgplatform.questions.parser.translator import (
+    BuiltinTranslator,
+    Translation,
+    asks_why,
+    gives_reasons,
+    guessed,
+    is_empty,
+    is_zero,
+    locating,
+)
+from kgplatform.questions.parser.vocabulary import language_asked_in
+from kgplatform.questions.schema_prompt import Solved, shipped_examples
+from kgplatform.questions.usage import THING, SchemaView, read_facts, schema_view
+from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.types import (
     Answer,
     Attempt,
+    ChatModel,
     Clarification,
+    Embedder,
     Evidence,
     Linked,
+    NoAnswer,
     Query,
     Question,
     QuestionKind,
+    RunQuery,
     Solutions,
     Term,
     Usage,
     Verdict,
 )
+from kgplatform.vocab import COMMENT, DCTERMS, SCHEMA, SKOS, TYPE
 
-__all__ = ["Knowledge", "QuestionParts", "QuestionSettings", "ask", "knowledge"]
-
-_LONGEST_QUESTION = 2_000
-_SURE_ENOUGH = 0.35
-_CHOSEN = 0.9
+# What answering needs to know of a graph, built in one go for one version of its store.
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionSettings:
+class GraphKnowledge:
+    """What answering needs to know of a graph; good for one version of the store."""
+
+    schema: SchemaView
+    names: NameIndex
+    translator: BuiltinTranslator
+    briefer: Briefer
+    frames: tuple[BoundScheme, ...] = ()
+    forms: FormReader | None = None
+
+    @property
+    def idle(self) -> frozenset[str]:
+        """Words that a yes or no can leave out, as the schemes of the graph say."""
+        return frozenset().union(*(frame.scheme.idle for frame in self.frames))
+
+
+def knowledge(dataset: EvidenceDataset, ontology: Ontology, schemes: Iterable[Scheme] = ()) -> GraphKnowledge:
+    """The schema view, name index and translator of what is stated, from one pass over it, with the schemes bound."""
+    with _no_collection():
+        facts = read_facts(dataset, ontology)
+        schema = schema_view(facts, ontology)
+        names = name_index(facts, schema)
+        frames = tuple(BoundScheme(scheme, names) for scheme in schemes if schema.count(scheme.about))
+        small = len(facts.statements) <= _MOST_STATEMENTS
+        return GraphKnowledge(
+            schema,
+            names,
+            BuiltinTranslator(names),
+            Briefer(dataset, names, ontology),
+            frames,
+            FormReader(facts, schema, names.label) if small else None,
+        )
+
+
+_MOST_STATEMENTS = 400_000
+"""With more, numbering all statements anew takes a question too long."""
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """No cyclic garbage collection inside: half a million tuples are made here, all kept, none in a cycle."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+# The steps of answering a question, told while they are taken to whoever waits for the answer; and the way to end it.
+#
+# Whoever waits follows the question in the thread that answers it: ``with Followed(hear).following(): kg.ask(…)``. What
+# answers says `tell` at each step, and `go_on` before work that takes a while; neither does anything where nobody
+# follows.
+
+
+class AnswerStage(StrEnum):
+    """What is being done, in the order in which an answer usually comes about."""
+
+    READING = "reading"
+    LINKED = "linked"
+    MODEL = "model"
+    CANDIDATES = "candidates"
+    QUERY = "query"
+    ROWS = "rows"
+    SOURCES = "sources"
+    SOURCE = "source"
+    WORDING = "wording"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerStep:
+    """A step: what it is about in words or as a query, and its number (of readings, of rows), where it has these."""
+
+    stage: AnswerStage
+    detail: str = ""
+    number: int | None = None
+
+
+class QuestionGivenUpError(Exception):
+    """Nobody waits for the answer any more. Not a `KgPlatformError`: whatever mends those must let it through."""
+
+
+class FollowedQuestion:
+    """A question that somebody follows; ``name`` is what its queries go by among those that run."""
+
+    def __init__(self, hear: Callable[[AnswerStep], object], *, name: str = "") -> None:
+        self.name = name
+        self._hear = hear
+        self._is_given_up = threading.Event()
+
+    def give_up(self) -> None:
+        """Ends the answering at its next step; from any thread."""
+        self._is_given_up.set()
+
+    def tell(self, step: AnswerStep | None) -> None:
+        """Passes a step on; raises GivenUpError where nobody waits any more."""
+        if self._is_given_up.is_set():
+            raise QuestionGivenUpError
+        if step is not None:
+            self._hear(step)
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Follows what this thread answers meanwhile."""
+        token = _followed.set(self)
+        try:
+            yield
+        finally:
+            _followed.reset(token)
+
+
+_followed: ContextVar[FollowedQuestion | None] = ContextVar("followed", default=None)
+
+
+def tell(stage: AnswerStage, detail: str = "", *, number: int | None = None) -> None:
+    """Tells of a step, if somebody follows; raises GivenUpError where they have left."""
+    followed = _followed.get()
+    if followed is not None:
+        followed.tell(AnswerStep(stage, detail, number))
+
+
+def go_on() -> str:
+    """The name for the queries of this question, empty where it has none; raises GivenUpError as `tell` does."""
+    followed = _followed.get()
+    if followed is None:
+        return ""
+    followed.tell(None)
+    return followed.name
+
+
+# A question back where one name stands for several things: what tells each of them from the others.
+
+_SHOWN = 8
+_IN_COMMON = 3
+_MOST_APART, _SHORT, _NAMED = 40, 40, 200
+
+
+def ambiguous(
+    graph: QueryGraph,
+    asking: Callable[[Sequence[NamedNode]], Clarification | None],
+    label: Callable[[Term], str],
+    text: str,
+) -> Clarification | None:
+    """A question back, where one name in the graph stands for several things equally well.
+
+    None where any of them will do, by their names or by the ``text`` of the question.
+    """
+    several = [
+        index
+        for index, node in enumerate(graph.nodes)
+        if len(node.terms) > 1 and not node.literal and not node.joint and not _any_will_do(graph, index, label, text)
+    ]
+    if not several or graph.form == "count":
+        return None
+    return asking([term for term in graph.nodes[several[0]].terms if isinstance(term, NamedNode)])
+
+
+def _any_will_do(graph: QueryGraph, index: int, label: Callable[[Term], str], text: str) -> bool:
+    """Whether something else is asked: what has one of that name, or parts of one thing, as the exits of a station.
+
+    "Which towns have a street called X" means any, "where is the street called X" one.
+    """
+    values = (x.object for x in graph.around(index) if graph.nodes[x.object].literal)
+    if {index, *values} & set(graph.targets):
+        return False
+    labels = [label(term) for term in graph.nodes[index].terms]
+    if len(set(labels)) == len(labels):
+        return len({called[:_IN_COMMON] for called in labels}) == 1
+    return lexicon.pattern("answer.one_so_called").search(text) is not None
+
+
+def which_of(
+    namesakes: Sequence[NamedNode], names: NameIndex, dataset: EvidenceDataset, language: str
+) -> Clarification | None:
+    """A question back for one of several things, each with what only it has; None for fewer than two."""
+    shown = tuple(namesakes[:_SHOWN])
+    if len(shown) < 2:
+        return None
+    question = phrases(language)["which_of"].format(name=names.label(shown[0], language))
+    return Clarification(question, _each_described(shown, names, dataset, language), shown)
+
+
+def _each_described(
+    things: Sequence[NamedNode], names: NameIndex, dataset: EvidenceDataset, language: str
+) -> tuple[str, ...]:
+    beside = [_beside(term, names, dataset, language) for term in things]
+    common = set.intersection(*map(set, beside))
+    return tuple(
+        _described(term, [said for said in found if said not in common], names, language)
+        for term, found in zip(things, beside, strict=True)
+    )
+
+
+def told_apart(
+    rows: Iterable[Sequence[Term | None]], names: NameIndex, dataset: EvidenceDataset, language: str
+) -> dict[Term, str]:
+    """The things among the first rows that share a name with another one there, by a name that tells them apart."""
+    shown = dict.fromkeys(term for row in islice(rows, _MOST_APART) for term in row if isinstance(term, NamedNode))
+    called: dict[str, list[NamedNode]] = {}
+    for term in shown:
+        called.setdefault(names.full_label(term, language), []).append(term)
+    found: dict[Term, str] = {}
+    for alike in (alike for alike in called.values() if len(alike) > 1):
+        found |= dict(zip(alike, _each_described(alike, names, dataset, language), strict=True))
+    return found
+
+
+def _described(term: NamedNode, beside: Sequence[str], names: NameIndex, language: str) -> str:
+    """A thing's label with what tells it from its namesakes: its class and a neighbour that they do not have."""
+    types = [names.schema.label(iri, language) for iri in names.types(term)[:1]]
+    detail = ", ".join([*types, *beside[:1]])
+    label = names.label(term, language)
+    return f"{label} ({detail})" if detail else label
+
+
+def _beside(term: NamedNode, names: NameIndex, dataset: EvidenceDataset, language: str) -> list[str]:
+    """What is stated to lie around a thing, in words."""
+    properties = names.schema.properties
+    quads = [q for q in dataset.store.quads(term) if q.predicate in properties and dataset.is_stated(q.triple)]
+    said = {
+        (isinstance(quad.object, Literal), f"{names.schema.label(quad.predicate, language)} {label}")
+        for quad in quads
+        if len(label := names.label(quad.object, language)) <= _SHORT
+    }
+    return [text for _, text in sorted(said)]
+
+
+# What a graph says of one thing, where a question asks to be told of it: "tell me about X", 介绍一下X, "what is X".
+#
+# And what a word of its ontology means: "what is a X", 什么是X.
+
+_ARTICLE = lexicon.pattern("answer.article")
+_DESCRIBING = (
+    NamedNode(f"{DCTERMS}description"), NamedNode(f"{SCHEMA}description"), NamedNode(f"{DCTERMS}abstract"),
+    NamedNode(f"{SKOS}definition"), COMMENT,
+)  # fmt: skip
+_SURE, _UNSURE = 0.9, 0.45
+_MOST_ROWS = 300
+_MOST_FACTS, _MOST_VALUES = 10, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a question asks to be told of: things that bear one name, or a term of the ontology (``meant``)."""
+
+    terms: tuple[NamedNode, ...]
+    meant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToldOfThing:
+    """What is said of it: the sentence, its descriptions or else its facts as values, and the query they come from."""
+
+    text: str
+    values: tuple[str, ...]
+    query: str
+    solutions: Solutions
+
+
+def subject_of(text: str, names: NameIndex) -> Subject | None:
+    """What the question asks to be told of, if it asks nothing else and the graph has it; else None."""
+    meaning = lexicon.pattern("answer.meant").match(text)
+    if meaning is not None and (terms := _whole(_name(meaning), names, ("class", "property"))):
+        return Subject(terms[:1], meant=True)
+    for match in (lexicon.pattern("answer.about").match(text), meaning):
+        terms = _whole(_name(match), names, ("entity",)) if match is not None else ()
+        if terms:
+            return Subject(terms)
+    return None
+
+
+def _name(match: re.Match[str]) -> str:
+    return (match["name"] or match["han"] or match["what"]).strip()
+
+
+def _whole(name: str, names: NameIndex, kinds: Iterable[str]) -> tuple[NamedNode, ...]:
+    """What the whole of a text is the name of."""
+    reading = read(name, names)
+    if len(reading.mentions) != 1 or reading.uncovered() or _says_more(reading):
+        return ()
+    first, last = reading.mentions[0].first, reading.mentions[0].last
+    if _ARTICLE.sub("", reading.text[: reading.tokens[first].start]).strip("\"'“‘《「 ") or last != len(reading.tokens):
+        return ()
+    option = reading.mentions[0].options[0]
+    if option.kind not in kinds or option.score < _SURE or option.apart:
+        return ()
+    return tuple(n.term for n in option.names if isinstance(n.term, NamedNode) and n.score >= option.score - 0.05)
+
+
+def _says_more(reading: QuestionReading) -> bool:
+    """Whether there is a most, a number or a comparison beside the name."""
+    cues = reading.cues
+    return bool(cues.superlatives or cues.amounts or cues.aggregate or cues.counting is not None)
+
+
+def meaning(term: NamedNode, names: NameIndex, language: str) -> str:
+    """What the ontology's comment says that a class or property is; empty where there is none."""
+    found = names.schema.classes.get(term) or names.schema.properties.get(term)
+    comments = found.comments if found else ()
+    own = [item.text for item in comments if item.language == language] or [item.text for item in comments]
+    if not own:
+        return ""
+    return f"{names.schema.label(term, language)}{'：' if language == 'zh' else ': '}{own[0]}"
+
+
+def told(thing: NamedNode, names: NameIndex, language: str, run: RunQuery) -> ToldOfThing | None:
+    """What the graph says of a thing: its classes, its descriptions and facts; None where it says nothing.
+
+    Raises QueryError as ``run`` does.
+    """
+    query = f"SELECT ?property ?value WHERE {{ {thing} ?property ?value }} LIMIT {_MOST_ROWS}"
+    solutions = run(query)
+    pairs = [(p, v) for p, v in (row[:2] for row in solutions.rows) if isinstance(p, NamedNode) and v is not None]
+    described = _telling_described([v for p, v in pairs if p in _DESCRIBING and isinstance(v, Literal)], language)
+    facts: dict[NamedNode, list[str]] = {}
+    for predicate, value in pairs:
+        if predicate in names.schema.properties and predicate not in _DESCRIBING:
+            listed = facts.setdefault(predicate, [])
+            column = AnswerColumn(names.schema.unit(predicate, language))
+            label = written(names.label(value, language), value, column, language)
+            listed += [label] if label and label not in listed else []
+    if not described and not facts:
+        return None
+    chinese = language == "zh"
+    typed = [v for p, v in pairs if p == TYPE and isinstance(v, NamedNode)]
+    classes = [v for v in typed if v in names.schema.classes and v != THING]
+    narrow = [v for v in classes if not any(o != v and o in names.schema.subclasses(v) for o in classes)]
+    kinds = [names.schema.label(v, language) for v in narrow]
+    lines = [_line(names, p, facts[p], language) for p in sorted(facts, key=lambda p: p.value)[:_MOST_FACTS]]
+    joint, comma, stop = ("：", "、", "。") if chinese else (": ", ", ", ". ")
+    label = names.full_label(thing, language)
+    head = f"{label}{joint}{comma.join(dict.fromkeys(kinds))}" if kinds else label
+    said = [head, *(text.rstrip("。. ") for text in described), ("；" if chinese else "; ").join(lines)]
+    values = described or tuple(dict.fromkeys(v for p in facts for v in facts[p]))
+    return ToldOfThing((stop.join(part for part in said if part) + stop).strip(), values, query, solutions)
+
+
+def _telling_described(found: list[Literal], language: str) -> tuple[str, ...]:
+    """The descriptions in the language, or all where there is none in it."""
+    words = [Word(item.value, item.language or "") for item in found]
+    own = [word.text for word in words if word.language in (language, "")] or [word.text for word in words]
+    return tuple(dict.fromkeys(own))
+
+
+def _line(names: NameIndex, predicate: NamedNode, values: list[str], language: str) -> str:
+    """A property with its values, of many the first few."""
+    comma, joint = ("、", "：") if language == "zh" else (", ", ": ")
+    shown = comma.join(values[:_MOST_VALUES])
+    more = ("等" if language == "zh" else ", …") if len(values) > _MOST_VALUES else ""
+    return f"{names.schema.label(predicate, language)}{joint}{shown}{more}"
+
+
+_LONGEST_QUESTION = 2_000
+_SURE_ENOUGH = 0.35
+# Which reading counts, and how sure it is, as measured on graphs that no form was learnt from: where the rules and the
+# likeliest form give the same, .91 were right if the rules were sure and .68 if not; else .65 of what the rules were
+# sure of, and .44 of what they were not unsure of.
+_SURE_RULES, _UNSURE_RULES = 0.75, 0.5
+_BOTH_SURE, _BOTH, _ALONE, _UNSURE_ALONE = 0.91, 0.68, 0.65, 0.44
+_RIGHT = 0.6
+"""What the confidence of a built-in reading is worth as a probability on graphs that it was not made for."""
+_CHOSEN = 0.9
+_RESEMBLES = 0.55
+"""A word that resembles its name less is rather an unknown one, where nothing is found."""
+_QUICK, _MOST_TOLD = 0.25, 12
+"""A query that took longer is not followed by another for the sentence alone, nor one with more rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSettings:
     """Limits of answering; ``translation`` is how a model is asked for a query."""
 
     max_rows: int = 1_000
@@ -70,15 +484,15 @@ class QuestionParts:
 
     dataset: EvidenceDataset
     ontology: Ontology
-    knowledge: Knowledge
-    run: Callable[[str], Solutions]
+    knowledge: GraphKnowledge
+    run: RunQuery
     find: FindEvidence
     why: Explain | None = None
     model: ChatModel | None = None
     retrieve: Callable[[str, int], list[Evidence]] | None = None
     examples: Sequence[Solved] | None = None
     embedder: Callable[[], Embedder | None] = lambda: None
-    settings: QuestionSettings = field(default_factory=QuestionSettings)
+    settings: AnswerSettings = field(default_factory=AnswerSettings)
 
 
 def ask(text: str, *, parts: QuestionParts) -> Answer:
@@ -105,6 +519,8 @@ class _Found:
     model: str | None = None
     kind: QuestionKind = QuestionKind.LIST
     target: Translation | None = None
+    unsure: str = ""
+    seconds: float = 0.0
 
 
 class _Asking:
@@ -118,6 +534,7 @@ class _Asking:
         self._usage = Usage()
         self._linked: tuple[Linked, ...] = ()
         self._original = text
+        self._is_told = False  # what is read meanwhile need not look for passages
         self.trace: list[str] = []
         if len(text.strip()) > _LONGEST_QUESTION:
             self.trace.append(f"only the first {_LONGEST_QUESTION:,} characters of the question were read")
@@ -130,11 +547,10 @@ class _Asking:
 
     def answer(self) -> Answer:
         if not any(character.isalnum() for character in self._text):
-            empty = "请提出一个问题。" if self._language == "zh" else "There is no question to answer."
-            return self._unanswerable(empty, None, ())
+            return self._unanswerable(phrases(self._language)["empty"], None, ())
         self._linked = self._names.link(self._text)
         surest = {item.text.casefold(): item.label for item in sorted(self._linked, key=lambda item: item.score)}
-        tell(Stage.LINKED, " · ".join(dict.fromkeys(surest.values())))
+        tell(AnswerStage.LINKED, " · ".join(dict.fromkeys(surest.values())))
         found = self._by_model()
         if found is None:
             return self._by_builtin()
@@ -161,9 +577,9 @@ class _Asking:
 
     def _from_model(self, model: ChatModel) -> _Found | Answer | None:
         """What the model's query found; an answer of its own where it found nothing, None where there is no query."""
-        tell(Stage.MODEL, model.name)
-        drafting = query_by_model(self._task(), model)
-        tell(Stage.CANDIDATES, number=len(drafting.attempts))
+        tell(AnswerStage.MODEL, model.name)
+        drafting = drafted(self._task(), model)
+        tell(AnswerStage.CANDIDATES, number=len(drafting.attempts))
         self._usage += drafting.usage
         self.trace += [f"model {model.name}: {note}" for note in drafting.notes]
         words = phrases(self._language)
@@ -175,30 +591,38 @@ class _Asking:
         if not drafting.sound or drafting.solutions is None:
             self.trace.append("the model's query was not run; the built-in translator was used")
             return None
-        tell(Stage.QUERY, drafting.text)
+        tell(AnswerStage.QUERY, drafting.text)
         query = Query(drafting.text, "", drafting.attempts)
         if is_empty(drafting.solutions):
             return replace(self._unanswerable(words["nothing"], query, ()), model=model.name)
-        return _Found(query, drafting.solutions, drafting.confidence, model.name, _kind_of(drafting.text))
+        kind = _kind_of(drafting.text)
+        return _Found(query, drafting.solutions, drafting.confidence, model.name, kind, unsure=drafting.unsure)
 
-    def _task(self) -> Task:
+    def _task(self) -> TranslationTask:
         """The question as the translator with a model takes it, the built-in translator's readings included."""
         parts = self._parts
-        return Task(
+        return TranslationTask(
             question=self._text,
             linked=self._linked,
             names=self._names,
             briefer=parts.knowledge.briefer,
             run=parts.run,
             examples=shipped_examples() if parts.examples is None else parts.examples,
-            candidates=parts.knowledge.translator.translate(self._text, run=parts.run),
+            readings=[
+                *self._as_forms(),
+                *(
+                    Reading(item.reading, item.text, _RIGHT * item.confidence)
+                    for item in parts.knowledge.translator.translate(self._text, run=parts.run)
+                    if not item.empty and not item.dropped
+                ),
+            ],
             prefixes=parts.dataset.store.prefixes,
             embedder=parts.embedder,
             options=parts.settings.translation,
         )
 
     def _ran(self, query: str) -> Solutions | None:
-        tell(Stage.QUERY, query)
+        tell(AnswerStage.QUERY, query)
         try:
             return self._parts.run(query)
         except QueryError as error:
@@ -212,24 +636,84 @@ class _Asking:
             return self._unanswerable(phrases(self._language)["why"], None, ())
         if (told_of := self._told()) is not None:
             return told_of
+        likely = next(iter(self._as_forms()), None)
+        self._is_told = likely is not None and likely.stands_alone
+        ruled = self._by_rules()
+        self._is_told = False
+        if likely is None:
+            return ruled
+        answered = ruled.verdict is not Verdict.UNANSWERABLE
+        sure = answered and ruled.confidence >= _SURE_RULES
+        if answered and self._gives_the_same(likely, ruled.solutions):
+            return replace(ruled, confidence=_BOTH_SURE if sure else _BOTH)
+        if sure or ruled.clarification:
+            return replace(ruled, confidence=min(ruled.confidence, _ALONE))
+        if likely.stands_alone:
+            return self._of_form(likely) or self._by_rules()
+        if answered and ruled.confidence >= _UNSURE_RULES:
+            return replace(ruled, confidence=_UNSURE_ALONE)
+        if answered:
+            read = ruled.query.reading if ruled.query else ""
+            text = phrases(self._language)["either"].format(one=read, other=likely.words)
+            return self._unanswerable(text, None, (), confidence=likely.probability, reason=NoAnswer.TWO_READINGS)
+        return ruled
+
+    def _gives_the_same(self, reading: Reading, found: Solutions | None) -> bool:
+        """Whether a reading gives the same rows, or the same in the first column, as what was found."""
+        other = self._ran(reading.query) if found is not None else None
+        if found is None or other is None or found.boolean is not other.boolean:
+            return False
+        rows, others = ({tuple(map(str, row)) for row in solutions.rows} for solutions in (found, other))
+        return rows == others or {row[:1] for row in rows} == {row[:1] for row in others}
+
+    def _as_forms(self) -> list[Reading]:
+        """The question as logical forms, best first; none where the carried sentence model is not the one in use."""
+        forms, embedder = self._parts.knowledge.forms, self._parts.embedder()
+        if forms is None or embedder is None or embedder.name != CARRIED:
+            return []
+        try:
+            return forms.readings(self._text, self._language, embedder)
+        except ModelError as error:
+            self.trace.append(f"not read as logical forms: {error}")
+            return []
+
+    def _of_form(self, reading: Reading) -> Answer | None:
+        """The answer that a logical form gives; None where its query gives nothing."""
+        solutions = self._ran(reading.query)
+        if solutions is None or is_empty(solutions):
+            return None
+        self.trace.append(f"Interpreted as: {reading.words}")
+        query = Query(reading.query, reading.words)
+        sure = min(reading.probability, _ALONE)
+        return self._answered(_Found(query, solutions, sure, kind=_kind_of(reading.query)))
+
+    def _by_rules(self) -> Answer:
         translations = self._parts.knowledge.translator.translate(self._text, run=self._parts.run)
         if not translations:
-            return self._nothing_linked()
+            return self._left_out(None)
         best = translations[0]
-        tell(Stage.CANDIDATES, best.reading, number=len(translations))
-        if best.dropped or (best.graph.form == "ask" and unsaid(best.uncovered)):
+        tell(AnswerStage.CANDIDATES, best.reading, number=len(translations))
+        if best.dropped or (best.graph.form == "ask" and unsaid(best.uncovered, self._parts.knowledge.idle)):
             return self._left_out(best)
-        self.trace.append(f"built-in: {len(translations)} reading(s); read as: {best.reading}")
+        self.trace.append(f"Interpreted as: {best.reading}")
         if best.uncovered:
             self.trace.append(f"not understood: {', '.join(best.uncovered[:8])}")
         attempts = tuple(Attempt(item.text) for item in translations[1:3])
         query = Query(best.text, best.reading, attempts)
-        if best.confidence < _SURE_ENOUGH and (best.uncovered or not best.empty or best.graph.form == "ask"):
-            return self._unanswerable(self._not_understood(best), None, best.uncovered, confidence=best.confidence)
+        unsure = best.confidence < _SURE_ENOUGH and (best.uncovered or not best.empty or best.graph.form == "ask")
+        if unsure or (unsaid(best.uncovered, self._parts.knowledge.idle) and is_unbound(best.graph)):
+            return self._not_understood(self._read(), best)
+        if (asked := self._one_of_many(best)) is not None:
+            return asked
+        began = time.perf_counter()
         solutions = self._ran(best.text)
+        seconds = time.perf_counter() - began
         if solutions is None or is_empty(solutions) or (solutions.boolean is False and self._is_open(best)):
+            reading = self._read()
+            if not best.uncovered and any(m.options[0].score < _RESEMBLES for m in reading.mentions):
+                return self._not_understood(reading)
             return self._unanswerable(self._empty(best), query, best.uncovered, confidence=best.confidence)
-        found = _Found(query, solutions, best.confidence, kind=_kind_of(best.text), target=best)
+        found = _Found(query, solutions, best.confidence, kind=_kind_of(best.text), target=best, seconds=seconds)
         return self._answered(found, ambiguous(best.graph, self._which, self._label, self._text))
 
     def _is_open(self, best: Translation) -> bool:
@@ -245,15 +729,71 @@ class _Asking:
             return None
         if subject.meant:
             text = meaning(subject.terms[0], self._names, self._language)
-            found = Told(text, (text,), "", Solutions()) if text else None
+            found = ToldOfThing(text, (text,), "", Solutions()) if text else None
         else:
             found = told(subject.terms[0], self._names, self._language, self._parts.run)
         if found is None:
             return None
-        tell(Stage.QUERY, found.query)
+        tell(AnswerStage.QUERY, found.query)
         question = Question(self._original, self._language, QuestionKind.LIST, self._linked)
         evidence = self._evidence(found.query, found.solutions) if found.query else ()
-        return as_answer(found, question, evidence, self._which(subject.terms))
+        asks = self._which(subject.terms)
+        return Answer(
+            text=f"{asks.question} {found.text}" if asks else found.text,
+            question=question,
+            verdict=Verdict.UNCLEAR if asks else Verdict.ANSWERED,
+            confidence=_UNSURE if asks else _SURE,
+            using="sparql",
+            query=Query(found.query, question.text) if found.query else None,
+            solutions=found.solutions,
+            values=found.values,
+            evidence=evidence,
+            clarification=asks,
+            reason=NoAnswer.TWO_READINGS if asks else None,
+        )
+
+    def _one_of_many(self, best: Translation) -> Answer | None:
+        """A question back where one thing is asked about as if there were no other of its kind: where the Bridge is."""
+        graph, reading = best.graph, self._read()
+        kind = next((i for i, node in enumerate(graph.nodes) if node.named is not None), -1)
+        said = graph.best or graph.comparisons or graph.having or graph.searches or graph.whole or graph.order
+        if graph.form != "list" or said or kind < 0 or len(graph.nodes) > 2 or any(n.terms for n in graph.nodes):
+            return None
+        alone = len(graph.nodes) == 1
+        if (kind in graph.targets) is not alone or not is_one(reading, graph.nodes[kind].place, where=alone):
+            return None
+        class_ = graph.nodes[kind].named
+        count = self._names.schema.count(class_) if class_ is not None else 0
+        alike = QueryGraph(nodes=(replace(graph.nodes[kind], place=0),), targets=(0,))
+        rows = self._ran(with_limit(self._query(alike), _NAMED)) if count > 1 else None
+        found = [row[0] for row in rows.rows if isinstance(row[0], NamedNode)] if rows is not None else []
+        things = list({self._full_label(thing): thing for thing in reversed(found)}.values())
+        things = [*reversed(things), *(thing for thing in found if thing not in things)][:_SHOWN]
+        told = self._which(things)
+        if told is None or class_ is None:
+            return None
+        noun = self._names.schema.label(class_, self._language)
+        text = phrases(self._language)["which_thing"].format(noun=noun, count=f"{count:,}", measure=measure(noun))
+        nodes = list(graph.nodes)
+        nodes[kind] = replace(nodes[kind], named=None, terms=tuple(things))
+        of_them = replace(graph, nodes=tuple(nodes))
+        if alone:
+            places = locating(frozenset((class_,)), self._names.schema)[:1]
+            of_them = QueryGraph((nodes[0], Node(0, frozenset())), tuple(Link(0, p, 1) for p in places), targets=(1,))
+        return Answer(
+            text=text,
+            question=Question(self._original, self._language, QuestionKind.LIST, self._linked),
+            verdict=Verdict.UNCLEAR,
+            confidence=0.3,
+            using="sparql",
+            query=Query(self._query(of_them), best.reading) if of_them.links else None,
+            clarification=replace(told, question=text),
+            usage=self._usage,
+            reason=NoAnswer.TWO_READINGS,
+        )
+
+    def _query(self, graph: QueryGraph) -> str:
+        return QueryWriter(graph, wide=self._names.schema.has_subclasses).text()
 
     def _which(self, namesakes: Sequence[NamedNode]) -> Clarification | None:
         return which_of(namesakes, self._names, self._parts.dataset, self._language)
@@ -265,14 +805,16 @@ class _Asking:
         limit = self._parts.settings.max_rows
         if len(solutions.rows) > limit:
             solutions = replace(solutions, rows=solutions.rows[:limit], truncated=True)
-        tell(Stage.ROWS, number=len(solutions.rows))
-        tell(Stage.SOURCES)
+        tell(AnswerStage.ROWS, number=len(solutions.rows))
+        tell(AnswerStage.SOURCES)
         evidence = self._evidence(found.query.text, solutions)
-        left = unsaid(found.target.uncovered) if found.target else ()
-        text = said(solutions, self._full_label, self._language, unit=self._unit(found), left=left)
+        left = unsaid(found.target.uncovered, self._parts.knowledge.idle) if found.target else ()
+        text = self._said(found, solutions, left)
         model = found.model
         if model is not None and self._parts.settings.phrased_by_model and self._parts.model is not None:
-            text = self._phrased(self._parts.model, text, solutions, evidence)
+            text = self._phrased(self._parts.model, text, found.query.text, solutions)
+        if found.unsure:
+            text += phrases(self._language)["unsure"].format(doubt=found.unsure.rstrip(".。"))
         confidence = self._assessed(found, evidence)
         verdict = Verdict.ANSWERED
         if clarification is not None:
@@ -291,6 +833,7 @@ class _Asking:
             clarification=clarification,
             model=model,
             usage=self._usage,
+            reason=NoAnswer.TWO_READINGS if clarification is not None else None,
         )
 
     def _evidence(self, query: str, solutions: Solutions) -> tuple[Evidence, ...]:
@@ -313,30 +856,35 @@ class _Asking:
             confidence += 0.03
         return round(max(0.05, min(0.98, confidence)), 3)
 
-    def _unit(self, found: _Found) -> str:
-        """The unit that the ontology gives the one measured property shown."""
-        graph = found.target.graph if found.target else None
-        if graph is None or len(graph.targets) != 1 or graph.form == "count":
-            return ""
-        for link in graph.links:
-            if link.object == graph.targets[0]:
-                term = self._names.schema.properties.get(link.predicate)
-                return self._names.schema.unit(link.predicate, self._language) if term else ""
-        return ""
-
-    def _phrased(self, model: ChatModel, plain: str, solutions: Solutions, evidence: tuple[Evidence, ...]) -> str:
-        """The answer as the model words it, unless it says more than the rows and passages do."""
-        tell(Stage.WORDING, model.name)
-        found = phrased(
-            self._text,
-            plain,
-            values=values_of(solutions, self._label, self._language),
-            rows=len(solutions.rows),
-            evidence=evidence,
-            names=self._names,
-            model=model,
-            language=self._language,
+    def _said(self, found: _Found, solutions: Solutions, left: Sequence[str]) -> str:
+        """The rows as a sentence, with what tells more where it is quickly found, and namesakes told apart."""
+        graph = found.target.graph if found.target is not None else None
+        frame = frame_of(graph, self._names, self._language) if graph is not None else None
+        more = told_with(graph) if graph is not None and found.seconds < _QUICK else None
+        beside = None
+        if more is not None and len(solutions.rows) <= _MOST_TOLD:
+            try:
+                beside = self._parts.run(with_limit(self._query(more), 4 * _MOST_TOLD))
+            except QueryError:
+                self.trace.append("what tells more of the answers took too long")
+        apart = self._apart(beside or solutions)
+        return said(
+            solutions,
+            lambda term: apart.get(term) or self._full_label(term),
+            self._language,
+            frame=frame,
+            beside=beside,
+            left=left,
         )
+
+    def _apart(self, solutions: Solutions) -> dict[Term, str]:
+        return told_apart(solutions.rows, self._names, self._parts.dataset, self._language)
+
+    def _phrased(self, model: ChatModel, plain: str, query: str, solutions: Solutions) -> str:
+        """The answer as the model words it, unless it says more than the rows do."""
+        tell(AnswerStage.WORDING, model.name)
+        rows = labelled(query, solutions, self._names, self._language, apart=self._apart(solutions))
+        found = phrased(self._text, plain, rows, names=self._names, model=model, language=self._language)
         self._usage += found.usage
         if found.note:
             self.trace.append(found.note)
@@ -344,31 +892,13 @@ class _Asking:
 
     # where there is no answer
 
-    def _nothing_linked(self) -> Answer:
-        words = phrases(self._language)
-        reading = self._parts.knowledge.translator.read(self._text)
-        unclear = self._partial(reading, frozenset())
-        if unclear is not None:
-            return unclear
-        tokens = reading.uncovered()
-        if reading.mentions and not tokens:
-            near = dict.fromkeys(self._label(option.names[0].term) for m in reading.mentions for option in m.options)
-            nearest = words["nearest"].format(names=words["and"].join(list(near)[:4]))
-            return self._unanswerable(words["nothing"] + nearest, None, ())
-        said_ = words["unlinked"].format(words=", ".join(tokens[:6]) or self._text[:60])
-        return self._unanswerable(said_ + self._near(tokens), None, tokens)
-
-    def _left_out(self, best: Translation) -> Answer:
+    def _left_out(self, best: Translation | None) -> Answer:
         """What is said where a name or number of the question is in no reading: nothing is answered around it."""
-        reading = self._parts.knowledge.translator.read(self._text)
-        unclear = self._partial(reading, best.explained)
-        if unclear is not None:
-            return unclear
-        missing = best.uncovered or tuple(dict.fromkeys(best.dropped))
-        text = phrases(self._language)["left"].format(words=", ".join(missing[:6]))
-        return self._unanswerable(text + self._near(missing), None, missing, confidence=best.confidence)
+        reading = self._read()
+        unclear = self._partial(reading, best.explained if best is not None else frozenset())
+        return unclear or self._not_understood(reading, best)
 
-    def _partial(self, reading: Reading, explained: frozenset[int]) -> Answer | None:
+    def _partial(self, reading: QuestionReading, explained: frozenset[int]) -> Answer | None:
         """A question back where a code is only part of names of the graph."""
         code, found = partial_codes(reading, explained, self._names)
         if not found:
@@ -384,39 +914,59 @@ class _Asking:
             using="sparql",
             clarification=Clarification(question, options),
             usage=self._usage,
+            reason=NoAnswer.TWO_READINGS,
         )
 
-    def _not_understood(self, best: Translation) -> str:
-        words = phrases(self._language)
-        return words["unlinked"].format(words=", ".join(best.uncovered[:6]) or self._text[:60]) + self._near(
-            best.uncovered
-        )
+    def _read(self) -> QuestionReading:
+        return self._parts.knowledge.translator.read(plainly(self._text))
+
+    def _not_understood(self, reading: QuestionReading, best: Translation | None = None) -> Answer:
+        """What is said of the one piece that nothing in the graph is called; all that is known is left unsaid."""
+        words, confidence = phrases(self._language), best.confidence if best else 0.0
+        explained, left = (best.explained, (*best.uncovered, *best.dropped)) if best else (None, ())
+        missing = unknown_words(reading, explained, left)
+        tokens, sure = reading.tokens, [m for m in reading.mentions if m.options[0].score > PART]
+        if missing:
+            reason = NoAnswer.UNKNOWN_WORD if sure else NoAnswer.OFF_TOPIC
+            text = words["unknown" if sure else "foreign"].format(words=quoted(missing, self._language))
+            return self._unanswerable(text + self._near(missing), None, missing, confidence=confidence, reason=reason)
+        named = [reading.text[tokens[m.first].start : tokens[m.last - 1].end] for m in sure]
+        if len(named) < 2:
+            return self._unanswerable(words["nothing"], None, ())
+        mark = words["quoted"].format(word=quoted(named, self._language))
+        return self._unanswerable(words["unrelated"].format(words=mark), None, ())
 
     def _empty(self, best: Translation) -> str:
-        words = phrases(self._language)
-        read = f"（理解为：{best.reading}）" if self._language == "zh" else f" (Read as: {best.reading}.)"
-        why = what_empties(best.graph, self._names, self._language, self._parts.run)
-        blank = " " if why and self._language != "zh" else ""
-        return words["nothing"] + read + blank + why + (self._near(best.uncovered) if best.uncovered else "")
+        """What the graph does not say: the condition that nothing fits, or the one value that was asked for."""
+        graph, words = best.graph, phrases(self._language)
+        if why := what_empties(graph, self._names, self._language, self._parts.run):
+            return f"{words['nothing']}{words['blank']}{why}"
+        if graph.form == "ask" and graph.comparisons:
+            graph = replace(graph, form="list", targets=(graph.comparisons[0].node,), comparisons=())
+        if graph.form != "list" or frame_of(graph, self._names, self._language).grammar not in ("is", "are", "has"):
+            return words["nothing"]
+        named = Verbaliser(graph, self._names, self._language, plain=True, several=True)
+        return words["nothing_of"].format(reading=named.reading())
 
     def _near(self, tokens: Sequence[str]) -> str:
-        near = [self._label(name.term) for token in tokens[:4] for name in self._names.near(token, 2)]
-        listed = list(dict.fromkeys(near))[:4]
-        return phrases(self._language)["nearest"].format(names=", ".join(listed)) if listed else ""
+        """Names that are spelt nearly as words are, none of them a word itself."""
+        found = [(token, self._label(name.term)) for token in tokens[:4] for name in self._names.near(token, 2)]
+        listed = [label for token, label in found if is_near(token, label)]
+        words, comma = phrases(self._language), phrases(self._language)["and"]
+        return words["nearest"].format(names=comma.join(list(dict.fromkeys(listed))[:4])) if listed else ""
 
     def _unanswerable(
-        self, text: str, query: Query | None, uncovered: Sequence[str], *, confidence: float = 0.0
+        self,
+        text: str,
+        query: Query | None,
+        uncovered: Sequence[str],
+        *,
+        confidence: float = 0.0,
+        reason: NoAnswer = NoAnswer.NO_ROWS,
     ) -> Answer:
         passages: list[Evidence] = []
-        if self._parts.retrieve is not None and self._text:
+        if self._parts.retrieve is not None and self._text and not self._is_told:
             passages = self._parts.retrieve(self._text, self._parts.settings.passages)
-        if passages:
-            nearest = (
-                "最接近的段落见下，但不能直接作答。"
-                if self._language == "zh"
-                else "The nearest passages are shown; they may help."
-            )
-            text = f"{text} {nearest}"
         if uncovered:
             self.trace.append(f"no word of the graph for: {', '.join(uncovered[:8])}")
         return Answer(
@@ -430,6 +980,7 @@ class _Asking:
             query=query,
             evidence=tuple(passages),
             usage=self._usage,
+            reason=reason,
         )
 
 

@@ -1,23 +1,67 @@
-"""The seven traversals of the similarity graph: one walk, seven rules for the next step.
-
-All begin at the window nearest to the question and take up sentences until they have enough. Two profiles: in the
-*published* one the rules are those of the traversal article's public code, step by step; in the *repaired* one a walk
-may not stop before it has the sentences asked for while there is a window left to go to, and what was chosen is read.
-Where that code and the article differ, the code counts.
-"""
+"""Sentences rather than passages: by the seven traversals, by planned paths, by likeness, or by the passage graph."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pyoxigraph import NamedNode
 
-from kgplatform.retrieval.similarity import Edge, SimilarityGraph
+from kgplatform.errors import ModelError, ModelUnavailableError
+from kgplatform.models.json_replies import json_of
+from kgplatform.models.prompts import render_messages
+from kgplatform.retrieval.fusion import near_passages
+from kgplatform.retrieval.similarity import Edge, SentenceNode, SimilarityGraph
+from kgplatform.retrieval.sources import Corpus, ExplainingRetriever
+from kgplatform.types import ChatModel, Hit
 
+# Source: the model-guided traversal of the traversal article; as in its public code, a reply that cannot be used sends
+# the walk to the nearest candidate.
+_NEXT: Final[Mapping[str, object]] = {
+    "type": "object",
+    "properties": {"next": {"type": "integer"}},
+    "required": ["next"],
+    "additionalProperties": False,
+}
+
+
+class ModelGuide:
+    """Chooses the steps of one walk by a model; see `kgplatform.retrieval.traversal.Guide`."""
+
+    def __init__(self, model: ChatModel, graph: SimilarityGraph, question: str) -> None:
+        self._model = model
+        self._graph = graph
+        self._question = question
+
+    def __call__(self, gathered: Sequence[int], choices: Sequence[Edge]) -> int | None:
+        """The place of the window to read next in ``choices``, None: enough; the first if the model is no help."""
+        messages, _ = render_messages(
+            "guide-walk",
+            question=self._question,
+            sentences=[self._text(number) for number in gathered],
+            choices=[" ".join(self._text(number) for number in self._graph.windows[edge.target]) for edge in choices],
+        )
+        try:
+            reply = json_of(self._model.complete(messages, schema=_NEXT).text, model=self._model.name)
+        except ModelError:
+            return 0
+        chosen = reply.get("next")
+        if not isinstance(chosen, int) or isinstance(chosen, bool) or not 0 <= chosen <= len(choices):
+            return 0
+        return chosen - 1 if chosen else None
+
+    def _text(self, number: int) -> str:
+        return " ".join(self._graph.sentences[number].text.split())
+
+
+# All begin at the window nearest to the question and take up sentences until they have enough. Two profiles: in the
+# *published* one the rules are those of the traversal article's public code, step by step; in the *repaired* one a walk
+# may not stop before it has the sentences asked for while there is a window left to go to, and what was chosen is read.
+# Where that code and the article differ, the code counts.
 Vector: TypeAlias = NDArray[np.float32]
 
 _HOPS: Final = 20
@@ -27,7 +71,7 @@ _SETTLED: Final = 8
 _CHOICES: Final = 5
 
 
-class Rule(StrEnum):
+class WalkRule(StrEnum):
     """How a walk finds its next step."""
 
     BASIC = "basic"
@@ -40,7 +84,7 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WalkStep:
     """A window that the walk read, how it was rated, and how many sentences it brought."""
 
     window: int
@@ -53,7 +97,7 @@ class Walk:
     """The sentences in the order they were taken up, the windows read, and why the walk ended."""
 
     sentences: tuple[int, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[WalkStep, ...]
     stopped: str
 
 
@@ -83,7 +127,7 @@ class _State:
     options: WalkOptions
     taken: dict[int, None] = field(default_factory=dict)
     read: dict[int, None] = field(default_factory=dict)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[WalkStep] = field(default_factory=list)
     best: float = -1.0
     stopped: str = ""
     waiting: Iterator[int] | None = None
@@ -97,7 +141,7 @@ class _State:
         self.taken |= dict.fromkeys(new)
         self.best = max((self.best, *(float(self.nodes[number]) for number in new)))
         self.read[window] = None
-        self.steps.append(Step(window, rating, len(new)))
+        self.steps.append(WalkStep(window, rating, len(new)))
 
     def elsewhere(self) -> Edge | None:
         """Where a repaired walk goes on from a dead end: to the unread window most like the question."""
@@ -122,26 +166,26 @@ class _State:
 def walk(
     graph: SimilarityGraph,
     question: Vector,
-    rule: Rule,
+    rule: WalkRule,
     options: WalkOptions | None = None,
     *,
     guide: Guide | None = None,
 ) -> Walk:
     """The sentences that the rule leads to from the window nearest to the question (a vector of unit length).
 
-    ``guide`` chooses the steps of `Rule.GUIDED`; without one the nearest candidate is taken, as that code does where
-    the model's reply cannot be read.
+    ``guide`` chooses the steps of `WalkRule.GUIDED`; without one the nearest candidate is taken, as that code does
+    where the model's reply cannot be read.
     """
     state = _State(graph, graph.window_vectors @ question, graph.sentence_vectors @ question, options or WalkOptions())
     if not graph.windows or state.options.sentences < 1:
         return state.result("there is nothing to read")
-    if rule is Rule.BASIC:
+    if rule is WalkRule.BASIC:
         return _basic(state)
     anchor = int(np.argmax(state.windows))
     state.take(anchor, float(state.windows[anchor]))
-    if rule is Rule.GRAPH:
+    if rule is WalkRule.GRAPH:
         return _along_edges(state, anchor)
-    if rule is Rule.GUIDED:
+    if rule is WalkRule.GUIDED:
         return _guided(state, anchor, guide)
     return _stepping(state, anchor, _ratings(rule, graph, question, state))
 
@@ -257,17 +301,17 @@ def _why_end(state: _State, current: int, ratings: _Ratings, best: float) -> str
     return ""
 
 
-def _ratings(rule: Rule, graph: SimilarityGraph, question: Vector, state: _State) -> _Ratings:
-    if rule is Rule.QUERY:
+def _ratings(rule: WalkRule, graph: SimilarityGraph, question: Vector, state: _State) -> _Ratings:
+    if rule is WalkRule.QUERY:
         return _Ratings(
             windows=lambda _, near: state.windows[list(near)],
             sentences=lambda _, inside: state.nodes[list(inside)],
             settled=lambda *_: state.best,
             sentence_ends=False,
         )
-    if rule is Rule.AVERAGE:
+    if rule is WalkRule.AVERAGE:
         return _average(graph, state)
-    return _centroid(graph, question, _Flattened.of(graph, question) if rule is Rule.GEOMETRIC else None)
+    return _centroid(graph, question, flat=rule is WalkRule.GEOMETRIC)
 
 
 def _average(graph: SimilarityGraph, state: _State) -> _Ratings:
@@ -292,25 +336,15 @@ def _float32(values: NDArray[Any]) -> NDArray[np.float32]:
     return values.astype(np.float32, copy=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Flattened:
-    """The space of the three main directions of question, windows and sentences, taken anew for every question."""
+def _centroid(graph: SimilarityGraph, question: Vector, *, flat: bool) -> _Ratings:
+    """How near the centre of the triangle question, window, neighbour lies to the question; no other rule to stop.
 
-    directions: NDArray[np.float32]
-
-    @classmethod
-    def of(cls, graph: SimilarityGraph, question: Vector) -> _Flattened:
-        return cls(graph.moments.main_directions(question, 3).astype(np.float32))
-
-    def __call__(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        return _float32(vectors @ self.directions)
-
-
-def _centroid(graph: SimilarityGraph, question: Vector, flattened: _Flattened | None) -> _Ratings:
-    """How near the centre of the triangle question, window, neighbour lies to the question; no other rule to stop."""
+    ``flat``: in the space of the three main directions of question, windows and sentences.
+    """
+    directions = _float32(graph.moments.main_directions(question, 3)) if flat else None
 
     def place(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        return flattened(vectors) if flattened else vectors
+        return vectors if directions is None else _float32(vectors @ directions)
 
     asked = place(question[None, :])[0]
 
@@ -331,6 +365,233 @@ def nearest_sentences(graph: SimilarityGraph, question: Vector, count: int) -> t
     return tuple(np.argsort(-(graph.sentence_vectors @ question), kind="stable")[: max(count, 0)].tolist())
 
 
-def all_rules(options: WalkOptions, *, repaired: Iterable[bool] = (False, True)) -> list[tuple[Rule, WalkOptions]]:
-    """Every rule in every profile, for comparisons."""
-    return [(rule, replace(options, repaired=mended)) for mended in repaired for rule in Rule]
+# The seven traversals choose one step at a time. Here a beam of paths grows from the windows nearest to the question; a
+# path is worth the cosine between the question and the middle of its windows, so that one is preferred whose windows
+# cover the question together, though none may do so alone. What is read are the sentences on the paths weighed, each by
+# its own cosine and half the worth of the best path through it. Source: the future work named by the traversal article.
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """``anchors`` windows to begin at, paths of at most ``depth`` windows, ``beam`` of them kept at each step.
+
+    ``share`` of a path's worth counts beside the cosine of a sentence on it.
+    """
+
+    anchors: int = 10
+    depth: int = 3
+    beam: int = 32
+    share: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Windows in the order of the walk, and the cosine between their middle and the question."""
+
+    windows: tuple[int, ...]
+    worth: float
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPlan:
+    """The sentences to read, best first with scores; ``chosen`` is the path of most worth, of ``weighed`` ones."""
+
+    sentences: tuple[int, ...]
+    scores: tuple[float, ...]
+    chosen: Path
+    weighed: int
+
+
+def plan(graph: SimilarityGraph, question: Vector, count: int, options: PlanOptions | None = None) -> QuestionPlan:
+    """At most ``count`` sentences that the paths of most worth lead to, for a question's vector of unit length."""
+    chosen = options or PlanOptions()
+    near = graph.window_vectors @ question
+    if not graph.windows or count < 1:
+        return QuestionPlan((), (), Path((), 0.0), 0)
+    paths = list(_paths(graph, question, near, chosen))
+    through: dict[int, float] = {}
+    for path in paths:
+        for window in path.windows:
+            through[window] = max(through.get(window, -1.0), path.worth)
+    cosines = graph.sentence_vectors @ question
+    scores = _sentence_scores(graph, through, cosines, chosen.share)
+    order = sorted(scores, key=lambda sentence: (-scores[sentence], sentence))[:count]
+    best = max(paths, key=lambda path: (path.worth, -len(path.windows), [-window for window in path.windows]))
+    return QuestionPlan(tuple(order), tuple(scores[sentence] for sentence in order), best, len(paths))
+
+
+def _sentence_scores(
+    graph: SimilarityGraph, through: dict[int, float], cosines: NDArray[np.float32], share: float
+) -> dict[int, float]:
+    scores: dict[int, float] = {}
+    for window, worth in through.items():
+        for sentence in graph.windows[window]:
+            scores[sentence] = max(scores.get(sentence, -np.inf), float(cosines[sentence]) + share * worth)
+    return scores
+
+
+def _paths(graph: SimilarityGraph, question: Vector, near: NDArray[np.float32], options: PlanOptions) -> Iterator[Path]:
+    """All paths that the beam has kept, those of one window first; the same windows in another order count once."""
+    anchors = np.argsort(-near, kind="stable")[: options.anchors].tolist()
+    beam = [Path((window,), float(near[window])) for window in anchors]
+    sums = {path.windows: graph.window_vectors[path.windows[0]] for path in beam}
+    yield from beam
+    for _ in range(options.depth - 1):
+        grown, sums = _grown(graph, question, beam, sums)
+        beam = sorted(grown, key=lambda path: (-path.worth, path.windows))[: options.beam]
+        yield from beam
+
+
+def _grown(
+    graph: SimilarityGraph, question: Vector, beam: Iterable[Path], sums: dict[tuple[int, ...], Vector]
+) -> tuple[list[Path], dict[tuple[int, ...], Vector]]:
+    """The paths one window longer, and the sums of their windows' vectors."""
+    seen: set[frozenset[int]] = set()
+    windows: list[tuple[int, ...]] = []
+    rows: list[Vector] = []
+    for path in beam:
+        for target in (edge.target for edge in graph.edges[path.windows[-1]] if edge.target not in path.windows):
+            longer = (*path.windows, target)
+            if frozenset(longer) not in seen:
+                seen.add(frozenset(longer))
+                windows.append(longer)
+                rows.append(sums[path.windows] + graph.window_vectors[target])
+    if not rows:
+        return [], {}
+    points = np.array(rows, dtype=np.float32)
+    lengths = np.linalg.norm(points, axis=1)
+    worth = (points @ question) / np.where(lengths > 0, lengths, 1.0)
+    paths = [Path(longer, float(value)) for longer, value in zip(windows, worth, strict=True)]
+    return paths, dict(zip(windows, rows, strict=True))
+
+
+_PASSAGE_WEIGHT: Final = 0.2
+_FLOOR: Final = 1e-4
+
+
+def sentence_iri(node: SentenceNode) -> NamedNode:
+    """Where the sentence stands: its document with a character range (RFC 5147 §2.2.1)."""
+    return NamedNode(f"{node.document}#char={node.start},{node.end}")
+
+
+class TraversalRetriever:
+    """One of the seven traversals as a retriever of sentences; ``published`` takes the rules as the article's code.
+
+    `WalkRule.GUIDED` is led by the language model where there is one.
+    """
+
+    finds_passages = False
+
+    def __init__(self, sources: Corpus, rule: WalkRule, *, published: bool = False) -> None:
+        self.name = f"{rule.value}-published" if published else rule.value
+        self._sources = sources
+        self._rule = rule
+        self._published = published
+
+    def walk(self, question: str, k: int) -> tuple[SimilarityGraph, Walk]:
+        """The walk with its steps, and the graph that it went through.
+
+        Raises:
+            ModelUnavailableError: there is no embedding model, or it cannot be used.
+        """
+        graph = self._sources.similarity_graph(published=self._published)
+        options = WalkOptions(sentences=k, repaired=not self._published)
+        model = self._sources.model if self._rule is WalkRule.GUIDED else None
+        guide = ModelGuide(model, graph, question) if model else None
+        return graph, walk(graph, embedded(self._sources, question), self._rule, options, guide=guide)
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """At most ``k`` sentences in the order in which the walk took them up; the score is the cosine."""
+        graph, found = self.walk(question, k)
+        cosines = graph.sentence_vectors @ embedded(self._sources, question)
+        return _hits(graph, found.sentences, cosines, self.name)
+
+
+class PlanningRetriever(ExplainingRetriever):
+    """Sentences on the paths that look best several steps ahead (`kgplatform.retrieval.traversal`)."""
+
+    name = "planning"
+    finds_passages = False
+
+    def __init__(self, sources: Corpus, *, options: PlanOptions | None = None) -> None:
+        self._sources = sources
+        self._options = options
+
+    def explain(self, question: str, k: int) -> tuple[list[Hit], QuestionPlan]:
+        """At most ``k`` sentences, best first, scored by cosine and half the worth of the best path; and the plan.
+
+        Raises:
+            ModelUnavailableError: there is no embedding model, or it cannot be used.
+        """
+        graph = self._sources.similarity_graph()
+        found = plan(graph, embedded(self._sources, question), k, self._options)
+        scores = np.zeros(len(graph.sentences))
+        scores[list(found.sentences)] = found.scores
+        return _hits(graph, found.sentences, scores, self.name), found
+
+
+class SentenceRetriever:
+    """The sentences most like the question, plainly: the peer that every traversal is held against."""
+
+    name = "sentences"
+    finds_passages = False
+
+    def __init__(self, sources: Corpus) -> None:
+        self._sources = sources
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """At most ``k`` sentences, best first; the score is the cosine.
+
+        Raises:
+            ModelUnavailableError: there is no embedding model, or it cannot be used.
+        """
+        graph, vector = self._sources.similarity_graph(), embedded(self._sources, question)
+        return _hits(graph, nearest_sentences(graph, vector, k), graph.sentence_vectors @ vector, self.name)
+
+
+class TiedSentenceRetriever:
+    """Sentences by their likeness and by how much of the passage graph's walk reaches the passage they stand in.
+
+    score = cosine + 0.2 * ln(share of the walk + 0.0001): the two are taken as independent evidence.
+    """
+
+    name = "tied-sentences"
+    finds_passages = False
+
+    def __init__(self, sources: Corpus) -> None:
+        self._sources = sources
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """At most ``k`` sentences, best first.
+
+        Raises:
+            ModelUnavailableError: there is no embedding model, or it cannot be used.
+        """
+        graph, vector = self._sources.similarity_graph(), embedded(self._sources, question)
+        passages = self._sources.passage_graph()
+        reached = passages.rank(question, passages.placed(near_passages(self._sources, question)))
+        best: dict[str, float] = {}  # of each document
+        for share, iri in zip(reached, passages.passages, strict=True):
+            document = iri.rpartition("/chunk/")[0] or iri
+            best[document] = max(best.get(document, 0.0), share)
+        shares = np.array([best.get(node.document, 0.0) for node in graph.sentences])
+        scores = graph.sentence_vectors @ vector + _PASSAGE_WEIGHT * np.log(shares + _FLOOR)
+        order = np.argsort(-scores, kind="stable")[: max(k, 0)].tolist()
+        return _hits(graph, order, scores, self.name)
+
+
+def embedded(sources: Corpus, question: str) -> NDArray[np.float32]:
+    """The question's vector.
+
+    Raises:
+        ModelUnavailableError: there is no embedding model, or it cannot be used.
+    """
+    if sources.embedder is None:
+        raise ModelUnavailableError("sentences are found by an embedding model, and there is none", model="")
+    vector: NDArray[np.float32] = sources.embedder.embed([question])[0]
+    return vector
+
+
+def _hits(graph: SimilarityGraph, numbers: Sequence[int], scores: NDArray[np.floating], name: str) -> list[Hit]:
+    return [
+        Hit(sentence_iri(graph.sentences[number]), graph.sentences[number].text, float(scores[number]), rank, name)
+        for rank, number in enumerate(numbers, start=1)
+    ]

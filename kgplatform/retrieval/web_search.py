@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 from urllib.parse import quote, urlencode, urlsplit
 
-from kgplatform.documents.html import MAX_HTML_BYTES, read_html
-from kgplatform.documents.web import WebPage as Fetched
-from kgplatform.documents.web import WebRules, fetch, is_address
+from kgplatform.documents.fetch import FetchedPage, WebRules, fetch, is_address
+from kgplatform.documents.readers.html import MAX_HTML_BYTES, read_html
 from kgplatform.errors import ReadError
-from kgplatform.guarding import Resolve, named_addresses, public_addresses
-from kgplatform.retrieval.multistage import WebPage
+from kgplatform.network import Resolve, named_addresses, public_addresses
+from kgplatform.retrieval.fusion import FoundPage
 
 _SUFFIXES: Final = (".html", ".htm", ".xhtml")
 _MOST_PAGES: Final = 2_000
@@ -43,7 +42,7 @@ class SearchProvider(Protocol):
         """What it is called."""
         ...
 
-    def search(self, question: str, k: int) -> list[WebPage]:
+    def search(self, question: str, k: int) -> list[FoundPage]:
         """At most ``k`` pages, best first as far as the provider knows; a folder gives all that it has.
 
         Raises:
@@ -69,14 +68,14 @@ class FolderPages:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def search(self, question: str, k: int) -> list[WebPage]:  # noqa: ARG002
+    def search(self, question: str, k: int) -> list[FoundPage]:  # noqa: ARG002
         """All pages that can be read; which of them fit is for the retriever to say.
 
         Raises:
             ReadError: there is no such folder.
         """
         if not self._folder.is_dir():
-            raise ReadError("is no folder of saved pages; see web.folder", path=self._folder)
+            raise ReadError("is not a folder of saved pages; see web.folder", path=self._folder)
         files = sorted(path for path in self._folder.rglob("*") if path.suffix.lower() in _SUFFIXES)[:_MOST_PAGES]
         found = []
         for path in files:
@@ -89,7 +88,7 @@ class FolderPages:
 
 
 @lru_cache(maxsize=4_096)
-def _saved(path: Path, _written: int, described: int) -> WebPage | None:
+def _saved(path: Path, _written: int, described: int) -> FoundPage | None:
     """A saved page, read again when it or its description has changed; None where there is no text in it."""
     try:
         if path.stat().st_size > MAX_HTML_BYTES:
@@ -100,7 +99,7 @@ def _saved(path: Path, _written: int, described: int) -> WebPage | None:
     told = _description(path.with_suffix(".json")) if described else {}
     name = _first(told, "page_name", "name", "title") or title
     url = checked_url(_first(told, "url", "page_url")) or path.absolute().as_uri()
-    return WebPage(url, name, text, _first(told, "snippet", "page_snippet"))
+    return FoundPage(url, name, text, _first(told, "snippet", "page_snippet"))
 
 
 def _description(path: Path) -> Mapping[str, object]:
@@ -139,14 +138,14 @@ class GivenPages:
         self._addresses = tuple(addresses)
         self._fetching = fetching
 
-    def search(self, question: str, k: int) -> list[WebPage]:  # noqa: ARG002
+    def search(self, question: str, k: int) -> list[FoundPage]:  # noqa: ARG002
         """The first ``k`` of the pages.
 
         Raises:
             ReadError: none of them can be fetched; the message is that of the first.
         """
         tried = _in_turn(self._addresses[: max(k, 0)], self._fetching)
-        found = [page for page in tried if isinstance(page, WebPage)]
+        found = [page for page in tried if isinstance(page, FoundPage)]
         if tried and not found:
             raise next(error for error in tried if isinstance(error, ReadError))
         return found
@@ -162,7 +161,7 @@ class SearxngPages:
         self._fetching = fetching
         self._language = language
 
-    def search(self, question: str, k: int) -> list[WebPage]:
+    def search(self, question: str, k: int) -> list[FoundPage]:
         """At most ``k`` pages, in the server's order.
 
         Raises:
@@ -176,11 +175,11 @@ class SearxngPages:
         return [_page(item, page) for item, page in zip(results, pages, strict=True)]
 
 
-def _page(item: Mapping[str, object], page: WebPage | ReadError) -> WebPage:
+def _page(item: Mapping[str, object], page: FoundPage | ReadError) -> FoundPage:
     """A result with the text of its page, if that could be fetched."""
     url = checked_url(_first(item, "url"))
-    text = page.text if isinstance(page, WebPage) else ""
-    return WebPage(url, _first(item, "title") or url, text, _first(item, "content"))
+    text = page.text if isinstance(page, FoundPage) else ""
+    return FoundPage(url, _first(item, "title") or url, text, _first(item, "content"))
 
 
 def _results(data: bytes, address: str) -> list[Mapping[str, object]]:
@@ -198,7 +197,7 @@ def _results(data: bytes, address: str) -> list[Mapping[str, object]]:
     return list({url: item for item in found if (url := checked_url(_first(item, "url")))}.values())
 
 
-def fetched(address: str, fetching: Fetching) -> WebPage:
+def fetched(address: str, fetching: Fetching) -> FoundPage:
     """The page at an address.
 
     Raises:
@@ -206,12 +205,12 @@ def fetched(address: str, fetching: Fetching) -> WebPage:
     """
     page = _fetched(address, fetching.hosts, fetching)
     if page.path.suffix in (".txt", ".md"):
-        return WebPage(address, page.path.stem, page.data.decode("utf-8-sig", "replace"))
+        return FoundPage(address, page.path.stem, page.data.decode("utf-8-sig", "replace"))
     title, text = page_text(page.path, page.data)
-    return WebPage(address, title, text)
+    return FoundPage(address, title, text)
 
 
-def _fetched(address: str, hosts: Sequence[str], fetching: Fetching) -> Fetched:
+def _fetched(address: str, hosts: Sequence[str], fetching: Fetching) -> FetchedPage:
     """What an address gives; its troubles speak of the settings of ``[web]``."""
     rules = WebRules(tuple(hosts), fetching.max_bytes, fetching.timeout_seconds)
     try:
@@ -234,10 +233,10 @@ def _resolver(hosts: Sequence[str]) -> Resolve:
     return resolve
 
 
-def _in_turn(addresses: Sequence[str], fetching: Fetching) -> list[WebPage | ReadError]:
+def _in_turn(addresses: Sequence[str], fetching: Fetching) -> list[FoundPage | ReadError]:
     """What each address gives, a few at the same time."""
 
-    def one(address: str) -> WebPage | ReadError:
+    def one(address: str) -> FoundPage | ReadError:
         try:
             return fetched(address, fetching)
         except ReadError as error:

@@ -8,9 +8,11 @@ export const language = frame.language;
 export const pages = frame.pages;
 export const mapSettings = frame.map ?? {};
 
-/** The phrase of key `ui_<key>` with its blanks filled in. */
+const counted = /\{(\w+)\}([^{}[\]]*)\[([^|\]]*)\|([^\]]*)\]/g;
+/** The phrase of key `ui_<key>` with its blanks filled in; `[one|many]` is the form for the number before it. */
 export const t = (key, values = {}) => {
-  const text = frame.words[key.replace(/^ui_/, "")] ?? key;
+  const text = (frame.words[key.replace(/^ui_/, "")] ?? key)
+    .replace(counted, (_, name, between, one, many) => `{${name}}${between}${String(values[name]) === "1" ? one : many}`);
   return text.replace(/\{(\w+)\}/g, (blank, name) => (name in values ? String(values[name]) : blank));
 };
 

@@ -14,7 +14,7 @@ const brief = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}â
 const said = ({ stage, detail, number: amount }) => {
   if (stage === "query") return h("code", { title: detail }, brief(detail.replace(/\s+/g, " ").trim()));
   if (stage === "source") return t(`step_source_${detail}`);
-  const counted = amount === null ? "" : stage === "rows" && amount === 1 ? t("step_number_row") : t(`step_number_${stage}`, { n: number(amount) });
+  const counted = amount === null ? "" : t(`step_number_${stage}`, { n: number(amount) });
   return [counted, brief(detail)].filter(Boolean).join(" Â· ");
 };
 

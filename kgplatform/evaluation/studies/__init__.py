@@ -1,1 +1,0 @@
-"""The studies that the platform's methods come from, repeated on a workspace: their numbers beside ours."""

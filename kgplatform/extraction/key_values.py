@@ -1,0 +1,337 @@
+"""Facts written as labels and headings: ``Credits: 7.5``, ``学分 | 7.5``, a list under "Skills developed".
+
+What they are about is the document's main entity; which property a label names is looked up among the
+property's words, else the label is the name of the class that one property leads to ("Venue: ICLR 2022").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from pyoxigraph import NamedNode
+
+from kgplatform.extraction.context import DocumentReading, DocumentSection, TextLine
+from kgplatform.extraction.names import clean_name
+from kgplatform.extraction.ontology_lexicon import Cue, label_key
+from kgplatform.extraction.people import BylinePart, Person, people_in, venue_in, whole_lines
+from kgplatform.extraction.values import accepts, literal_of, values_in
+from kgplatform.lexicon import LexiconSection
+from kgplatform.ontology.schema import OntologyProperty
+from kgplatform.text import has_han, singular
+from kgplatform.types import Claim, Mention
+
+_LEXICON: Final = LexiconSection("extraction", "key_values")
+_NONE = _LEXICON.pattern("none", re.IGNORECASE)
+_SPLIT = _LEXICON.pattern("split")
+_NAME_WORD = re.compile(r"[^\W\d_][\w'’.-]*$")
+_TWO_CELLS = re.compile(r"\|?\s*([^|]{1,40}?)\s*\|\s*([^|]*[^|\s-][^|]*?)\s*\|?")
+_PARTICLES = _LEXICON.words("particles")
+_PERSON_WORDS = _LEXICON.words("person_words")
+_MAX_WORDS, _MAX_HAN, _MAX_STRING = 8, 18, 400
+
+
+def read_labelled(reading: DocumentReading) -> None:
+    """Adds what labels, headings with lists, the byline and the reference list say of the main entity."""
+    if reading.main is None:
+        return
+    for section in reading.sections:
+        for line in section.lines:
+            if line.kind == "row":
+                line = _row(line)
+            if line.kind == "label" and (cue := _cue(reading, line.label)):
+                _value(reading, cue, line)
+        if section.heading is not None and (cue := _cue(reading, section.heading.text)):
+            _section(reading, cue, section)
+    _byline(reading)
+
+
+def _row(line: TextLine) -> TextLine:
+    """A row of two cells as the label and value that it is: "| Ticket | 100 yuan |"."""
+    match = _TWO_CELLS.fullmatch(line.text)
+    if match is None:
+        return line
+    shift = line.end - len(line.text)
+    return TextLine("label", shift + match.start(2), shift + match.end(2), match[2], match[1].strip(" *"))
+
+
+def _cue(reading: DocumentReading, label: str) -> Cue | None:
+    main = reading.main
+    if main is None:
+        return None
+    cue = reading.lexicon.best(reading.label_cues(label), main.type)
+    return cue or _by_class_word(reading, label, main.type)
+
+
+def _by_class_word(reading: DocumentReading, label: str, class_: NamedNode) -> Cue | None:
+    """The only object property from the class to the class that the label names."""
+    lexicon = reading.lexicon
+    key = label_key(label)
+    target = lexicon.han_suffixes.get(key) if has_han(key) else lexicon.class_words.get(key)
+    if target is None:
+        return None
+    terms = [
+        term
+        for term in lexicon.ontology.properties_of(class_)
+        if term.is_object
+        and term.ranges
+        and lexicon.ontology.is_a(target, term.ranges)
+        and not lexicon.ontology.is_a(class_, term.ranges)
+    ]
+    return Cue(terms[0], label, rank=1) if len(terms) == 1 else None
+
+
+def _value(reading: DocumentReading, cue: Cue, line: TextLine) -> None:
+    if _NONE.match(line.text):
+        return
+    if not cue.term.is_object:
+        _literal(reading, cue.term, line.start, line.end)
+    elif not _objects(reading, cue.term, line.start, line.end):
+        reading.refuse(
+            line.start, line.end, f"names nothing that {reading.lexicon.ontology.label(cue.term.iri)!r} may lead to"
+        )
+
+
+def _section(reading: DocumentReading, cue: Cue, section: DocumentSection) -> None:
+    items = [line for line in section.lines if line.kind == "item"]
+    plain = [line for line in section.lines if line.kind in ("text", "label")]
+    if items:
+        for item in items:
+            _value(reading, cue, item)
+        return
+    for line in plain[:1]:
+        if re.search(r"[。.]\s*\S", line.text) and reading.main is not None and reading.main.name in line.text:
+            return
+        start = line.start if line.kind == "text" else reading.text.rfind("\n", 0, line.start) + 1
+        text = reading.text[start : line.end]
+        if cue.term.is_object:
+            _objects(reading, cue.term, start, line.end)
+        elif len(text) <= 160:
+            _literal(reading, cue.term, start, line.end)
+
+
+def _literal(reading: DocumentReading, term: OntologyProperty, start: int, end: int) -> None:
+    main = reading.main
+    text = reading.text[start:end].strip(" *_。;；")
+    if main is None or len(text) > _MAX_STRING:
+        return
+    try:
+        literal = literal_of(text, term, language=reading.document.language)
+    except ValueError as error:
+        fitting = [value for value in values_in(reading.text, start, end) if accepts(term, value)]
+        if not fitting or (len({value.lexical for value in fitting}) > 1 and fitting[0].start > start + 2):
+            reading.refuse(start, end, str(error))
+            return
+        try:
+            literal = literal_of(reading.text[fitting[0].start : fitting[0].end], term)
+        except ValueError as second:
+            reading.refuse(start, end, str(second))
+            return
+    reading.claim(Claim(main, term.iri, literal, *whole_lines(reading.document.text, start, end), 0.95))
+
+
+def _objects(reading: DocumentReading, term: OntologyProperty, start: int, end: int) -> bool:
+    """Claims each object that the stretch names; whether there was one."""
+    main = reading.main
+    if main is None:
+        return False
+    found = _people(reading, term, start, end) or _venue(reading, term, start, end)
+    found = found or (_typed(reading, term, start, end) if reading.structured else [])
+    if found and len(term.ranges) == 1:
+        found += _companions(reading, term.ranges[0], found, start, end)
+    found = found or individuals_in(reading, term, start, end)
+    if not found and len(term.ranges) == 1 and reading.structured:
+        found = list(_new(reading, term.ranges[0], start, end))
+    for mention in found:
+        reading.claim(Claim(main, term.iri, mention, *whole_lines(reading.document.text, start, end), 0.9))
+    return bool(found)
+
+
+def _people(reading: DocumentReading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
+    """Those whom the stretch lists, where the property leads to people."""
+    if not reading.structured or len(term.ranges) != 1 or not _holds_people(reading, term.ranges[0]):
+        return []
+    people = people_in(reading.document.text, start, end, told=True)
+    typed = {item.start: item for item in _typed(reading, term, start, end)}
+    return [
+        typed[one.start]
+        if one.start in typed and typed[one.start].name == one.name
+        else _mention_of(reading, one, term)
+        for one in people
+    ]
+
+
+def _mention_of(reading: DocumentReading, place: Person | BylinePart, term: OntologyProperty) -> Mention:
+    class_ = _class_in(reading, place.name, term.ranges[0])
+    return Mention(reading.document.text[place.start : place.end], place.start, place.end, class_, place.name)
+
+
+def _holds_people(reading: DocumentReading, class_: NamedNode) -> bool:
+    """Whether things of the class are people, by what it or a class above it is called."""
+    classes = reading.lexicon.ontology.classes
+    above = [classes[iri] for iri in (class_, *reading.lexicon.ontology.superclasses(class_)) if iri in classes]
+    return any(word.text.casefold() in _PERSON_WORDS for item in above for word in item.words)
+
+
+def _venue(reading: DocumentReading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
+    """The one place of publication that a value names, commas and all, where the property leads to such places."""
+    cue = reading.label_cues("Published in")
+    if not reading.structured or len(term.ranges) != 1 or not any(item.term.iri == term.iri for item in cue):
+        return []
+    venue = venue_in(reading.document.text, start, end)
+    return [_mention_of(reading, venue, term)] if venue is not None else []
+
+
+def _companions(
+    reading: DocumentReading, class_: NamedNode, found: list[Mention], start: int, end: int
+) -> list[Mention]:
+    """The people listed beside one who is known: "Ada Byron, Mary Noor" where only the first has a class."""
+    pieces = list(_pieces(reading.text, start, end))
+    names = [(first, last, _plain_name(reading.text[first:last])) for first, last in pieces]
+    if not all(_person_like(name) for _, _, name in names):
+        return []
+    return [
+        Mention(reading.document.text[first:last], first, last, class_, name)
+        for first, last, name in names
+        if all(last <= item.start or item.end <= first for item in found)
+    ]
+
+
+def _typed(reading: DocumentReading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
+    ontology = reading.lexicon.ontology
+    found = reading.within(start, end)
+    if any(reading.main is not None and mention.name == reading.main.name for mention in found):
+        return []
+    return [mention for mention in found if ontology.is_a(mention.type, term.ranges)]
+
+
+def individuals_in(reading: DocumentReading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
+    """The named values in the stretch that the property may lead to, longest words first, none inside another."""
+    ontology, text = reading.lexicon.ontology, reading.text[start:end].casefold()
+    found: list[Mention] = []
+    for word, iri in sorted(reading.lexicon.values.items(), key=lambda item: -len(item[0])):
+        individual = ontology.individuals[iri]
+        if word not in text or not any(ontology.is_a(type_, term.ranges) for type_ in individual.types):
+            continue
+        pattern = re.escape(word) if has_han(word) else rf"\b{re.escape(word)}\b"
+        for match in re.finditer(pattern, text):
+            first, last = start + match.start(), start + match.end()
+            if all(last <= other.start or other.end <= first for other in found):
+                written = reading.document.text[first:last]
+                name = ontology.label(iri, reading.document.language)
+                found.append(Mention(written, first, last, individual.types[0], name))
+    return sorted(found, key=lambda mention: mention.start)
+
+
+def _new(reading: DocumentReading, class_: NamedNode, start: int, end: int) -> Iterator[Mention]:
+    """Names that are in the list and nowhere else: each becomes a mention of the range class."""
+    ontology = reading.lexicon.ontology
+    if any(key.iri for key in _keys(reading, class_)) and class_ != reading.lexicon.titled:
+        return
+    if any(class_ in individual.types for individual in ontology.individuals.values()):
+        return
+    if class_ == reading.lexicon.titled or _is_citation(reading.text[start:end]):
+        yield from _cited(reading, class_, start, end)
+        return
+    for first, last in _pieces(reading.text, start, end):
+        name = _plain_name(reading.text[first:last])
+        if name:
+            yield Mention(reading.document.text[first:last], first, last, class_, name)
+
+
+def _keys(reading: DocumentReading, class_: NamedNode) -> list[OntologyProperty]:
+    term = reading.lexicon.ontology.classes.get(class_)
+    found = [reading.lexicon.ontology.properties.get(iri) for iri in (term.key if term else ())]
+    return [item for item in found if item is not None and item.pattern]
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The parts of an enumeration; the whole where it is a scale of letters rather than a list of names."""
+    parts: list[tuple[int, int]] = []
+    position = start
+    for match in _SPLIT.finditer(text, start, end):
+        parts.append((position, match.start()))
+        position = match.end()
+    parts.append((position, end))
+    parts = [(first, last) for first, last in parts if text[first:last].strip(" .。")]
+    if (
+        len(parts) > 2
+        and sum(last - first <= 2 for first, last in parts) * 2 > len(parts)
+        and not has_han(text[start:end])
+    ):
+        yield start, end
+        return
+    for first, last in parts:
+        while last > first and text[last - 1] in " .。;；*_":
+            last -= 1
+        yield first, last
+
+
+def _plain_name(text: str) -> str:
+    """The piece as a name: without parenthesis and marks; empty where it is a sentence."""
+    name = clean_name(re.sub(r"\s*[（(][^()（）]*[)）]\s*", " ", text)).strip("[]【】{}")
+    too_long = len(name) > _MAX_HAN if has_han(name) else len(name.split()) > _MAX_WORDS
+    if too_long or re.search(r"(?<!\b[A-ZÀ-Þ])\.\s|[!?。！？:：]\s|\b(?:is|are|was|were|et al)\b|\d{4}", name):
+        return ""
+    return name if len(name) > 1 else ""
+
+
+def _is_citation(text: str) -> bool:
+    head = re.split(r"[:.]\s", text, maxsplit=1)[0]
+    return ":" in text[:120] and _person_like(head.split(",")[0].strip())
+
+
+def _cited(reading: DocumentReading, class_: NamedNode, start: int, end: int) -> Iterator[Mention]:
+    """The title in a reference: what follows the authors and their full stop or colon."""
+    text = reading.text[start:end]
+    match = re.search(r"\*([^*]{8,200})\*", text) or re.search(
+        r"(?:\bet al|[^\W\d_]{3,}|[(（]\d{4}[a-z]?[)）])[.:]\s+([^\n]+?)(?:[.。](?:\s|$)|$)", text
+    )
+    if match is None:
+        return
+    name = clean_name(match[1])
+    if len(name) >= 4 and (" " in name or has_han(name)):
+        first, last = start + match.start(1), start + match.end(1)
+        yield Mention(reading.document.text[first:last], first, last, class_, name)
+
+
+def _byline(reading: DocumentReading) -> None:
+    """What the byline says: the people in a line of their own below the title, where it appeared, and when."""
+    main, byline = reading.main, reading.byline
+    if main is None or byline is None or main.type != reading.lexicon.titled:
+        return
+    for label, places in (("Authors", byline.people), ("Published in", (byline.venue,)), ("Year", (byline.year,))):
+        cue = _cue(reading, label)
+        said = {claim.predicate for claim in reading.claims.values() if claim.subject is main}
+        if cue is None or cue.term.iri in said:
+            continue
+        for place in places:
+            if place is None:
+                continue
+            if not cue.term.is_object:
+                _literal(reading, cue.term, place.start, place.end)
+            elif len(cue.term.ranges) == 1:
+                mention = _mention_of(reading, place, cue.term)
+                reading.claim(Claim(main, cue.term.iri, mention, *byline.passage(reading.document.text, place), 0.85))
+
+
+def _class_in(reading: DocumentReading, name: str, class_: NamedNode) -> NamedNode:
+    """The class, or the one below it that the name is known as or has a word for: "Journal of Things"."""
+    lexicon = reading.lexicon
+    known = reading.finder.known.get(name)
+    words = [singular(word.casefold()) for word in re.findall(r"[^\W\d_]+", name)]
+    named = [lexicon.class_words[word] for word in words if word in lexicon.class_words]
+    named += [type_ for word, type_ in lexicon.han_suffixes.items() if has_han(name) and name.endswith(word)]
+    options = [known.type] if known is not None else named
+    return next((type_ for type_ in options if lexicon.ontology.is_a(type_, (class_,))), class_)
+
+
+def _person_like(name: str) -> bool:
+    """Whether the words have the form of a person's name: two to five, in capitals but for particles."""
+    words = name.split()
+    return (
+        2 <= len(words) <= 5
+        and words[0] not in _PARTICLES
+        and all(_NAME_WORD.match(word) and (word[0].isupper() or word in _PARTICLES) for word in words)
+    )

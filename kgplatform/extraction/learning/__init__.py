@@ -1,1 +1,0 @@
-"""Learning to extract from annotated examples: found in the text, told apart, fitted, kept as plain arrays."""

@@ -1,0 +1,1 @@
+"""Extraction learnt from annotated examples: features, models, training, and the reader that applies them."""

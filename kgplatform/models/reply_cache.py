@@ -1,0 +1,143 @@
+"""Replies of a model kept in a file, so that the same request is paid for once."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from kgplatform.errors import StoreError
+from kgplatform.models.chat import key_of, parameters_of
+from kgplatform.types import ChatModel, Completion, Message, SamplingModel, Usage
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS completion (
+    key TEXT PRIMARY KEY,
+    model TEXT NOT NULL,
+    text TEXT NOT NULL,
+    prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    created REAL NOT NULL,
+    scope TEXT NOT NULL
+) WITHOUT ROWID
+"""
+_BUSY_SECONDS = 30.0
+
+
+class CachedModel:
+    """A model with its replies kept in an SQLite file, which several threads and processes may share.
+
+    The key is a hash over model name, messages, schema and parameters. A reply from the cache has a usage of 0
+    calls, and the tokens that it took when it was made. Failures are not kept. When two ask the same at the same
+    time, both get the reply that was stored first.
+    """
+
+    def __init__(self, model: ChatModel, path: Path | str, *, scope: str = "") -> None:
+        """``scope`` names what the replies are about, such as a document, so that `forget` can take them out again."""
+        self.model = model
+        self.scope = scope
+        self.name = model.name
+        self.path = Path(path)
+        self._ready = False
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """Those of the model inside."""
+        return parameters_of(self.model)
+
+    def complete(self, messages: Sequence[Message], *, schema: Mapping[str, object] | None = None) -> Completion:
+        """The kept reply, else the model's own, which is then kept.
+
+        Raises:
+            StoreError: the cache cannot be read or written.
+            ModelError: as the model inside.
+        """
+        started = time.perf_counter()
+        key = key_of(messages, schema, model=self.name, parameters=self.parameters)
+        if (kept := self._find(key)) is not None:
+            usage = Usage(0, kept.usage.prompt_tokens, kept.usage.completion_tokens, time.perf_counter() - started)
+            return Completion(kept.text, usage)
+        made = self.model.complete(messages, schema=schema)
+        return Completion(self._keep(key, made), made.usage)
+
+    def about(self, scope: str) -> CachedModel:
+        """The same model and cache, for replies about something else."""
+        return CachedModel(self.model, self.path, scope=scope)
+
+    def sample(self, number: int) -> ChatModel:
+        """The same for one of several independent replies, each kept; this one where the model draws no others."""
+        inside = self.model
+        return (
+            CachedModel(inside.sample(number), self.path, scope=self.scope)
+            if isinstance(inside, SamplingModel)
+            else self
+        )
+
+    def _find(self, key: str) -> Completion | None:
+        with self._connection() as connection:
+            row = connection.execute(
+                "SELECT text, prompt_tokens, completion_tokens FROM completion WHERE key = ?", (key,)
+            ).fetchone()
+        return None if row is None else Completion(row[0], Usage(0, row[1], row[2]))
+
+    def _keep(self, key: str, made: Completion) -> str:
+        """The text that is now kept under the key: this one, unless another was faster."""
+        usage = made.usage
+        row = (key, self.name, made.text, usage.prompt_tokens, usage.completion_tokens, time.time(), self.scope)
+        with self._connection() as connection:
+            with connection:
+                connection.execute("INSERT OR IGNORE INTO completion VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            text = connection.execute("SELECT text FROM completion WHERE key = ?", (key,)).fetchone()[0]
+        return str(text)
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """A connection of its own for each use: none is shared by threads or carried over a fork."""
+        try:
+            if not self._ready:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS)) as connection:
+                if not self._ready:
+                    _prepare(connection)
+                    self._ready = True
+                connection.execute("PRAGMA synchronous = NORMAL")
+                yield connection
+        except (sqlite3.Error, OSError) as error:
+            message = f"{self.path}: the cache of model replies cannot be used ({error}); move the file away"
+            raise StoreError(message) from error
+
+
+def forget(path: Path, scope: str) -> None:
+    """Takes the replies of that scope out of a cache file, if there is one.
+
+    Raises:
+        StoreError: the cache cannot be written.
+    """
+    if not path.exists():
+        return
+    try:
+        with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS)) as connection, connection:
+            connection.execute("DELETE FROM completion WHERE scope = ?", (scope,))
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"{path}: the cache of model replies cannot be written ({error}); move the file away"
+        ) from error
+
+
+def _prepare(connection: sqlite3.Connection, sleep: Callable[[float], None] = time.sleep) -> None:
+    # Switching to WAL does not wait for a lock as other statements do, so two processes that create the
+    # file at once can meet here: https://www.sqlite.org/pragma.html#pragma_journal_mode.
+    give_up = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            with connection:
+                connection.execute(_TABLE)
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > give_up:
+                raise
+            sleep(0.02)
+        else:
+            return

@@ -1,0 +1,1 @@
+"""Questions without a model: logical forms that the data admits, ranked by a learnt model."""

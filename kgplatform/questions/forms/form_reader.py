@@ -1,0 +1,572 @@
+"""Reads questions on one graph without a model: candidate forms, ranked by a log-linear model, the best with its query.
+
+Berant and Liang 2014, equation 1: p(z | x) is proportional to exp(w·f(x, z)). The weights are learnt on the question
+sets of many graphs (``python -m benchmarks.train_questions``) and shipped as data.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pyoxigraph import Literal, NamedNode
+
+from kgplatform.questions.forms.fact_graph import FactGraph, Items, is_temporal
+from kgplatform.questions.forms.floating_parser import Candidate, Generator, Ground, conjuncts
+from kgplatform.questions.forms.intent import IntentReader, shipped_model
+from kgplatform.questions.forms.logical_form import (
+    Against,
+    Aggregated,
+    Compare,
+    Form,
+    FormWording,
+    Grouped,
+    IsAny,
+    IsMore,
+    Kind,
+    Listed,
+    Named,
+    Period,
+    SetForm,
+    SizeOf,
+    Top,
+    Without,
+    numbers_in,
+    parts_of,
+    sparql,
+)
+from kgplatform.questions.forms.question_text import Names, read
+from kgplatform.questions.forms.relevance import Vocabulary
+from kgplatform.questions.usage import GraphFacts, SchemaView
+from kgplatform.types import Embedder
+
+WEIGHTS = Path(__file__).parent / "weights.json"
+
+Features = dict[str, float]
+Add: TypeAlias = Callable[[str, float], None]
+
+_WEAK = 0.35
+_SAID_SURELY = 0.45
+_MEANT = frozenset(
+    ("step", "class", "code", "top", "column", "without", "group", "aggregate", "truth", "against", "more")
+)
+
+_LEAST = 0.02
+_ASKS = ("who", "where", "when", "amount", "count", "which", "what", "how", "yesno", "list", "why")
+_CUED = {
+    "count": ("count",), "sum": ("sum",), "average": ("average",), "most": ("most",), "least": ("least",),
+    "first": ("first",), "last": ("last",), "more": ("more", "at_least"), "less": ("less", "at_most"),
+    "before": ("before",), "after": ("after",), "negation": ("negation",), "each": ("each",), "or": ("or",),
+    "difference": ("difference",), "same": ("same",), "yesno": ("yesno",), "between": ("between",),
+}  # fmt: skip
+
+
+class Describer:
+    """The features of the candidates of one question."""
+
+    def __init__(self, generator: Generator) -> None:
+        """Notes what is best for each token, to compare with."""
+        self._graph, self._read = generator.graph, generator.read
+        self._best: list[float] = [0.0] * len(self._read.tokens)
+        for key, meanings in generator.meanings.items():
+            if isinstance(key, NamedNode | tuple):
+                for meaning in meanings:
+                    for place in _places(meaning.mask):
+                        self._best[place] = max(self._best[place], meaning.score)
+        self._intent = generator.intent
+        self._content = self._read.content & ~self._read.cue(*(cue for cues in _CUED.values() for cue in cues))
+        self._named = 0
+        for anchor in self._read.anchors:
+            if anchor.exact and anchor.score >= 0.9:
+                self._named |= anchor.mask
+        self._loosely = 0
+        for anchor in self._read.anchors:
+            self._loosely |= anchor.mask
+        self._numbers = 0
+        for quantity in self._read.quantities:
+            self._numbers |= quantity.mask
+        self._opening = next(
+            (
+                name
+                for name in ("count", "amount", "who", "where", "when", "which", "what", "how", "yesno", "list")
+                if self._is_first(name)
+            ),
+            "none",
+        )
+
+    def left(self, candidate: Candidate) -> int:
+        """How many words that say something a candidate leaves out, or takes for something they hardly mean."""
+        said = 0
+        for use in candidate.uses:
+            said |= use.mask if use.score >= _SAID_SURELY else 0
+        return (self._content & ~said).bit_count()
+
+    @property
+    def unanswerable(self) -> float:
+        """How likely the wording asks for what the graph does not have; 0..1."""
+        return self._intent.operations.get("none", 0.0)
+
+    def _is_first(self, name: str) -> bool:
+        mask = self._read.cue(name)
+        if not mask:
+            return False
+        return self._read.language == "zh" or (mask & -mask).bit_length() - 1 <= 3
+
+    def features(self, candidate: Candidate) -> Features:
+        """What speaks for and against a candidate, by name."""
+        found: Features = {}
+
+        def add(name: str, value: float) -> None:
+            found[name] = found.get(name, 0.0) + value
+
+        mask, content = candidate.mask, self._content
+        left = (content & ~mask).bit_count()
+        add("left", left)
+        add("left share", left / max(1, content.bit_count()))
+        add("left none", float(left == 0))
+        add("left name", (self._named & ~mask).bit_count())
+        add("left any name", float(bool(self._named & ~mask)))
+        add("left part of name", (self._loosely & ~mask & content).bit_count())
+        add("left number", float(bool(self._numbers & ~mask)))
+        add("left sense", sum(self._best[p] for p in _places(content & ~mask)))
+        self._of_uses(candidate.uses, add)
+        self._of_cues(candidate, add)
+        self._of_result(candidate, add)
+        self._of_order(candidate.uses, add)
+        if self._intent.operations:
+            self._of_intent(candidate, add)
+        add("size", numbers_in(candidate.form) / 4)
+        add("parts", len(candidate.uses))
+        return found
+
+    def _of_uses(self, uses: Sequence[Ground], add: Add) -> None:
+        kinds = Counter(use.kind for use in uses)
+        steps = Counter(use.term for use in uses if use.kind in ("step", "bridge"))
+        for use in uses:
+            self._of_use(use, add)
+        for kind, count in kinds.items():
+            if count >= 2:
+                add(f"{kind} twice", count - 1)
+        add("twice", sum(count - 1 for count in steps.values()))
+        add("nothing named", float(not kinds.keys() & {"name", "value", "code", "quantity", "truth"}))
+        for pair in (("name", "quantity"), ("name", "code"), ("class", "step"), ("name", "bridge")):
+            add(" with ".join(pair), float(all(kind in kinds for kind in pair)))
+
+    def _of_use(self, use: Ground, add: Add) -> None:
+        add(f"{use.kind} score", use.score)
+        add(f"{use.kind} number", 1.0)
+        add(f"{use.kind} worded", float(use.worded))
+        if use.kind in _MEANT:
+            best = max((self._best[place] for place in _places(use.mask)), default=0.0)
+            add("not the best sense", max(0.0, best - use.score))
+            add(f"{use.kind} weak", float(use.score < _WEAK))
+        if use.kind in ("step", "bridge"):
+            add(f"{use.kind} {'out' if use.outward else 'in'}", 1.0)
+        if use.kind == "name":
+            add("name exact" if use.worded else "name in part", 1.0)
+            add("name weak", float(use.score < 0.5))
+            add("name tokens", use.mask.bit_count())
+
+    def _of_cues(self, candidate: Candidate, add: Add) -> None:
+        does = _operations(candidate.form)
+        for name, cues in _CUED.items():
+            there = bool(self._read.cue(*cues))
+            if name in does:
+                add(f"cue {name} used" if there else f"{name} without cue", 1.0)
+            elif there:
+                add(f"cue {name} unused", 1.0)
+        for use in candidate.uses:
+            if use.kind == "top":
+                self._of_top(use, add)
+            elif use.kind in ("against", "more"):
+                way = f"{'more' if use.most else 'less'} {'day' if self._is_temporal(use.term) else 'size'}"
+                for cue in ("more", "less", "before", "after"):
+                    if self._read.cue(cue):
+                        add(f"against for {cue}: {way}", 1.0)
+
+    def _of_top(self, use: Ground, add: Add) -> None:
+        temporal = not use.counted and self._is_temporal(use.term)
+        way = "most" if use.most else "least"
+        add(f"top {'counted' if use.counted else 'dated' if temporal else 'sized'} {way}", 1.0)
+        add("top against cue", float(not use.agrees))
+        for cue in ("most", "least", "first", "last"):
+            if self._read.cue(cue):
+                add(f"top for {cue}: {way} {'day' if temporal else 'size'}", 1.0)
+
+    def _is_temporal(self, predicate: NamedNode | None) -> bool:
+        return predicate is not None and self._graph.ordered.get(predicate, False)
+
+    def _of_result(self, candidate: Candidate, add: Add) -> None:
+        kind = self._result(candidate)
+        add(f"gives {kind}", 1.0)
+        add(f"{self._opening} gives {kind}", 1.0)
+        for name in ("who", "where", "when", "amount", "count", "yesno"):
+            if self._read.cue(name):
+                add(f"with {name} gives {kind}", 1.0)
+        add(f"{self._read.language} gives {kind}", 1.0)
+        count = len(candidate.items)
+        match candidate.form:
+            case Listed(of, columns):
+                self._of_list(of, candidate.items, add)
+                add("columns", float(bool(columns)))
+                self._of_class_asked_for(candidate, add)
+            case SizeOf(of):
+                add("counts one", float(count == 1))
+                add("counts a class", float(isinstance(of, Kind)))
+                self._of_class_asked_for(candidate, add)
+            case IsAny():
+                add("no", float(not count))
+                add("yes", float(bool(count)))
+
+    def _of_list(self, of: SetForm, items: Items, add: Add) -> None:
+        count = len(items)
+        add("one", float(count == 1))
+        add("several", float(2 <= count <= 8))
+        add("many", float(count > 20))
+        add("log size", math.log(1 + count))
+        add("the thing itself", float(any(isinstance(part, Named) for part in conjuncts(of))))
+        add("a whole class", float(isinstance(of, Kind)))
+        add("as large as a class", float(count > 1 and any(items == all_ for all_ in self._graph.classes.values())))
+
+    def _of_class_asked_for(self, candidate: Candidate, add: Add) -> None:
+        """Whether the result is of the class that the question asks for by name, as after *which*."""
+        told = next((use for use in reversed(candidate.uses) if use.kind == "class" and use.term), None)
+        if told is None or told.term is None or not candidate.items:
+            return
+        fits = candidate.items <= self._graph.classes.get(told.term, frozenset())
+        first = (told.mask & -told.mask).bit_length() - 1
+        asked = self._read.cue("which", "what", "count", "list")
+        after = first <= 1 or any(0 < first - place <= 2 for place in _places(asked))
+        add("result of the class named", float(fits))
+        add("class asked for", float(after and fits))
+        add("class asked for is not given", float(after and not fits))
+
+    def _of_intent(self, candidate: Candidate, add: Add) -> None:
+        """How what it uses and does agrees with what the whole wording is after."""
+        used = terms_in(candidate.form)
+        likely = self._intent.terms
+        for term in used:
+            if term in likely:
+                add("intent of what is used", math.log(likely[term] + _LEAST))
+                add("unlikely term", float(likely[term] < 0.05))
+        left = [p for term, p in likely.items() if term not in used and p >= 0.1]
+        add("intent left", sum(left))
+        add("likely term left", float(sum(p >= 0.6 for p in left)))
+        best = max((likely.get(term, 0.0) for term in used), default=0.0)
+        add("best intent is used", float(bool(used) and best >= max(left, default=0.0)))
+        does = _done(candidate)
+        for name, p in self._intent.operations.items():
+            if name == "none":
+                continue
+            share = math.log(min(1 - _LEAST, max(_LEAST, p if name in does else 1 - p)))
+            add("operations", share)
+            add(f"operation {name}", share)
+
+    def _result(self, candidate: Candidate) -> str:
+        match candidate.form:
+            case SizeOf():
+                return "count"
+            case Aggregated():
+                return "number"
+            case Grouped():
+                return "table"
+            case IsAny() | IsMore():
+                return "truth"
+        item = next(iter(candidate.items), None)
+        term = self._graph.terms[item] if item is not None else None
+        if isinstance(term, Literal):
+            if is_temporal(term):
+                return "day"
+            return "number" if item is not None and self._graph.magnitude(item) is not None else "text"
+        return "thing"
+
+    def _of_order(self, uses: Sequence[Ground], add: Add) -> None:
+        """How far apart in the question are the parts that belong together, and on which side a step's word stands."""
+        before = 0
+        for use in uses:
+            if not use.mask:
+                continue
+            if before and use.kind in ("step", "column", "quantity", "class", "name", "code", "value"):
+                gap = _gap(before, use.mask)
+                add("gap", min(gap, 8) / 4)
+                add("overlap", float(gap < 0))
+                if use.kind == "step":
+                    side = "after" if use.mask > before else "before"
+                    way = "out" if use.outward else "in"
+                    add(f"step {way} said {side}", 1.0)
+            before = use.mask
+
+
+def terms_in(form: object) -> frozenset[NamedNode]:
+    """The properties and classes of a form."""
+    if isinstance(form, NamedNode):
+        return frozenset((form,))
+    if isinstance(form, tuple):
+        return frozenset().union(*(terms_in(part) for part in form))
+    names = getattr(form, "__dataclass_fields__", ())
+    return frozenset().union(*(terms_in(getattr(form, name)) for name in names))
+
+
+def _done(candidate: Candidate) -> set[str]:
+    """The operations of a reading, as `kgplatform.questions.forms.intent.OPERATIONS` calls them."""
+    found: set[str] = set()
+    for part in parts_of(candidate.form):
+        match part:
+            case Grouped(_, _, function):
+                found |= {"group", "columns", "listed", {"AVG": "avg", "SUM": "sum"}.get(function, "group")}
+            case Aggregated(function):
+                found.add({"AVG": "avg", "SUM": "sum", "MAX": "most", "MIN": "least"}[function])
+            case Top(_, _, most):
+                found.add("most" if most else "least")
+            case Compare(_, low, high) | Period(_, low, high) if low != high:
+                found.add("compare")
+            case _:
+                found |= _SIMPLY.get(type(part), frozenset())
+    if isinstance(candidate.form, Listed):
+        found |= {"columns"} if candidate.form.columns else set()
+        found |= {"listed"} if len(candidate.items) > 1 else set()
+    return found
+
+
+_SIMPLY: Mapping[type, frozenset[str]] = {
+    SizeOf: frozenset(("count",)),
+    IsAny: frozenset(("ask",)),
+    IsMore: frozenset(("ask",)),
+    Without: frozenset(("negation",)),
+    Against: frozenset(("compare",)),
+}
+
+
+def _gap(one: int, other: int) -> int:
+    """How many tokens lie between; -1 if some are shared."""
+    if one & other:
+        return -1
+    low, high = sorted((one, other), key=lambda mask: mask & -mask)
+    return max(0, (high & -high).bit_length() - 1 - low.bit_length())
+
+
+def _places(mask: int) -> Iterable[int]:
+    place = 0
+    while mask:
+        if mask & 1:
+            yield place
+        mask >>= 1
+        place += 1
+
+
+def _operations(form: Form) -> set[str]:
+    """The cues that a form answers to."""
+    found: set[str] = set()
+    for part in parts_of(form):
+        match part:
+            case SizeOf():
+                found.add("count")
+            case Aggregated(function):
+                found |= _FUNCTION_CUES[function]
+            case Grouped(_, _, function):
+                found |= {"each", {"COUNT": "count", "AVG": "average"}.get(function, "sum")}
+            case IsAny() | IsMore():
+                found.add("yesno")
+            case Without():
+                found.add("negation")
+            case Compare() | Period():
+                found |= _bound_cues(part)
+        if isinstance(part, Top):
+            found |= {"most", "last"} if part.most else {"least", "first"}
+        if isinstance(part, Against | IsMore):
+            found |= {"more", "after"} if part.more else {"less", "before"}
+    return found
+
+
+_FUNCTION_CUES = {"SUM": {"sum", "count"}, "AVG": {"average"}, "MAX": {"most"}, "MIN": {"least"}}
+
+
+def _bound_cues(part: Compare | Period) -> set[str]:
+    has_low, has_high = part.low not in (None, ""), part.high not in (None, "")
+    if has_low and has_high:
+        return {"between"} if part.low != part.high else set()
+    return {"more", "after"} if has_low else {"less", "before"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate with its share of the probability."""
+
+    candidate: Candidate
+    probability: float
+    score: float
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What each feature counts, and the line that makes a probability of being right of what the ranking says."""
+
+    features: Mapping[str, float]
+    calibration: Mapping[str, float]
+
+    def score(self, features: Features) -> float:
+        """w·f."""
+        return sum(self.features.get(name, 0.0) * value for name, value in features.items())
+
+    def confidence(self, describer: Describer, found: Sequence[Ranked]) -> float:
+        """How likely the first of the readings is right: a logistic model over `signs`, learnt on graphs left out."""
+        if not found:
+            return 0.0
+        return 1 / (1 + math.exp(-self.sum_of(signs(describer, found))))
+
+    def sum_of(self, told: Features) -> float:
+        """What the signs add up to."""
+        return sum(self.calibration.get(name, 0.0) * value for name, value in told.items())
+
+
+@cache
+def shipped_weights(path: Path = WEIGHTS) -> Weights:
+    """The weights that come with the package."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return Weights(data["features"], data["calibration"])
+
+
+def signs(describer: Describer, found: Sequence[Ranked]) -> Features:
+    """What tells whether the first of some readings is right: its share, its lead, what it leaves out."""
+    first = found[0]
+    second = found[1].probability if len(found) > 1 else 0.0
+    features = describer.features(first.candidate)
+    kept = (
+        "left", "left share", "left name", "left any name", "left number", "left sense", "name score", "nothing named",
+        "intent left", "likely term left", "best intent is used", "unlikely term", "operations", "bridge number",
+        "step weak", "name weak", "parts",
+    )  # fmt: skip
+    share = min(max(first.probability, 1e-4), 1 - 1e-4)
+    return {
+        "one": 1.0,
+        "share": share,
+        "odds": math.log(share / (1 - share)),
+        "lead": first.probability - second,
+        "none": describer.unanswerable,
+        **{name: features.get(name, 0.0) for name in kept},
+    }
+
+
+def ranked(generator: Generator, weights: Weights) -> list[Ranked]:
+    """The candidates of a question, the likeliest first."""
+    candidates = generator.candidates()
+    if not candidates:
+        return []
+    describer = Describer(generator)
+    scores = np.array([weights.score(describer.features(candidate)) for candidate in candidates])
+    shares = softmax(scores)
+    order = sorted(range(len(candidates)), key=lambda i: (-scores[i], i))
+    return [Ranked(candidates[i], float(shares[i]), float(scores[i])) for i in order]
+
+
+def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares that add up to 1."""
+    powers = np.exp(scores - scores.max())
+    return np.asarray(powers / powers.sum())
+
+
+_MOST_READINGS = 5
+_LIKELY = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to understand a question: in words, as a query, how likely it is right, and its form if it has one."""
+
+    words: str
+    query: str
+    probability: float
+    form: Form | None = None
+    left: int = 0
+    """How many words that say something it leaves out."""
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it is answered by, whatever others read: .63 were right, .4 of those that leave words out."""
+        return self.probability >= _LIKELY and not self.left
+
+
+class FormReader:
+    """Reads questions on one version of a graph; what it needs of the graph is made at the first question."""
+
+    def __init__(self, facts: GraphFacts, schema: SchemaView, label: Callable[[object, str], str]) -> None:
+        """``label`` names a thing in a language."""
+        self._facts, self._schema, self._label = facts, schema, label
+
+    @cached_property
+    def graph(self) -> FactGraph:
+        """The statements by number."""
+        return FactGraph(self._facts, self._schema)
+
+    @cached_property
+    def names(self) -> Names:
+        """The names that a question may hold."""
+        return Names(self.graph)
+
+    @cached_property
+    def intents(self) -> IntentReader:
+        """What questions on the graph are after."""
+        return IntentReader(self.graph, shipped_model())
+
+    def vocabulary(self, embedder: Embedder | None) -> Vocabulary:
+        """The terms of the ontology as they may be said, with their vectors."""
+        if self._vocabulary is None or self._vocabulary[0] is not embedder:
+            self._vocabulary = (embedder, Vocabulary(self.graph, embedder))
+        return self._vocabulary[1]
+
+    _vocabulary: tuple[Embedder | None, Vocabulary] | None = None
+
+    def readings(self, text: str, language: str, embedder: Embedder | None) -> list[Reading]:
+        """The likeliest readings of a question, best first; readings that say the same of the data are one."""
+        asked = read(text, language, self.names)
+        generator = Generator(self.graph, self.vocabulary(embedder), asked, self.intents.intent(asked))
+        weights = shipped_weights()
+        found = merged(ranked(generator, weights))
+        if not found:
+            return []
+        describer = Describer(generator)
+        wording = FormWording(self.graph, lambda term: self._label(term, language), language)
+        sure = weights.confidence(describer, found)
+        return [
+            Reading(
+                wording(item.candidate.form),
+                sparql(item.candidate.form, self.graph),
+                sure if place == 0 else min(sure, item.probability),
+                item.candidate.form,
+                describer.left(item.candidate),
+            )
+            for place, item in enumerate(found[:_MOST_READINGS])
+        ]
+
+
+def outcome_of(candidate: Candidate) -> Hashable:
+    """What a reading gives, as far as that is told without asking for columns or groups."""
+    match candidate.form:
+        case Listed(_, ()):
+            return ("list", candidate.items)
+        case SizeOf():
+            return ("count", len(candidate.items))
+        case IsAny():
+            return ("ask", bool(candidate.items))
+        case _:
+            return candidate.form
+
+
+def merged(found: Sequence[Ranked]) -> list[Ranked]:
+    """The readings with those that give the same joined to the likeliest of them, their shares added up."""
+    shares: dict[Hashable, float] = {}
+    best: dict[Hashable, Ranked] = {}
+    for item in found:
+        key = outcome_of(item.candidate)
+        shares[key] = shares.get(key, 0.0) + item.probability
+        best.setdefault(key, item)
+    together = [Ranked(item.candidate, shares[key], item.score) for key, item in best.items()]
+    return sorted(together, key=lambda item: (-item.probability, -item.score))

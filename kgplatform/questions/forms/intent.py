@@ -1,0 +1,161 @@
+"""What a question is after, told from its whole wording: which properties and classes, and which operations.
+
+The carried sentence model with low-rank adapters (Hu et al. 2021, LoRA) in its upper layers maps a question, its names
+replaced by their classes, and the description of each property and class to vectors; their cosine says how likely the
+property is in the query, and a linear head how likely each operation is. Adapters and head are learnt on the question
+sets of many graphs (``python -m benchmarks.train_questions``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pyoxigraph import NamedNode
+
+from kgplatform.models.embed import MiniLM, carried_path
+from kgplatform.questions.forms.fact_graph import FactGraph
+from kgplatform.questions.forms.question_text import Read
+from kgplatform.questions.forms.relevance import in_english
+from kgplatform.text import has_han
+
+Floats: TypeAlias = NDArray[np.float32]
+
+OPERATIONS = (
+    "count", "most", "least", "negation", "ask", "group", "avg", "sum", "compare", "columns", "none", "listed",
+)  # fmt: skip
+"""What the head tells, in the order of its rows; ``none``: that the graph has no answer."""
+
+WEIGHTS = Path(__file__).parent / "intent.safetensors"
+
+_SURE_NAME = 0.75
+_LONGEST_COMMENT = 120
+
+
+@dataclass(frozen=True)
+class Intent:
+    """How likely each property and class is in the query of a question, and each operation; 0..1."""
+
+    terms: Mapping[NamedNode, float] = field(default_factory=dict)
+    operations: Mapping[str, float] = field(default_factory=dict)
+
+
+NO_INTENT = Intent()
+
+
+class IntentModel:
+    """The sentence model with its adapters, and the head."""
+
+    def __init__(self, path: Path = WEIGHTS) -> None:
+        """Reads the model that is carried along and what was learnt on top of it.
+
+        Raises:
+            OSError, ValueError, KeyError, ImportError: one of the two is not there or damaged.
+        """
+        from safetensors.numpy import load_file
+
+        found = load_file(path)
+        self._model = MiniLM(carried_path(), adapters=found)
+        self._head, self._shift = found["head.weight"].astype(np.float32), found["head.bias"].astype(np.float32)
+        self._scale, self._bias = float(found["scale"][0]), float(found["bias"][0])
+
+    def vectors(self, texts: Sequence[str]) -> Floats:
+        """The means of the texts' token vectors, one row each."""
+        return self._model.embed([text or "?" for text in texts])
+
+    def intent(self, question: str, terms: Sequence[NamedNode], vectors: Floats) -> Intent:
+        """What a question is after, among terms whose vectors are of unit length."""
+        own = self.vectors([question])[0]
+        near = vectors @ (own / np.linalg.norm(own)) if len(terms) else np.zeros(0, dtype=np.float32)
+        likely = _sigmoid(self._scale * near + self._bias)
+        said = _sigmoid(self._head @ own + self._shift)
+        return Intent(
+            {term: float(p) for term, p in zip(terms, likely, strict=True)},
+            {name: float(p) for name, p in zip(OPERATIONS, said, strict=True)},
+        )
+
+
+def _sigmoid(values: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-values)), dtype=np.float32)
+
+
+@cache
+def shipped_model() -> IntentModel | None:
+    """The model that comes with the package; None where the sentence model cannot be read."""
+    try:
+        return IntentModel()
+    except (OSError, ValueError, KeyError, ImportError):
+        return None
+
+
+class IntentReader:
+    """Tells what questions on one graph are after."""
+
+    def __init__(self, graph: FactGraph, model: IntentModel | None) -> None:
+        """Describes every property and class that the data uses, once."""
+        self._graph, self._model = graph, model
+        self.terms = terms_of(graph)
+        if model is not None and self.terms:
+            found = model.vectors([description(graph, term) for term in self.terms])
+            self._vectors = np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), dtype=np.float32)
+
+    def intent(self, read: Read) -> Intent:
+        """What a question is after; nothing where there is no model."""
+        if self._model is None or not self.terms:
+            return NO_INTENT
+        return self._model.intent(unnamed(read, self._graph), self.terms, self._vectors)
+
+
+def terms_of(graph: FactGraph) -> list[NamedNode]:
+    """The properties and classes that the data uses."""
+    schema = graph.schema
+    return [*(p for p in graph.forward if p in schema.properties), *(c for c in graph.classes if c in schema.classes)]
+
+
+def description(graph: FactGraph, term: NamedNode) -> str:
+    """A property or class in English: its names, what it is of and leads to, the beginning of its comment."""
+    schema = graph.schema
+    property_ = schema.properties.get(term)
+    found = property_ or schema.classes[term]
+    names = list(dict.fromkeys(word.text for word in found.words))
+    text = ", ".join(_in_english(names)[:4])
+    if property_ is not None:
+        of = [in_english(schema.label(class_, "en")) for class_ in schema.domains(term)[:2]]
+        text += f" of {' or '.join(of)}" if of else ""
+        to = (
+            [in_english(schema.label(class_, "en")) for class_ in schema.ranges(term)[:1]]
+            if property_.is_object
+            else []
+        )
+        text += f" : {to[0]}" if to else ""
+    comments = _in_english([comment.text for comment in found.comments])
+    return f"{text}. {comments[0][:_LONGEST_COMMENT]}" if comments else text
+
+
+def _in_english(texts: Sequence[str]) -> list[str]:
+    """Those in English, or all by their glosses where none is."""
+    return [text for text in texts if not has_han(text)] or [in_english(text) for text in texts]
+
+
+def unnamed(read: Read, graph: FactGraph) -> str:
+    """The question in English with the class of each thing that it names in the place of the name."""
+    text, taken = read.text, 0
+    places: list[tuple[int, int, str]] = []
+    for anchor in sorted(read.anchors, key=lambda a: -a.score * a.mask.bit_count()):
+        if anchor.score < _SURE_NAME or anchor.mask & taken:
+            continue
+        classes = {class_ for item in anchor.items for class_ in graph.kinds_of.get(item, ())}
+        if classes:
+            narrow = min(classes, key=lambda class_: (len(graph.classes[class_]), str(class_)))
+            tokens = [token for i, token in enumerate(read.tokens) if anchor.mask >> i & 1]
+            places.append((tokens[0].start, tokens[-1].end, graph.schema.label(narrow, "en")))
+            taken |= anchor.mask
+    for start, end, label in sorted(places, reverse=True):
+        text = f"{text[:start]} {label} {text[end:]}"
+    return in_english(re.sub(r"\s+", " ", text).strip())

@@ -1,0 +1,308 @@
+"""Which pieces of a question may mean a class, a property or a coded value, and how surely.
+
+A piece is a run of up to four tokens (for Chinese: up to three words); what it is compared with are the labels and the
+comments of the ontology. Where the embedding does not know the language, a dictionary's glosses stand for the words.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pyoxigraph import Literal, NamedNode
+
+from kgplatform.lexicon import LEXICONS
+from kgplatform.questions.forms.fact_graph import FactGraph
+from kgplatform.questions.forms.question_text import Read, TextToken, light_words, listed_words, mask_of, tokens_of
+from kgplatform.text import has_han
+from kgplatform.types import Embedder
+from kgplatform.vocab import local_name, words_of_iri
+
+_LONGEST_RUN = 4
+_FLOOR = 0.25
+_MOST_CODES = 60
+_COMMENT_WEIGHT = 0.85
+_CODE_WEIGHT = 0.95
+_AT_ONCE = 128
+_LONG = 40
+# "D = defender", "GK goalkeeper", "1 Monday", "A（草地）": what follows a code in a comment, up to the next mark
+_EXPLAINING = (
+    r"(?<![\w]){code}(?![\w])[\s\"'”’]*(?:=|:|：|＝|-|–|—|means?|for|stands for|is|\(|（|为|是|即|代表|表示)?"
+    r"\s*[\"'“‘]?([^,;.，；。、)）\"”]{{2,40}})"
+)
+_NEXT_CODE = re.compile(r"(?:or|and|或|和)?\s*\w{1,3}")
+_WORDS = re.compile(r"[A-Za-z]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """How likely a piece of the question means a term: 0..1, and which tokens it is."""
+
+    score: float
+    mask: int
+    worded: bool = False
+    """Whether words of the label themselves are in the question."""
+
+
+NO_MEANING = Meaning(0.0, 0)
+
+
+@cache
+def _glosses() -> Mapping[str, tuple[str, ...]]:
+    """The English senses of Chinese words, from CC-CEDICT (CC BY-SA 4.0)."""
+    path = Path(LEXICONS) / "glosses.zh.tsv.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        pairs = (line.rstrip("\n").split("\t") for line in lines)
+        return {word: tuple(senses.split("/")) for word, senses in pairs}
+
+
+@lru_cache(maxsize=20_000)
+def glosses_of(word: str) -> tuple[str, ...]:
+    """English for a Chinese word, by its parts where the dictionary does not have the whole."""
+    found = _glosses().get(word)
+    if found:
+        return found[:3]
+    for cut in range(len(word) - 1, 0, -1):
+        first, rest = _glosses().get(word[:cut]), _glosses().get(word[cut:])
+        if first and rest:
+            return (f"{first[0]} {rest[0]}",)
+    return tuple(sense for character in word for sense in _glosses().get(character, ())[:1])
+
+
+@cache
+def _segmenter() -> Any:
+    import jieba
+
+    jieba.setLogLevel(60)
+    jieba.initialize()
+    return jieba
+
+
+@lru_cache(maxsize=4_096)
+def segments(text: str) -> tuple[tuple[int, int], ...]:
+    """The offsets of the words of a text with Chinese; a word of degree is parted from what it is the degree of."""
+    degrees = listed_words("degree")
+    found = []
+    for word, start, end in _segmenter().tokenize(text):
+        if len(word) > 1 and word[0] in degrees:
+            found.append((start, start + 1))
+            start += 1
+        found.append((start, end))
+    return tuple(found)
+
+
+def in_english(text: str) -> str:
+    """A text with the first gloss of each Chinese word in its place, as the default embedding can read it.
+
+    >>> in_english("茶 price")
+    'tea price'
+    """
+    if not has_han(text):
+        return text
+    said = []
+    for start, end in segments(text):
+        word = text[start:end]
+        said.append(glosses_of(word)[0] if has_han(word) and glosses_of(word) else word)
+    return re.sub(r"\s+", " ", " ".join(said)).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    """One way of saying a term: its English, its stems, whether it is a comment."""
+
+    english: str
+    stems: tuple[str, ...]
+    han: str
+    weight: float
+
+
+class Vocabulary:
+    """The terms of an ontology as they may be said, with the vectors of their phrases."""
+
+    def __init__(self, graph: FactGraph, embedder: Embedder | None) -> None:
+        """Embeds every label and comment once."""
+        self._embedder = embedder
+        self._keys: list[object] = []
+        self._phrases: list[_Phrase] = []
+        schema = graph.schema
+        for iri, property_ in schema.properties.items():
+            if property_.count:
+                self._term(iri, property_.words, property_.comments)
+        for class_, found in schema.classes.items():
+            if graph.classes.get(class_):
+                self._term(class_, found.words, found.comments)
+        for predicate, objects in graph.objects.items():
+            if len(objects) <= _MOST_CODES and predicate not in graph.ordered:
+                self._codes(predicate, objects, graph)
+        self._vectors = self._embed([phrase.english for phrase in self._phrases])
+        self._by_stem: dict[str, list[int]] = {}
+        for number, phrase in enumerate(self._phrases):
+            for stem in phrase.stems:
+                self._by_stem.setdefault(stem, []).append(number)
+        self._cache: dict[str, NDArray[np.float32]] = {}
+
+    def _codes(self, predicate: NamedNode, objects: Iterable[int], graph: FactGraph) -> None:
+        """The values of a property with few of them, as they are and as a comment explains them."""
+        for item in objects:
+            term = graph.terms[item]
+            if isinstance(term, Literal) and not term.datatype.value.endswith("#boolean") and len(term.value) < _LONG:
+                for said in (term.value, *_explained(term.value, graph.schema.properties.get(predicate))):
+                    self._keys.append((predicate, item))
+                    self._phrases.append(_phrase(said, _CODE_WEIGHT))
+
+    def _term(self, iri: NamedNode, words: Iterable[Any], comments: Iterable[Any]) -> None:
+        texts = dict.fromkeys(word.text for word in words)
+        readable = words_of_iri(iri.value)
+        if (
+            not any(has_han(t) is False for t in texts)
+            and _WORDS.search(readable)
+            and not re.search(r"\d", local_name(iri.value))
+        ):
+            texts[readable] = None
+        for text in texts:
+            self._keys.append(iri)
+            self._phrases.append(_phrase(text, 1.0))
+        for comment in comments:
+            for piece in re.split(r"[.;。；]\s*", comment.text)[:3]:
+                if 3 <= len(piece) <= 160:
+                    self._keys.append(iri)
+                    self._phrases.append(_phrase(piece, _COMMENT_WEIGHT))
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self._embedder is None or not texts:
+            return np.zeros((len(texts), 1), dtype=np.float32)
+        # some at a time: with more the carried model takes torch, which takes seconds to load
+        parts = [self._embedder.embed(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE)]
+        return np.concatenate(parts).astype(np.float32)
+
+    def meanings(self, read: Read) -> dict[object, tuple[Meaning, ...]]:
+        """For each term that something in the question may mean, the likeliest pieces, best first; at most two."""
+        pieces = list(_pieces(read))
+        texts = list(dict.fromkeys(text for text, _ in pieces))
+        found: dict[object, dict[int, Meaning]] = {}
+
+        def keep(key: object, meaning: Meaning) -> None:
+            known = found.setdefault(key, {})
+            if meaning.mask not in known or known[meaning.mask].score < meaning.score:
+                known[meaning.mask] = meaning
+
+        if texts and self._embedder is not None and len(self._phrases):
+            fresh = [text for text in texts if text not in self._cache]
+            if fresh:
+                self._cache.update(zip(fresh, self._embed(fresh), strict=True))
+            vectors = np.stack([self._cache[text] for text in texts])
+            if len(self._cache) > 20_000:
+                self._cache.clear()
+            near = vectors @ self._vectors.T
+            places = {text: place for place, text in enumerate(texts)}
+            for text, mask in pieces:
+                row = near[places[text]]
+                for number in map(int, np.flatnonzero(row > _FLOOR + 0.12)):
+                    phrase = self._phrases[number]
+                    score = float((row[number] - _FLOOR) / (1 - _FLOOR)) * phrase.weight
+                    keep(self._keys[number], Meaning(min(score, 1.0), mask))
+        for number, meaning in self._by_words(read):
+            keep(self._keys[number], meaning)
+        return {key: tuple(_distinct(known.values())) for key, known in found.items()}
+
+    def _by_words(self, read: Read) -> Iterable[tuple[int, Meaning]]:
+        """The terms of which the question has words."""
+        light = light_words()
+        told: dict[int, int] = {}
+        for place, token in enumerate(read.tokens):
+            if token.stem not in light or token.han:
+                for number in self._by_stem.get(token.stem, ()):
+                    told[number] = told.get(number, 0) | 1 << place
+        for number, mask in told.items():
+            phrase = self._phrases[number]
+            heavy = [s for s in phrase.stems if s not in light] or list(phrase.stems)
+            said = {read.tokens[i].stem for i in range(len(read.tokens)) if mask >> i & 1}
+            if phrase.han:
+                length, mask = _longest_common(read.tokens, phrase.han)
+                share = length / len(phrase.han)
+                if length < 2 and len(phrase.han) > 1:
+                    continue
+            else:
+                share = sum(s in said for s in heavy) / len(heavy)
+            if share >= 0.3 and (phrase.weight == 1.0 or share >= 0.5):
+                yield number, Meaning(min(1.0, (0.25 + 0.75 * share) * phrase.weight), mask, worded=phrase.weight > 0.9)
+
+
+def _longest_common(tokens: Sequence[TextToken], phrase: str) -> tuple[int, int]:
+    """The longest run of a Chinese phrase that is in the question: its length and its tokens."""
+    best, mask = 0, 0
+    for start in range(len(tokens)):
+        for offset in range(len(phrase)):
+            length = 0
+            while (
+                start + length < len(tokens)
+                and offset + length < len(phrase)
+                and tokens[start + length].text == phrase[offset + length]
+            ):
+                length += 1
+            if length > best:
+                best, mask = length, mask_of(start, start + length)
+    return best, mask
+
+
+def _distinct(meanings: Iterable[Meaning]) -> list[Meaning]:
+    kept: list[Meaning] = []
+    for meaning in sorted(meanings, key=lambda m: (-m.score, m.mask.bit_count(), m.mask)):
+        if all(not meaning.mask & other.mask for other in kept):
+            kept.append(meaning)
+        if len(kept) == 2:
+            break
+    return kept
+
+
+def _phrase(text: str, weight: float) -> _Phrase:
+    plain = re.sub(r"\s+", " ", text).strip()
+    stems = tuple(token.stem for token in tokens_of(plain))
+    return _Phrase(in_english(plain), stems, plain if has_han(plain) and not _WORDS.search(plain) else "", weight)
+
+
+def _explained(code: str, property_: Any) -> list[str]:
+    """What a comment says a code means: ``D = defender``, ``GK goalkeeper``, "1 Monday", "A（草地）"."""
+    if property_ is None:
+        return []
+    found = []
+    for comment in property_.comments:
+        match = re.search(_EXPLAINING.format(code=re.escape(code)), comment.text)
+        if match and not _NEXT_CODE.fullmatch(match[1].strip()):
+            found.append(match[1].strip())
+    return found
+
+
+def _pieces(read: Read) -> Iterable[tuple[str, int]]:
+    """The runs of tokens that may mean something, in English, with their places."""
+    tokens = read.tokens
+    count = len(tokens)
+    if any(token.han for token in tokens):
+        words = [
+            (read.text[start:end], sum(1 << i for i, t in enumerate(tokens) if t.start < end and t.end > start))
+            for start, end in segments(read.text)
+        ]
+        words = [(text, mask) for text, mask in words if mask]
+        for first in range(len(words)):
+            mask, said = 0, [""]
+            for word, places in words[first : first + 3]:
+                mask |= places
+                senses = glosses_of(word) if has_han(word) else (word,)
+                said = [f"{before} {sense}".strip() for before in said for sense in (senses or ("",))][:4]
+                if mask & read.content:
+                    yield from ((text, mask) for text in said if text)
+        return
+    for first in range(count):
+        for last in range(first + 1, min(count, first + _LONGEST_RUN) + 1):
+            mask = mask_of(first, last)
+            ends = (1 << first) | (1 << (last - 1))
+            asks = mask & read.cue("who", "where", "when", "amount", "count")
+            if (mask & read.content and (ends & read.content)) or (asks and mask == asks):
+                yield " ".join(token.text for token in tokens[first:last]).casefold(), mask

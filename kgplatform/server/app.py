@@ -1,0 +1,353 @@
+"""The web application over a workspace, and how it is served: waitress, a few threads, a clean stop."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from flask import Flask, Response, request
+from flask.json.provider import DefaultJSONProvider
+from werkzeug.exceptions import HTTPException
+
+from kgplatform import resources
+from kgplatform.errors import ConfigError, KgPlatformError, NotFoundError
+from kgplatform.ontology.packs import plugins
+from kgplatform.server import endpoint, frame, graph_store, self_description
+from kgplatform.server.access import Access, Rates, Rights, Role, Token, client, guard, identify, plain_fields, require
+from kgplatform.server.connections import Handover, listening
+from kgplatform.server.frame import NOT_BUILT, Lately, is_built, page, prepare
+from kgplatform.server.http import compress, problem, told
+from kgplatform.server.jobs import Jobs
+from kgplatform.server.jobs import blueprint as jobs_blueprint
+from kgplatform.server.pages import (
+    answers,
+    ask,
+    communities,
+    document,
+    documents,
+    entity,
+    evaluation,
+    explore,
+    export,
+    query,
+    retrieval,
+    terms,
+    workbench,
+    world_map,
+)
+from kgplatform.server.pages.answers import Recent
+from kgplatform.server.words import WORDS
+from kgplatform.sparql.protocol import MAX_BODY_BYTES, PROCESS, SERVER, ProtocolError
+from kgplatform.store.handover import AnswerTerms
+from kgplatform.store.versions import VersionError
+
+if TYPE_CHECKING:
+    from kgplatform.graph import KnowledgeGraph
+
+
+_log = logging.getLogger("kgplatform.server")
+JOBS = "kgplatform-jobs"
+"""Where the application keeps its `Jobs`, among its extensions."""
+WARMING = "kgplatform-warming"
+"""Where the application keeps what is to be worked out before the first page waits for it."""
+
+_DATA_PATHS = ("/sparql", "/graphs", "/api/", "/.well-known/")
+
+
+class _Json(DefaultJSONProvider):
+    """JSON as people read it; what nests too deep to be read is no JSON, not a fault of ours."""
+
+    ensure_ascii = False
+
+    def loads(self, s: str | bytes, **options: Any) -> Any:
+        """The value that the text stands for.
+
+        Raises:
+            ValueError: it is no JSON, or nests too deep.
+        """
+        try:
+            return super().loads(s, **options)
+        except RecursionError as error:
+            raise ValueError("the JSON nests too deep") from error
+
+
+def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
+    """The application that serves the workspace; ``access`` says to whom (none given: to anyone who asks)."""
+    files = resources.folder("templates")
+    app = Flask(
+        "kgplatform.server",
+        template_folder=str(files / "html"),
+        static_folder=str(files / "static"),
+        static_url_path="/static",
+    )
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
+    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 31_536_000
+    app.json = _Json(app)
+    app.url_map.merge_slashes = False
+    prepare(app)
+    app.jinja_env.filters["told"] = told
+    access = access or Access()
+    guard(app, access, lambda detail: problem(421, "Misdirected request", detail), tiles=kg.settings.map.tiles)
+    app.config["MAP"] = {"boundaries": bool(kg.settings.map.boundaries), "tiles": kg.settings.map.tiles}
+    _admit(app, kg, access)
+    app.after_request(compress)
+    lately = Lately(kg)
+    known = terms.Terms(kg, lately)
+    jobs, recent = Jobs(kg.registry), Recent()
+    places = world_map.MapPlaces(kg)
+    app.extensions[JOBS] = jobs
+    app.extensions[WARMING] = (lately.prepare, lambda: places.prepare(lately))
+    describes = self_description.SelfDescription(kg)
+    for made in (
+        endpoint.blueprint(kg, lambda: describes.of_endpoint(request.host_url)),
+        graph_store.blueprint(kg),
+        self_description.blueprint(describes),
+        export.blueprint(kg, lately),
+        ask.blueprint(kg, lately, recent),
+        answers.blueprint(kg, recent),
+        query.blueprint(kg),
+        workbench.blueprint(kg, lately),
+        frame.blueprint(),
+        entity.blueprint(kg, lately, known),
+        terms.blueprint(kg, lately, known),
+        explore.blueprint(kg, lately),
+        world_map.blueprint(kg, lately, places),
+        evaluation.blueprint(kg),
+        jobs_blueprint(kg, jobs),
+        documents.blueprint(kg, jobs),
+        document.blueprint(kg),
+        communities.blueprint(kg, lately),
+        retrieval.blueprint(kg),
+    ):
+        app.register_blueprint(made)
+    for pages in plugins(kg.ontology, "kgplatform.pages"):
+        pages(kg).add_to(app)
+    _add_error_pages(app, kg)
+    return app
+
+
+def _rights(kg: KnowledgeGraph, access: Access) -> Rights:
+    settings = kg.settings.server
+    tokens = tuple(Token.read(line) for line in settings.tokens)
+    return Rights(tokens, public_reads=settings.public_reads, local=bool(access.hosts))
+
+
+def _admit(app: Flask, kg: KnowledgeGraph, access: Access) -> None:
+    """Has every request come from somebody who may read, and not too often."""
+    rights, rates = _rights(kg, access), Rates(kg.settings.server.requests_per_minute)
+
+    @app.before_request
+    def admit() -> None:
+        identify(rights)
+        if request.path.startswith("/static/") or request.method == "OPTIONS":
+            return
+        require(Role.READ)
+        rates.take(client().name)
+
+
+def handover(kg: KnowledgeGraph, access: Access) -> Handover:
+    """What has workers answer plain queries as the application would."""
+    rights, is_counted = _rights(kg, access), kg.settings.server.requests_per_minute > 0
+
+    def may_read(address: str) -> bool:
+        return not is_counted and rights.client("", address, is_forwarded=False).role >= Role.READ
+
+    limit = kg.settings.server.timeout_seconds
+    return Handover(
+        kg.workers, AnswerTerms(kg.base, limit, tuple(access.hosts), plain_fields(access), PROCESS), may_read
+    )
+
+
+def _add_error_pages(app: Flask, kg: KnowledgeGraph) -> None:
+    @app.errorhandler(ProtocolError)
+    def refused_by_protocol(error: ProtocolError) -> Any:
+        return problem(error.status, error.title, error.detail, headers=dict(error.headers))
+
+    @app.errorhandler(HTTPException)
+    def refused(error: HTTPException) -> Any:
+        return _error(kg, error.code or 500, error.description or error.name, dict(error.get_headers()))
+
+    @app.errorhandler(VersionError)
+    def not_kept(error: VersionError) -> Any:
+        return endpoint.version_problem(error)
+
+    @app.errorhandler(ConfigError)
+    def senseless(error: ConfigError) -> Any:
+        return _error(kg, 400, str(error))
+
+    @app.errorhandler(NotFoundError)
+    def not_found(error: NotFoundError) -> Any:
+        return _error(kg, 404, str(error))
+
+    @app.errorhandler(KgPlatformError)
+    def failed(error: KgPlatformError) -> Any:
+        return _error(kg, 500, str(error))
+
+    @app.errorhandler(Exception)
+    def unexpected(error: Exception) -> Any:
+        """The one place that catches everything: the client learns nothing of the inside, the log everything."""
+        _log.error("%s %s failed", request.method, request.path, exc_info=error)
+        return _error(kg, 500, "")
+
+
+def _error(kg: KnowledgeGraph, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+    wants_data = request.path.startswith(_DATA_PATHS) or "html" not in request.headers.get("Accept", "*/*html")
+    key = f"error_{status}" if f"error_{status}" in WORDS else "error_400" if status < 500 else "error_500"
+    if wants_data:
+        response = problem(status, WORDS[key][0], detail or WORDS[key][0])
+    else:
+        response = page("error.html", kg.base, status=status, key=key, detail=told(detail))
+    if allow := (headers or {}).get("Allow"):
+        response.headers["Allow"] = allow
+    return response
+
+
+_THREADS = 8
+_PORTS_TRIED = 50
+_MOST_CONNECTIONS = 2000
+_OTHER_FILES = 400
+"""Descriptors that are left to the store, the workers and the documents."""
+
+
+class PortTakenError(KgPlatformError):
+    """The port cannot be listened on; ``free`` is the next one that can, None if none near it can."""
+
+    def __init__(self, message: str, *, port: int, free: int | None) -> None:
+        super().__init__(message)
+        self.port = port
+        self.free = free
+
+
+def _to_stderr(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def serve(
+    kg: KnowledgeGraph, *, host: str = "127.0.0.1", port: int = 8000, announce: Callable[[str], object] = _to_stderr
+) -> None:
+    """Serves the workspace until SIGINT or SIGTERM; ``announce`` gets the address once it can be asked.
+
+    Raises:
+        PortTakenError: the port is taken or may not be used; the message names one that is free.
+        KgPlatformError: the host is not one of this machine.
+    """
+    logging.getLogger("waitress").setLevel(logging.CRITICAL)
+    access = Access.on(host)
+    app = create_app(kg, access=access)
+    workers = kg.workers  # made here, not by the first requests at once
+    listener = _listener(host, port)
+    server = listening(
+        app.wsgi_app,
+        handover(kg, access),
+        sockets=[listener],
+        threads=workers.most_callers + _THREADS,  # some are left for pages while all workers are busy
+        ident=SERVER,
+        connection_limit=_connections_allowed(),
+        asyncore_use_poll=True,  # select knows a thousand descriptors only
+        max_request_body_size=max(MAX_BODY_BYTES, kg.settings.server.max_upload_mb * 1_000_000) + 1024,
+        max_request_header_size=1 << 16,
+        channel_timeout=60,
+        outbuf_high_watermark=1 << 20,  # so far a result may run ahead of its reader
+        log_socket_errors=False,
+        clear_untrusted_proxy_headers=False,  # that they are there says that a proxy was, and nothing else is read
+    )
+    shown = f"[{host}]" if ":" in host else "localhost" if host in ("0.0.0.0", "") else host
+    announce(f"Serving at http://{shown}:{listener.getsockname()[1]}/ (SPARQL at /sparql); stop with Ctrl-C")
+    if not is_built():
+        announce(NOT_BUILT)
+    try:
+        with _stopping():
+            threading.Thread(target=_warm_up, args=(kg, app.extensions[WARMING]), daemon=True).start()
+            server.run()
+    except (KeyboardInterrupt, SystemExit):
+        pass
+    finally:
+        server.close()
+        app.extensions[JOBS].stop()
+        workers.close()
+
+
+def _connections_allowed() -> int:
+    """How many connections may be open, once the limit of open files is as high as this process may set it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_CONNECTIONS + _OTHER_FILES
+    if hard == resource.RLIM_INFINITY or hard > soft:
+        soft = max(soft, wanted if hard == resource.RLIM_INFINITY else min(wanted, hard))
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return max(100, min(_MOST_CONNECTIONS, soft - _OTHER_FILES))
+
+
+def _warm_up(kg: KnowledgeGraph, parts: Iterable[Callable[[], None]]) -> None:
+    """Loads what the first question, query and pages would wait for."""
+    with suppress(KgPlatformError):
+        kg.workers.solutions("ASK {}", timeout_seconds=30)
+        kg.search("a", 1)
+        for prepare in parts:
+            prepare()
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """Makes SIGTERM end the server as Ctrl-C does, where signals can be set."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= 65535:
+        raise PortTakenError(f"{port} is not a port; choose one from 1024 to 65535", port=port, free=None)
+    try:
+        return _bound(host, port)
+    except socket.gaierror as error:
+        raise KgPlatformError(f"{host!r} is not an address of this machine; try --host 127.0.0.1") from error
+    except PermissionError as error:
+        raise PortTakenError(f"port {port} needs more rights; try --port 8000", port=port, free=None) from error
+    except OSError as error:
+        free = _free_after(host, port)
+        way_out = f"; port {free} is free: --port {free}" if free else "; try another --host or --port"
+        reason = "is taken" if free else f"cannot be used ({error.strerror})"
+        raise PortTakenError(f"port {port} on {host} {reason}{way_out}", port=port, free=free) from error
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _free_after(host: str, port: int) -> int | None:
+    for candidate in range(port + 1, min(port + 1 + _PORTS_TRIED, 65536)):
+        try:
+            _bound(host, candidate).close()
+        except OSError:
+            continue
+        return candidate
+    return None

@@ -1,0 +1,391 @@
+"""Every page in a browser: drawn, open to everyone, on a phone, dark and in Chinese too, and without scripts; journeys.
+
+A small town with communities, a document kept apart and a saved query, a country, and a university serve all of them.
+"""
+
+import re
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from atlas_study import EVILS, country, thing
+from browser import LOOKS, SLOW_LOOKS, axe, browser, browsing, serve_in_thread, served, shot, until  # noqa: F401
+from small_graph import EVIL
+from studies import CHINESE, SPEAKERS, STREAM, field, university
+
+from kgplatform.evaluation.runs import Headline, RunFacts, kept
+from kgplatform.graph import KnowledgeGraph
+from kgplatform.models.stubs import HashEmbedder
+from kgplatform.questions.answer import AnswerStage, QuestionGivenUpError, tell
+from kgplatform.server.app import create_app
+from kgplatform.settings import MapSettings
+from tests.conformance.manifests import Outcome, Verdict
+from tests.conformance.report import keep
+from tests.conformance.suites import Result
+
+NOTE = "Wuzhen is a water town. The Lakeside Inn stands near Xizha and has 24 rooms. Canal House has 12 rooms.\n"
+BAD = "name,town,price_per_night,star_rating\nRiver Inn,Wuzhen,480,9\n"
+QUERY = "SELECT ?hotel WHERE { ?hotel a travel:Hotel }"
+ASKED = "/ask?question=Which+hotels+are+there%3F"
+HOTEL = "https://w3id.org/kgplatform/travel%23Hotel"
+WUZHEN = f"/explore?focus={thing('wuzhen').value}"
+EXPLORED = f"{WUZHEN}&expand=in 25 geo:locatedIn kg:entity/wuzhen"
+HOTELS_MAP = f"/map?class={HOTEL}"
+SMALL = (ASKED, "/ask?question=Who+owns+Mars%3F", "/documents", "/evaluation", "/export", "/api", "/about")
+TOWN = (
+    *("/", "/search?q=inn", "/search?q=qqqqq", "/query", "/query?query=CONSTRUCT+WHERE+%7B+%3Fs+a+%3Fc+%7D"),
+    *("/query?query=SELECT+%3Fx+WHERE+%7B+%3Fx", "/q/hotels", "COMMUNITY", "/communities", "DOCUMENT", "APART"),
+    *("/conformance", "/evaluation", "/nothing-here", "/id/entity/nothing", f"/ask?question={'a' * 1200}"),
+    "/ask?question=How+many+rooms%3F",
+)
+COUNTRY = (
+    *("/id/entity/hotel-2", "/id/entity/tongxiang", "/explore", EXPLORED, HOTELS_MAP, "/ontology", "/ontology?q=hotel"),
+    f"{WUZHEN}&path=kg:entity/hotel-2 kg:entity/asia",
+    f"{HOTELS_MAP}&place={thing('zhejiang').value}&bbox=119,29,122,32",
+    *(f"/resource?iri={HOTEL}", "/property/travel:roomCount"),
+)
+UNIVERSITY = (
+    *("/courses", "/courses/DD3001?known=AA1001", "/literature?topic=streaming", "/communities"),
+    "/literature/compare?paper=Short+Memory&paper=Two+Speakers",
+    "/retrieval?question=two+speakers&retriever=lexical&against=dense",
+)
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory):
+    """The workspace, its address, and the addresses of its pages that have a name of their own."""
+    folder = tmp_path_factory.mktemp("town")
+    (folder / "inns.txt").write_text(NOTE * 3, encoding="utf-8")
+    (folder / "客栈.txt").write_text("西栅位于乌镇。通安客栈在西栅附近，有80间客房。\n" * 3, encoding="utf-8")
+    (folder / "hotels.csv").write_text(BAD, encoding="utf-8")
+    with KnowledgeGraph.create(folder / "kg", ontology="travel") as kg:
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        list(kg.add(folder / "inns.txt", folder / "客栈.txt"))
+        list(kg.add(folder / "hotels.csv", policy="quarantine"))
+        kg.find_communities()
+        (kg.folder / "sparql").mkdir(exist_ok=True)
+        (kg.folder / "sparql" / "hotels.rq").write_text(f"# Which hotels are there?\n{QUERY}\n", encoding="utf-8")
+        keep([Result("query", Outcome("urn:t:1", "one", "query", Verdict.FAILED, "x"), "a known reason")], kg.folder)
+        community = f"/communities/{name_of(kg.communities()[0].iri)}"
+        apart = f"{page_of(kg, 'hotels.csv')}?why=1"
+        named = {"DOCUMENT": page_of(kg, "inns.txt"), "APART": apart, "COMMUNITY": community}
+        address, stop = serve_in_thread(kg)
+        yield kg, address, named
+        stop()
+
+
+def name_of(iri):
+    return iri.value.rpartition("/")[2]
+
+
+def page_of(kg, name):
+    return f"/documents/{name_of(kg.registry.find(name).document.iri)}"
+
+
+@pytest.fixture(scope="module")
+def land(tmp_path_factory):
+    with country(tmp_path_factory.mktemp("country")) as kg:
+        address, stop = serve_in_thread(kg)
+        yield kg, address, {}
+        stop()
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("studies")
+    papers = folder / "papers"
+    papers.mkdir()
+    for name, text in (("stream.txt", STREAM), ("speakers.txt", SPEAKERS), ("short.txt", CHINESE)):
+        (papers / name).write_text(text, encoding="utf-8")
+    with KnowledgeGraph.create(folder / "kg", ontology="academic") as kg:
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        list(kg.add(papers, build=False))
+        kg.dataset.state([*university(), *field()])
+        kg.build("index")
+        kg.find_communities()
+        address, stop = serve_in_thread(kg)
+        yield kg, address, {}
+        stop()
+
+
+QUICK = ((None, ASKED), (None, "/documents"), ("land", EXPLORED), ("land", HOTELS_MAP), ("land", COUNTRY[0]))
+ALL = [*((None, path) for path in SMALL), *(("town", path) for path in TOWN), *(("land", path) for path in COUNTRY)]
+ALL += [("studies", path) for path in UNIVERSITY]
+
+
+def seen(browsing, request, where, path, **looks):
+    _, address, named = request.getfixturevalue(where) if where else (None, browsing.address, {})
+    return browsing.page(named.get(path, path), address=address, **looks)
+
+
+@LOOKS
+@pytest.mark.parametrize(
+    ("where", "path"), [pytest.param(*c, marks=() if c in QUICK else pytest.mark.slow) for c in ALL]
+)
+def test_a_page_is_drawn_and_open_to_everyone(browsing, request, where, path, width, dark, language):
+    page = seen(browsing, request, where, path, width=width, dark=dark, language=language)
+    shot(page, f"{re.sub('[^a-z]+', '-', path)}-{width}-{language}")
+    axe(page)
+    browsing.check()
+    assert page.locator("figure.failed").count() == 0
+    assert page.locator("h1").count() == 1 or path.startswith(("/query", "/q/"))
+
+
+@pytest.mark.parametrize(
+    ("where", "path"),
+    [
+        *((None, ASKED), (None, "/documents"), pytest.param("town", "/", marks=pytest.mark.slow)),
+        *(pytest.param(None, path, marks=pytest.mark.slow) for path in ("/evaluation", "/api", "/about", "/export")),
+        *(pytest.param("town", path, marks=pytest.mark.slow) for path in ("/search?q=inn", "DOCUMENT", "APART")),
+        *(pytest.param("town", path, marks=pytest.mark.slow) for path in ("/communities", "COMMUNITY")),
+    ],
+)
+def test_a_page_works_without_scripts(browsing, request, where, path):
+    page = seen(browsing, request, where, path, scripts=False, width=390)
+    assert page.locator("h1").count() == 1
+    if path == "/documents":
+        assert page.locator("input[type=file]").is_visible()
+    if path == ASKED:
+        assert page.locator("figure.rows table").is_visible()
+    if path == "/":
+        page.locator(".askbox input").fill("Which hotels are there?")
+        page.locator(".askbox button").click()
+        assert "Lakeside Inn" in page.locator(".answer").inner_text()
+        page.goto(f"{request.getfixturevalue('town')[1]}/query")
+        page.locator("textarea[name=query]").fill(QUERY)
+        page.locator("button[type=submit]").first.click()
+        assert "Lakeside Inn" in page.locator(".result table").inner_text()
+        page.goto(f"{request.getfixturevalue('town')[1]}/export")
+        assert page.locator("form button[type=submit]").count() >= 1
+
+
+# answers and documents
+
+
+def test_an_answer_opens_its_passages_and_is_kept_judged_and_asked_on(browsing):
+    page = browsing.page(ASKED)
+    assert page.locator("figure.rows svg").count() >= 1
+    page.locator(".answer .mark").first.click()
+    sources = page.locator("#source-1, #source-2, #source-3").all_inner_texts()
+    assert page.locator(".cited blockquote").inner_text() in sources[0]
+    axe(page)
+    page.keyboard.press("Escape")
+    assert page.locator(".cited").count() == 0
+    page.get_by_role("button", name="Save a permanent link").click()
+    page.wait_for_url(re.compile(r"/ask/[0-9a-f]{16}$"))
+    assert "shown unchanged" in page.content()
+    page.get_by_role("button", name="Yes").click()
+    assert "worked example" in page.locator("#said").inner_text()
+    page.locator(".follow input[type=text]").fill("How many are there?")
+    page.locator(".follow button").click()
+    page.wait_for_url(re.compile(r"after="))
+
+
+@pytest.mark.slow
+def test_files_are_added_watched_and_their_statements_judged(browsing, tmp_path):
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel") as kg:
+        page = browsing.page("/documents", address=browsing.serve(kg))
+        sent = tmp_path / "notes <img src=x onerror=alert(1)>.txt"
+        hotels = "The Lakeside Inn has 24 rooms. The Canal Hotel has 12 rooms."
+        sent.write_text(f"Wuzhen is a water town. {hotels}\nOur hotel {EVIL} has 3 rooms.\n", encoding="utf-8")
+        page.locator("#files").set_input_files(str(sent))
+        page.wait_for_selector("#shelf .state.processed", timeout=60_000)
+        page.wait_for_selector("[data-open=no]", state="attached", timeout=60_000)  # linked and indexed
+        axe(page)
+        page.locator("#shelf tbody a").first.click()
+        page.wait_for_selector("html[data-ready=yes]", state="attached")
+        page.get_by_role("button", name=re.compile(r"^Reject: .* 24$")).click()
+        page.wait_for_selector(".read > li.rejected")
+        page.get_by_role("link", name=re.compile(r"^Edit: .* 12$")).click()  # by name: its hour is no room
+        page.locator("#correcting input[name=object]").fill("13")
+        page.get_by_role("button", name="Save", exact=True).click()
+        page.wait_for_selector(".read > li.corrected")
+        axe(page)
+        assert {row[0].value for row in kg.query("SELECT ?n WHERE { ?h travel:roomCount ?n }").rows} >= {"13"}
+        assert page.evaluate("document.querySelectorAll('main img, main script:not([type])').length") == 0
+
+
+@pytest.mark.slow
+def test_a_document_kept_apart_is_taken_in_by_its_button(browsing, tmp_path):
+    (tmp_path / "hotels.csv").write_text(BAD, encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel") as kg:
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        list(kg.add(tmp_path / "hotels.csv", policy="quarantine"))
+        page = browsing.page("/documents", address=browsing.serve(kg))
+        page.locator("form[action$='/release'] button").first.click()
+        page.wait_for_selector("#shelf .state.processed", timeout=60_000)
+        page.wait_for_selector("[data-open=no]", state="attached", timeout=60_000)
+
+
+@SLOW_LOOKS
+def test_a_question_being_answered_shows_its_steps_and_is_given_up(browsing, town, monkeypatch, width, dark, language):
+    kg, address, _ = town
+    ended = threading.Event()
+
+    def slowly(*_, **__):
+        with suppress(QuestionGivenUpError):
+            while True:
+                tell(AnswerStage.LINKED, "hotel · rooms", number=2)
+                time.sleep(0.05)
+        ended.set()
+        raise QuestionGivenUpError
+
+    monkeypatch.setattr(kg, "ask", slowly)
+    page = browsing.page("/", address=address, width=width, dark=dark, language=language)
+    page.locator(".askbox input").fill("Which hotels are there?")
+    page.locator(".askbox button").click()
+    page.wait_for_selector(".steps.live li")
+    axe(page)
+    page.keyboard.press("Escape")
+    assert ended.wait(10)
+
+
+@SLOW_LOOKS
+def test_a_run_is_shown_beside_another(browsing, width, dark, language):
+    names = []
+    for number, exact in enumerate((0.5, 0.75)):
+        estimate = {"value": exact, "low": exact - 0.2, "high": exact + 0.2, "n": 4}
+        report = {"exact": estimate, "f1": estimate, "types": {"list": {"exact": estimate, "f1": estimate}}}
+        first = {"id": "q", "question": f"{EVIL}?", "answers": [EVIL], "exact": float(number), "query": "SELECT ?x {}"}
+        headline = Headline("exact", exact, exact - 0.2, exact + 0.2, 4)
+        facts = RunFacts("questions", "built-in", "", 4, 1.0, headline=headline)
+        names.append(kept(browsing.kg.folder, report=report, results=[first], facts=facts).name)
+    page = browsing.page(f"/evaluation/{names[0]}?against={names[1]}", width=width, dark=dark, language=language)
+    page.locator("details.failure summary").first.click()
+    axe(page)
+    shot(page, f"run-{width}")
+    assert page.evaluate("document.querySelectorAll('main script:not([type])').length") == 0
+    listed = browsing.page("/evaluation", width=width, dark=dark, language=language)
+    until(listed, "document.querySelectorAll('figure svg').length > 0")
+    axe(listed)
+
+
+@pytest.mark.slow
+def test_communities_lead_from_the_tree_to_a_report_and_its_members(browsing, town):
+    page = browsing.page("/communities", address=town[1])
+    page.locator(".branches a").first.click()
+    page.wait_for_selector(".report")
+    until(page, "document.querySelectorAll('figure canvas').length > 0")
+    page.locator("table tbody a").first.click()
+    page.wait_for_selector("article.entity")
+
+
+# Explore and the map
+
+
+def drawn(page):
+    return page.locator("[data-of]").count()
+
+
+@pytest.mark.slow
+def test_exploring_adds_pins_hides_and_undoes(browsing, land):
+    page = browsing.page(WUZHEN, address=land[1])
+    assert drawn(page) == 1
+    page.get_by_role("link", name="Add 25 by located in").first.click()
+    until(page, "document.querySelectorAll('[data-of]').length === 26")
+    assert "expand=" in page.url
+    page.get_by_role("link", name="Add the next 25 by located in").first.click()
+    until(page, "document.querySelectorAll('[data-of]').length === 51")
+    page.get_by_role("link", name="Hide Hotel 00").click()
+    until(page, "![...document.querySelectorAll('[data-of]')].some(a => a.dataset.of.endsWith('hotel-0'))")
+    page.get_by_role("button", name="Undo").click()
+    until(page, "[...document.querySelectorAll('[data-of]')].some(a => a.dataset.of.endsWith('hotel-0'))")
+    axe(page)
+    assert drawn(browsing.page(page.url.removeprefix(land[1]), address=land[1])) == drawn(page)
+    page = browsing.page(f"/explore?focus={thing('hotel-2').value}", address=land[1])
+    page.get_by_text("Find a path").click()
+    page.locator("#to").fill("Zhejiang")
+    page.get_by_role("button", name="Find", exact=True).click()
+    until(page, "document.querySelectorAll('.way a').length === 5")
+    assert "path=" in page.url
+    axe(page)
+
+
+@pytest.mark.slow
+def test_the_picture_of_an_exploration_is_saved_as_svg_and_png(browsing, land):
+    page = browsing.page(EXPLORED, address=land[1])
+    for selector, beginning in (("[data-svg]", b"<svg"), ("[data-png]", b"\x89PNG")):
+        page.locator(".explore-bar summary").click()
+        with page.expect_download() as saved:
+            page.locator(selector).click()
+        content = saved.value.path().read_bytes()
+        assert content.startswith(beginning)
+        assert b"<script" not in content
+        page.keyboard.press("Escape")
+
+
+@pytest.mark.slow
+def test_the_list_follows_the_frame_of_the_map(browsing, land):
+    page = browsing.page(HOTELS_MAP, address=land[1])
+    before = page.locator(".spots li[data-id]").count()
+    for _ in range(3):
+        page.locator(".leaflet-control-zoom-in").click()
+    fewer = f"document.querySelectorAll('.spots li[data-id]').length < {before}"
+    until(page, f"new URL(location.href).searchParams.get('bbox') && {fewer}")
+    again = browsing.page(page.url.removeprefix(land[1]), address=land[1])
+    assert again.locator(".spots li[data-id]").count() == page.locator(".spots li[data-id]").count()
+
+
+def test_the_passage_of_a_statement_opens_on_hover_and_by_keyboard(browsing):
+    entity = browsing.kg.entity("Lakeside Inn").value
+    page = browsing.page(f"/resource?iri={entity}")
+    prov = page.locator("details.prov").first
+    prov.hover()
+    assert page.locator(".prov-card").first.is_visible()
+    axe(page)
+    page.keyboard.press("Tab")
+    prov.locator("summary").focus()
+    page.keyboard.press("Escape")
+    plain = browsing.page(f"/resource?iri={entity}", scripts=False)
+    plain.locator("details.prov > summary").first.click()
+    assert plain.locator(".prov-card").first.is_visible()
+
+
+@pytest.mark.slow
+def test_without_scripts_explore_map_and_search_work_by_links_and_forms(browsing, land):
+    page = browsing.page("/explore", address=land[1], scripts=False)
+    page.locator(".askbox input").fill("Wuzhen")
+    page.locator(".askbox button").click()
+    page.get_by_role("link", name="Add 25 by located in").first.click()
+    assert drawn(page) == 26
+    page = browsing.page(HOTELS_MAP, address=land[1], scripts=False)
+    page.locator(".levels a").first.click()
+    assert page.locator(".spots li").count() > 10
+    page = browsing.page("/ontology", address=land[1], scripts=False)
+    page.locator("input.wide-filter").fill("旅馆酒店")
+    page.locator("form[action='/ontology'] button").click()
+    assert page.locator("[role=status]").count() == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(EVILS)))
+@pytest.mark.parametrize(
+    "where", ["/id/entity/evil-{n}", "/explore?focus=kg:entity/evil-{n}&expand=out 25 geo:near kg:entity/evil-{n}"]
+)
+def test_a_hostile_name_stays_text(browsing, land, where, number):
+    page = browsing.page(where.format(n=number), address=land[1], width=390)
+    assert page.evaluate("document.querySelectorAll('img[onerror], main script:not([type])').length") == 0
+    assert EVILS[number].strip()[:50] in page.locator("main").inner_text().replace("\u00a0", " ")
+    axe(page)
+
+
+@pytest.mark.slow
+def test_tiles_and_outlines_come_only_where_the_settings_name_them(browsing, land):
+    kg = land[0]
+    line = '{"type": "LineString", "coordinates": [[118, 28], [122, 32]]}'
+    feature = f'{{"type": "Feature", "properties": {{}}, "geometry": {line}}}'
+    collection = f'{{"type": "FeatureCollection", "features": [{feature}]}}'
+    (kg.folder / "own.geojson").write_text(collection, encoding="utf-8")
+    before = kg.settings.map
+    object.__setattr__(kg.settings, "map", MapSettings(boundaries="own.geojson"))
+    try:
+        page = browsing.page(HOTELS_MAP, address=browsing.serve(kg))
+        assert page.locator("path.frontier").count() == 1
+        tiled = replace(before, tiles="https://tiles.example.org/{z}/{x}/{y}.png")
+        object.__setattr__(kg.settings, "map", tiled)
+        policy = create_app(kg).test_client().get("/map").headers["Content-Security-Policy"]
+        assert "https://tiles.example.org" in policy.split("img-src")[1].split(";")[0]
+    finally:
+        object.__setattr__(kg.settings, "map", before)

@@ -1,0 +1,211 @@
+"""Questions as logical forms: what a form denotes is what its query gives; names, numbers, units; who answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+from pyoxigraph import Literal
+
+from benchmarks.question_sets import EMBEDDER, graph_of
+from kgplatform import lexicon
+from kgplatform.evaluation.gold import read_gold
+from kgplatform.questions.answer import ask
+from kgplatform.questions.forms.fact_graph import FactGraph
+from kgplatform.questions.forms.floating_parser import Generator
+from kgplatform.questions.forms.form_reader import Describer, FormReader, merged, ranked, shipped_weights
+from kgplatform.questions.forms.intent import OPERATIONS
+from kgplatform.questions.forms.logical_form import (
+    Aggregated,
+    And,
+    Compare,
+    Follow,
+    FormWording,
+    Grouped,
+    IsMore,
+    Kind,
+    Listed,
+    Named,
+    SizeOf,
+    Top,
+    denotation,
+    items_of,
+    parts_of,
+    sparql,
+)
+from kgplatform.questions.forms.question_text import factors_between, read, tokens_of
+from kgplatform.questions.forms.relevance import glosses_of, in_english
+from kgplatform.types import Verdict
+
+SETS = Path(__file__).parent / "data" / "questions" / "train"
+
+
+@cache
+def asked(name):
+    store, parts = graph_of(SETS / name)
+    return store, parts, parts.knowledge.forms
+
+
+def reader(name) -> FormReader:
+    return asked(name)[2]
+
+
+def generator(name, text, language="en"):
+    forms = reader(name)
+    said = read(text, language, forms.names)
+    return Generator(forms.graph, forms.vocabulary(EMBEDDER), said, forms.intents.intent(said))
+
+
+def plain(value):
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return f"{float(value):.6g}"
+    if isinstance(value, Literal):
+        try:
+            return f"{float(value.value):.6g}"
+        except ValueError:
+            return str(value)
+    return str(value)
+
+
+def rows_of(store, query):
+    found = store.query(query, max_rows=100_000)
+    if found.boolean is not None:
+        return {(plain(found.boolean),)}
+    return {tuple(plain(term) for term in row if term is not None) for row in found.rows}
+
+
+@pytest.mark.embedding
+@pytest.mark.parametrize("name", ["bakery", "allotments", "games"])
+def test_a_query_gives_what_its_form_denotes(name):
+    store, _, forms = asked(name)
+    seen, kinds = 0, set()
+    for gold in read_gold(SETS / name / "questions.jsonl").questions[::5]:
+        found = generator(name, gold.text, gold.language).candidates()
+        of_kind = Counter()
+        for form in (candidate.form for candidate in found):
+            of_kind[type(form)] += 1
+            if of_kind[type(form)] > 3:
+                continue
+            if any(isinstance(part, Top) and part.size > 1 for part in parts_of(form)):
+                continue  # which of those level with the last are among the first is open
+            expected = {tuple(plain(value) for value in row) for row in denotation(form, forms.graph)}
+            assert rows_of(store, sparql(form, forms.graph)) == expected, form
+            seen += 1
+            kinds.add(type(form))
+    assert seen > 60
+    assert len(kinds) >= 4
+
+
+def test_tokens_numbers_days_and_units_of_both_languages():
+    forms = reader("bakery")
+
+    def quantities(text, language="en"):
+        return [(q.kind, q.text or q.value, q.unit) for q in read(text, language, forms.names).quantities]
+
+    assert [t.stem for t in tokens_of("Keller's loaves 1,200克")] == ["keller", "loav", "1200", "克"]
+    assert quantities("over half a million and 12,000 people") == [
+        ("number", 12000.0, "people"),
+        ("number", 500000.0, "and"),
+    ]
+    assert quantities("on the 3rd of March 2024") == [("date", "2024-03-03", "")]
+    assert quantities("before 9:30 pm in 1994") == [("time", 77400, ""), ("date", "1994", "")]
+    assert quantities("二〇二四年六月以后，三百多万", "zh")[0] == ("date", "2024-06", "")
+    assert quantities("三百克以上", "zh") == [("number", 300, "克以上")]
+    weight = next(p for p in forms.graph.schema.properties.values() if p.iri.value.endswith("weight"))
+    assert factors_between("kilograms", weight)[0][0] in (1000.0, 1.0)
+
+
+def test_names_are_found_whole_in_part_and_mistyped():
+    forms = reader("bakery")
+
+    def best(text, language="en"):
+        anchor = read(text, language, forms.names).anchors[0]
+        (term,) = (forms.graph.terms[item] for item in anchor.items)
+        return asked("bakery")[1].knowledge.names.label(term, "en"), anchor.exact
+
+    assert best("Who owns Little Wheat?") == ("Little Wheat", True)
+    assert best("what is in the basqe cheesecake")[0] == "basque cheesecake"
+    assert best("老婆饼有多重？", "zh")[1]
+
+
+def test_glosses_carry_chinese_words_to_english():
+    assert "price" in " ".join(glosses_of("价格"))
+    assert in_english("plain English") == "plain English"
+    assert "ticket" in in_english("门票")
+
+
+def test_the_glosses_carry_their_own_licence():
+    notice = (Path(lexicon.__file__).parent / "NOTICE.md").read_text(encoding="utf-8")
+    assert "glosses.zh.tsv.gz" in notice
+    assert "CC BY-SA 4.0" in notice
+
+
+@pytest.mark.embedding
+def test_forms_in_words_in_both_languages():
+    graph: FactGraph = reader("bakery").graph
+    names = asked("bakery")[1].knowledge.names
+    terms = {p.value.rpartition("/")[2]: p for p in (*graph.forward, *graph.classes)}
+    branch = graph.number_of[
+        next(n for n, found in graph.facts.labels.items() if found[0].value == "Little Wheat Canal")
+    ]
+    form = SizeOf(And((Kind(terms["Branch"]), Compare(terms["seats"], 10.0, None, strict=True))))
+    english, chinese = (FormWording(graph, lambda t, tag=tag: names.label(t, tag), tag) for tag in ("en", "zh"))
+    assert english(form) == "how many branch with seating over 10"
+    assert "数量" in chinese(form)
+    assert english(Listed(Follow(terms["seats"], True, Named(frozenset((branch,)))))) == "seating of Little Wheat Canal"
+    assert english(Grouped(Kind(terms["Branch"]), (terms["branchOf"], True))).endswith("for each branch of")
+    assert english(Aggregated("AVG", terms["seats"], Kind(terms["Branch"]))) == "average seating of branch"
+    pair = IsMore(terms["seats"], True, Named(frozenset((branch,))), Named(frozenset((branch,))))
+    assert english(pair).startswith("whether Little Wheat Canal has more seating")
+    assert items_of(Top(Kind(terms["Branch"]), ((terms["seats"], True),), most=True), graph)
+
+
+@pytest.mark.embedding
+def test_probabilities_add_up_and_confidence_is_one():
+    found = generator("bakery", "How much does the country sourdough weigh?")
+    readings = ranked(found, shipped_weights())
+    assert sum(item.probability for item in readings) == pytest.approx(1)
+    together = merged(readings)
+    assert sum(item.probability for item in together) == pytest.approx(1)
+    assert together[0].probability >= readings[0].probability
+    assert 0 < shipped_weights().confidence(Describer(found), together) < 1
+    assert set(found.intent.operations) == set(OPERATIONS)
+
+
+@pytest.mark.embedding
+def test_a_form_answers_where_the_rules_are_not_sure():
+    store, parts, _ = asked("choirs")
+    before = len(store)
+    golds = read_gold(SETS / "choirs" / "questions.jsonl").questions[:25]
+    forms = [
+        answer for gold in golds if (answer := ask(gold.text, parts=parts)).query and "?answer" in answer.query.text
+    ]
+    assert forms
+    assert all(answer.verdict is Verdict.ANSWERED and answer.confidence >= 0.4 for answer in forms)
+    assert len(store) == before
+
+
+@pytest.mark.embedding
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 10_000,
+        " " * 300 + "?",
+        "> } ; DROP ALL",
+        'Who "owns" Little Wheat } UNION { ?s ?p ?o } #',
+        "西湖 lake 湖 الماء 1e999 ²³ \x00 《",
+        "How many how many how many " * 80,
+        "1 2 3 4 5 6 7 8 9 between 10 and 11 or more than 12 before 2024 after 1999",
+    ],
+)
+def test_hostile_text_gets_a_verdict_in_bounded_time_and_writes_nothing(text):
+    store, parts, _ = asked("bakery")
+    before = len(store)
+    answer = ask(text, parts=parts)
+    assert answer.verdict in set(Verdict)
+    assert answer.usage.seconds < 20
+    assert len(store) == before

@@ -1,0 +1,67 @@
+"""The question sets of ``tests/data/questions``: whole, of one form, and with answers that their gold queries give."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyoxigraph import Literal, QueryBoolean, RdfFormat, Store
+
+from kgplatform.evaluation.metrics import score_rows
+
+FOLDER = Path(__file__).parent / "data" / "questions"
+SETS = sorted(path.parent for path in FOLDER.glob("*/*/questions.jsonl"))
+TYPES = {
+    *("lookup", "list", "two-step", "three-step", "count", "superlative"),
+    *("comparison", "date", "group", "yesno", "negation", "unanswerable"),
+}
+
+
+def questions(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def name(folder: Path) -> str:
+    return f"{folder.parent.name}/{folder.name}"
+
+
+def test_graphs_are_split_for_learning_choosing_and_measuring() -> None:
+    assert {folder.parent.name for folder in SETS} == {"train", "choose", "frozen"}
+    assert len({folder.name for folder in SETS}) == len(SETS)
+
+
+@pytest.mark.parametrize("folder", SETS, ids=name)
+def test_a_set_is_whole(folder: Path) -> None:
+    found = questions(folder)
+    about = tomllib.loads((folder / "about.toml").read_text(encoding="utf-8"))
+    assert about["questions"] == len(found) >= 100
+    assert len({item["id"] for item in found}) == len({item["question"] for item in found}) == len(found)
+    languages = Counter(item["lang"] for item in found)
+    assert languages.keys() == {"en", "zh"}
+    assert languages["zh"] >= len(found) // 4
+    assert {item["type"] for item in found} == TYPES
+    for item in found:
+        assert bool(item["gold_sparql"]) == (item["type"] != "unanswerable"), item["id"]
+        assert item["gold_sparql"] or not item["answers"], item["id"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", SETS, ids=name)
+def test_the_answers_are_those_of_the_gold_queries(folder: Path) -> None:
+    store = Store()
+    for file in ("ontology.ttl", "graph.ttl"):
+        store.bulk_load(path=str(folder / file), format=RdfFormat.TURTLE)
+    for item in questions(folder):
+        if not item["gold_sparql"]:
+            continue
+        found = store.query(item["gold_sparql"])
+        rows: list[object] = (
+            [bool(found)]
+            if isinstance(found, QueryBoolean)
+            else [[term.value if isinstance(term, Literal) else str(term) for term in row if term] for row in found]
+        )
+        assert score_rows(item["answers"], rows).exact, item["id"]
