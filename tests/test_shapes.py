@@ -201,6 +201,15 @@ def test_leaving_out_proofs_changes_nothing(data, shapes):
     assert seen(ours) == seen(judged)
 
 
+def test_a_path_goes_back_from_a_literal_to_all_that_have_the_same():
+    instances = instances_of(":a a :A ; :p 1 . :b :q 1 .")
+    shapes = read(
+        ":S a sh:NodeShape ; sh:targetClass :A ; sh:property [ sh:path ( :p [ sh:inversePath :q ] ) ; sh:class :A ] ."
+    )
+    found = shapes_hold(instances, Scope((NamedNode("urn:x:a"),)), shapes, TermIndex(read_ontology([]), []))
+    assert [finding.value for finding in found] == [NamedNode("urn:x:b")]
+
+
 def once(parts):
     """The parts, of those with the same parameter the first only: SHACL allows several of few."""
     return list({part.split()[0] if "property" not in part else part: part for part in reversed(parts)}.values())

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple
+from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
 
 from kgplatform.errors import OntologyError, StoreError
 from kgplatform.ontology.schema import OntologyProperty, TermIndex
@@ -392,16 +392,16 @@ def neighbourhood(instances: Instances, things: Sequence[NamedNode], reach: Reac
         for node in frontier:
             if node not in seen:
                 seen.add(node)
-                for triple in instances.held(node):
+                for triple in () if isinstance(node, Literal) else instances.held(node):
                     yield triple
                     further.append(triple.object)
-                if reach.is_winding:
+                if reach.is_winding:  # a path may go back from a literal too, to all that have the same
                     behind = [t for predicate in reach.backward for t in instances.held(None, predicate, node)]
                     yield from behind
                     further += [triple.subject for triple in behind]
-        frontier = [node for node in further if isinstance(node, NamedNode | BlankNode)]
+        frontier = [node for node in further if reach.is_winding or not isinstance(node, Literal)]
     for node in frontier:
-        if node not in seen:
+        if node not in seen and not isinstance(node, Literal):
             seen.add(node)
             yield from instances.held(node, TYPE)
     yield from _backward(instances, things, reach)
