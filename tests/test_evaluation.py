@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -189,12 +190,17 @@ def test_the_verb_asks_writes_each_result_and_prints_the_report(workspace, tmp_p
     found = json.loads(capsys.readouterr().out)
     assert (found["exact"]["value"], found["types"]["count"]["exact"]["value"]) == (pytest.approx(1 / 2), 1)
     assert found["three_way"]["score"] == pytest.approx(1 / 2 - 1 / 4)
+    assert found["outcomes"]["all"] == {"count": 4, "right": 2, "refused": 1, "wrong": 1, "wrong_at_high": 1}
+    assert found["levels"]["high"] == {"n": 3, "right": 2}
+    assert found["levels"]["low"] == {"n": 0, "right": 0}
     results = [json.loads(line) for line in output.read_text("utf-8").splitlines()]
     assert [item["outcome"] for item in results] == ["correct", "missing", "correct", "wrong"]
     assert "gold query" in found["problems"][0]
     assert not list(tmp_path.glob("*.part"))
     assert main(arguments) == 0
-    assert "score" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert re.search(r"language +n +right +refused +wrong +wrong at high[\s─]+all +4 +2 +1 +1 +1\s+en +4", shown)
+    assert re.search(r"confidence +answers +mean +right[\s─]+high +3 +0\.67", shown)
 
 
 PUBLISHED = {"questions": "IIS-Q, TEXT2SPARQL 2025 (published)", "extraction": "Vicuna-13B, DBpedia-WebNLG (published)"}
@@ -237,6 +243,9 @@ def test_a_gold_file_is_written_like_a_study_and_goes_on_from_what_was_kept(
     assert len(tables) > 1
     assert "published" in "".join(tables.values())
     assert len((out / "results.jsonl").read_text("utf-8").splitlines()) == 2
+    if study == "questions":
+        assert report_["outcomes"].keys() == {"all", "en", "zh"}
+        assert "all,measured,2,2,0,0,0" in tables["report-outcomes.csv"]
     run = runs.runs(workspace)[0]
     assert run.study == study
     assert {"report.md", "report.html", *tables} <= {path.name for path in run.folder.iterdir()}

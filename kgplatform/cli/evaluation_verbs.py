@@ -285,6 +285,8 @@ def _questions_json(found: QuestionReport) -> dict[str, object]:
         "f1": _estimate(found.f1),
         "query_match": _estimate(found.query_match) if found.query_match else None,
         "three_way": output.fields(found.three_way, "accuracy", "missing", "hallucination", "score"),
+        "outcomes": {name: asdict(item) for name, item in found.outcomes.items()},
+        "levels": {level: {"n": n, "right": right} for level, (n, right) in found.levels.items()},
         "calibration": {
             **output.fields(found.calibration, "error", "brier"),
             "bins": [
@@ -305,9 +307,13 @@ def _print_questions(found: QuestionReport) -> None:
         ("type", "n", "exact", "95 %", "set-F1", "95 %"),
         [(kind, str(exact.count), *_interval(exact), *_interval(f1)) for kind, exact, f1 in rows],
     )
+    output.table(
+        ("language", "n", "right", "refused", "wrong", "wrong at high"),
+        [(name, *map(str, asdict(item).values())) for name, item in found.outcomes.items()],
+    )
     ways = found.three_way
     output.say(
-        f"right {ways.accuracy:.3f}, missing {ways.missing:.3f}, wrong {ways.hallucination:.3f}: "
+        f"right {ways.accuracy:.3f}, refused {ways.missing:.3f}, wrong {ways.hallucination:.3f}: "
         f"score {ways.score:+.3f}"
     )
     if found.query_match:
@@ -316,8 +322,11 @@ def _print_questions(found: QuestionReport) -> None:
     output.table(
         ("confidence", "answers", "mean", "right"),
         [
-            (f"{item.low:.1f}-{item.high:.1f}", f"{item.count}", f"{item.confidence:.2f}", f"{item.accuracy:.2f}")
-            for item in found.calibration.bins
+            *((level, f"{n}", "", f"{right / n:.2f}" if n else "") for level, (n, right) in found.levels.items()),
+            *(
+                (f"{item.low:.1f}-{item.high:.1f}", f"{item.count}", f"{item.confidence:.2f}", f"{item.accuracy:.2f}")
+                for item in found.calibration.bins
+            ),
         ],
     )
     usage = found.usage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from kgplatform.evaluation.metrics import (
     mcnemar,
     three_way,
 )
+from kgplatform.settings import LEVELS
 from kgplatform.sparql.algebra import same_query
 from kgplatform.text import id_of, language_of, read_json_lines
 from kgplatform.types import Answer, Solutions, Term, Usage, Verdict
@@ -140,6 +142,7 @@ class AskedQuestion:
             "gold_query": self.gold.query or None,
             "query": answer.query.text if answer.query else None,
             "confidence": answer.confidence,
+            "confidence_level": answer.confidence_level,
             "using": answer.using,
             "model": answer.model,
             "attempts": [
@@ -161,10 +164,12 @@ class AskedQuestion:
         return ScoredQuestion(
             self.gold.id,
             self.gold.kind,
+            self.gold.language,
             self.score,
             self.outcome,
             self.same_query,
             answer.confidence if answered else None,
+            answer.confidence_level if answered else "",
             answer.usage,
             self.problem,
         )
@@ -172,14 +177,16 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ScoredQuestion:
-    """What a report needs of a question that was asked; ``confidence`` is None where no answer was given."""
+    """What a report needs of a question that was asked; ``confidence`` is None, ``level`` empty without an answer."""
 
     id: str
     kind: str
+    language: str
     score: SetScore
     outcome: AnswerOutcome
     same_query: bool | None
     confidence: float | None
+    level: str
     usage: Usage
     problem: str = ""
 
@@ -192,13 +199,16 @@ class ScoredQuestion:
         """
         try:
             tokens = int(line["prompt_tokens"]), int(line["completion_tokens"])
+            answered = line["verdict"] == Verdict.ANSWERED.value
             return cls(
                 str(line["id"]),
                 str(line["type"]),
+                str(line["lang"]),
                 SetScore(*(float(line[name]) for name in ("exact", "precision", "recall", "f1"))),
                 AnswerOutcome(line["outcome"]),
                 None if line["same_query"] is None else bool(line["same_query"]),
-                float(line["confidence"]) if line["verdict"] == Verdict.ANSWERED.value else None,
+                float(line["confidence"]) if answered else None,
+                str(line["confidence_level"]) if answered else "",
                 Usage(int(line["calls"]), *tokens, float(line["seconds"])),
                 str(line["problem"]),
             )
@@ -216,17 +226,40 @@ class TypeScore:
 
 
 @dataclass(frozen=True, slots=True)
+class OutcomeShares:
+    """How many of some questions were right, refused and wrong, and wrong at high confidence."""
+
+    count: int
+    right: int
+    refused: int
+    wrong: int
+    wrong_at_high: int
+
+    @classmethod
+    def of(cls, asked: Iterable[ScoredQuestion]) -> OutcomeShares:
+        """Those of the questions."""
+        found = Counter((item.outcome, item.level == "high") for item in asked)
+        by = {outcome: found[outcome, True] + found[outcome, False] for outcome in AnswerOutcome}
+        right, refused, wrong = (by[o] for o in (AnswerOutcome.CORRECT, AnswerOutcome.MISSING, AnswerOutcome.WRONG))
+        return cls(found.total(), right, refused, wrong, found[AnswerOutcome.WRONG, True])
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionReport:
     """A run as a whole.
 
     ``exact`` is execution accuracy (EX), ``f1`` the mean set-F1, ``query_match`` the share of queries equal to the
     gold query by algebra (EM; None without gold queries), ``seconds`` the median and the 95th percentile.
+    ``outcomes`` are those of ``all`` questions and of each language, ``levels`` the answers given at each level of
+    confidence and how many of them were right.
     """
 
     exact: Estimate
     f1: Estimate
     query_match: Estimate | None
     three_way: ThreeWay
+    outcomes: Mapping[str, OutcomeShares]
+    levels: Mapping[str, tuple[int, int]]
     calibration: Calibration
     by_type: tuple[TypeScore, ...]
     usage: Usage
@@ -290,13 +323,23 @@ def report(asked: Sequence[ScoredQuestion], problems: Iterable[str] = ()) -> Que
     for item in asked:
         kinds.setdefault(item.kind, []).append(item)
     times = sorted(item.usage.seconds for item in asked)
+    given = Counter(item.level for item in asked)
+    right = Counter(item.level for item in asked if item.score.exact)
     sure = [(item.confidence, bool(item.score.exact)) for item in asked if item.confidence is not None]
     return QuestionReport(
         exact=estimate(exact),
         f1=estimate([item.score.f1 for item in asked]),
         query_match=estimate(matches) if matches else None,
         three_way=three_way([item.outcome for item in asked]),
-        calibration=calibration([confidence for confidence, _ in sure], [right for _, right in sure]),
+        outcomes={
+            "all": OutcomeShares.of(asked),
+            **{
+                language: OutcomeShares.of(item for item in asked if item.language == language)
+                for language in sorted({item.language for item in asked})
+            },
+        },
+        levels={level: (given[level], right[level]) for level in LEVELS},
+        calibration=calibration([confidence for confidence, _ in sure], [ok for _, ok in sure]),
         by_type=tuple(
             TypeScore(kind, estimate([i.score.exact for i in items]), estimate([i.score.f1 for i in items]))
             for kind, items in sorted(kinds.items())

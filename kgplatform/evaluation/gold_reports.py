@@ -179,21 +179,21 @@ def of_questions(
         note="score: right less wrong, as CRAG counts",
         chart=False,
     )
+    outcomes = ReportTable(
+        "outcomes",
+        "By language",
+        ("questions", "right", "refused", "wrong", "wrong at high confidence"),
+        tuple(
+            ReportLine(name, (item.count, item.right, item.refused, item.wrong, item.wrong_at_high))
+            for name, item in found.outcomes.items()
+        ),
+        chart=False,
+    )
     kinds = ReportTable(
         "types",
         "By type of question",
         ("questions", "exact (EX)", "set-F1"),
         tuple(ReportLine(item.kind, (item.exact.count, item.exact, item.f1)) for item in found.by_type),
-        chart=False,
-    )
-    sure = ReportTable(
-        "calibration",
-        "How sure, and how often right",
-        ("answers", "mean confidence", "right"),
-        tuple(
-            ReportLine(f"{bin_.low:.1f} to {bin_.high:.1f}", (bin_.count, bin_.confidence, bin_.accuracy))
-            for bin_ in found.calibration.bins
-        ),
         chart=False,
     )
     return StudyReport(
@@ -205,7 +205,7 @@ def of_questions(
         judge="",
         questions=found.exact.count,
         seconds=seconds,
-        tables=(answers, score, kinds, sure, _question_costs(found)),
+        tables=(answers, score, outcomes, kinds, _reliability(found), _question_costs(found)),
         differs=(
             "The published numbers are of other questions on other graphs: they say what systems reach on sets of the "
             "kind, not that one of them does better or worse on this one.",
@@ -218,6 +218,19 @@ def of_questions(
         options=options or {},
         headline=("exact", found.exact),
     )
+
+
+def _reliability(found: QuestionReport) -> ReportTable:
+    levels = [
+        ReportLine(level, (count, None, right / count if count else None))
+        for level, (count, right) in found.levels.items()
+    ]
+    bins = [
+        ReportLine(f"{bin_.low:.1f} to {bin_.high:.1f}", (bin_.count, bin_.confidence, bin_.accuracy))
+        for bin_ in found.calibration.bins
+    ]
+    columns = ("answers", "mean confidence", "right")
+    return ReportTable("calibration", "How sure, and how often right", columns, (*levels, *bins), chart=False)
 
 
 def _question_costs(found: QuestionReport) -> ReportTable:
