@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -12,8 +13,10 @@ import pytest
 from pyoxigraph import Literal, QueryBoolean, RdfFormat, Store
 
 from kgplatform.evaluation.metrics import score_rows
+from kgplatform.questions.forms.intent import OPERATIONS
 
 FOLDER = Path(__file__).parent / "data" / "questions"
+SCHEMAS = sorted((FOLDER.parent / "intents").glob("*.json"))
 SETS = sorted(path.parent for path in FOLDER.glob("*/*/questions.jsonl"))
 TYPES = {
     *("lookup", "list", "two-step", "three-step", "count", "superlative"),
@@ -65,3 +68,21 @@ def test_the_answers_are_those_of_the_gold_queries(folder: Path) -> None:
             else [[term.value if isinstance(term, Literal) else str(term) for term in row if term] for row in found]
         )
         assert score_rows(item["answers"], rows).exact, item["id"]
+
+
+def test_schemas_with_questions_name_only_what_they_have() -> None:
+    known_operations = set(OPERATIONS)
+    for path in SCHEMAS:
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        classes = {item["id"] for item in schema["classes"]}
+        known = classes | {item["id"] for item in schema["properties"]}
+        assert len(known) == len(schema["classes"]) + len(schema["properties"]), path.name
+        for item in schema["properties"]:
+            assert classes.issuperset(item["of"]), (path.name, item)
+            assert item["to"] in (None, *classes), (path.name, item)
+        for item in schema["questions"]:
+            named = set(re.findall(r"\{([^:{}]+):", item["q"]))
+            assert named <= classes, (path.name, item)
+            assert known.issuperset(item["terms"]), (path.name, item)
+            assert known_operations.issuperset(item["ops"]), (path.name, item)
+            assert ("none" in item["ops"]) == (not item["terms"]), (path.name, item)
