@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -209,3 +212,29 @@ def test_hostile_text_gets_a_verdict_in_bounded_time_and_writes_nothing(text):
     assert answer.verdict in set(Verdict)
     assert answer.usage.seconds < 20
     assert len(store) == before
+
+
+NAMES_FOUND = """
+import sys
+from pathlib import Path
+from benchmarks.question_sets import graph_of
+from kgplatform.evaluation.gold import read_gold
+from kgplatform.questions.forms.question_text import read
+
+folder = Path(sys.argv[1])
+names = graph_of(folder)[1].knowledge.forms.names
+for gold in read_gold(folder / "questions.jsonl").questions:
+    print([(anchor.said, sorted(anchor.items)) for anchor in read(gold.text, gold.language, names).anchors])
+"""
+
+
+def test_the_names_in_a_question_are_the_same_in_every_process():
+    def found(seed):
+        # the order of sets of words differs with the seed, as it does from process to process
+        command = [sys.executable, "-c", NAMES_FOUND, str(SETS / "climbing")]
+        said = os.environ | {"PYTHONHASHSEED": seed}
+        ran = subprocess.run(command, cwd=SETS.parents[3], env=said, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    assert found("1") == found("2") != ""

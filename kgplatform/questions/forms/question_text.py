@@ -464,7 +464,7 @@ class Names:
         first = tokens[start].stem
         if light >> start & 1 and not tokens[start].han:
             return
-        for word in (first,) if first in self._by_word else self._spelt_like(first):
+        for word in (first,) if first in self._by_word else sorted(self._spelt_like(first)):
             if len(self._by_word[word]) > _MOST_HOLDERS:
                 continue
             for length, matches in self._runs(word, [token.stem for token in tokens[start:]]).items():
@@ -472,7 +472,9 @@ class Names:
                 if (tokens[start].han and length < 2) or (mask & covered == mask and word == first):
                     continue
                 best = max(share for share, _ in matches)
-                kept = [(share, key) for share, key in matches if share >= best - 0.25][:_MOST_ALIKE]
+                # of names that are as likely the first by the alphabet are kept, the same in every process
+                near = sorted((-share, key) for share, key in matches if share >= best - 0.25)
+                kept = [(-share, key) for share, key in near[:_MOST_ALIKE]]
                 sure = (1.0 if word == first else 0.9) / (1 + 0.15 * (len(kept) - 1))
                 for share, key in kept:
                     keep(mask, self._whole[key], (0.35 + 0.6 * share) * sure, exact=False)
