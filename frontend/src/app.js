@@ -1,4 +1,5 @@
 // The entry: the frame's palette, keys and menus; pictures by `data-view`; pages by `data-page`.
+import { startQuestions } from "./lib/drafts.js";
 import { startAll, redraw } from "./lib/figures.js";
 import { startKeys } from "./lib/keys.js";
 import { startPalette } from "./lib/palette.js";
@@ -29,6 +30,7 @@ const start = async () => {
   startKeys();
   startPalette();
   menus();
+  startQuestions();
   new MutationObserver(redraw).observe(root, { attributes: true, attributeFilter: ["data-theme"] });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   try {

@@ -1,6 +1,7 @@
 // A question while it is answered: the steps as they are taken, then the page of the answer in place of this one.
 import { send } from "../lib/api.js";
 import { h, live } from "../lib/dom.js";
+import { restoreQuestions } from "../lib/drafts.js";
 import { startAll } from "../lib/figures.js";
 import { number, t } from "../lib/words.js";
 import { start as startAnswer } from "./ask.js";
@@ -59,6 +60,7 @@ class Waiting {
     if (!fresh) { this.plainly(); return; }
     document.title = page.title;
     this.root.replaceWith(document.adoptNode(fresh));
+    restoreQuestions(fresh);
     await Promise.all([startAnswer(fresh, { calmly: true }), startAll(fresh)]);
     live(fresh.querySelector(".answer")?.textContent ?? "");
     this.resolve();

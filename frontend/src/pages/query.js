@@ -7,6 +7,7 @@ import { format } from "../query/format.js";
 import { forget, keep, kept, leave, remember, remembered, returned, titleOf } from "../query/memory.js";
 import { Running } from "../query/running.js";
 import { openSaving } from "../query/saving.js";
+import { Sheets, isDraft } from "../query/sheets.js";
 import { Results, VIEWS } from "../query/views.js";
 
 const QUIET_MILLISECONDS = 150;
@@ -16,13 +17,14 @@ class Page {
     this.root = root;
     this.pane = root.querySelector(".editor");
     this.running = new Running();
+    this.shown = new Map();
     this.view = new URLSearchParams(location.search).get("view") ?? "";
     this.back = -1;
     this.button = this.pane.querySelector("button[type=submit]");
     this.run_label = [...this.button.childNodes].map((node) => node.cloneNode(true));
     this.status = h("p", { class: "editor-status", role: "status" });
     this.trouble = h("div", { class: "trouble", hidden: true, role: "alert" });
-    this.results = new Results(root.querySelector(".result"), { chosen: (name) => { this.view = name; this.address(); }, load: (query, view) => this.load(query, view) });
+    this.results = new Results(root.querySelector(".result"), { chosen: (name) => { this.view = name; this.address(this.sheets.query); }, load: (query, view) => this.load(query, view) });
   }
 
   start() {
@@ -31,7 +33,10 @@ class Page {
     area.after(holder);
     area.hidden = true;
     this.pane.querySelectorAll(".no-script").forEach((node) => node.remove());
-    this.editor = editor(holder, area.value.replace(/\n$/, ""), {
+    const given = area.value.replace(/\n$/, ""), asked = this.root.dataset.run === "yes" ? given : null;
+    const bar = form.insertBefore(h("div", { class: "sheets", role: "group", "aria-label": t("sheets") }), form.firstChild);
+    this.sheets = new Sheets(bar, { chosen: (sheet) => this.turn(sheet), changed: (sheet) => this.editor.set(sheet.text) });
+    this.editor = editor(holder, this.sheets.open(asked, given).text, {
       keys: [
         { key: "Mod-Enter", run: () => { this.run(); return true; } },
         { key: "Escape", run: () => { if (!this.running.is) return false; this.cancel(); return true; } },
@@ -39,7 +44,7 @@ class Page {
         { key: "Mod-s", run: () => { this.save(); return true; } },
       ],
       report: (found) => this.report(found),
-      changed: () => { area.value = this.editor?.text() ?? area.value; },
+      changed: () => { if (this.editor) { area.value = this.editor.text(); this.sheets.typed(area.value); } },
     });
     this.pane.append(this.trouble, this.status);
     form.addEventListener("submit", (event) => { event.preventDefault(); this.running.is ? this.cancel() : this.run(); });
@@ -51,7 +56,7 @@ class Page {
     addEventListener("pagehide", () => { const place = this.results.api?.here?.(); if (place) leave({ view: this.results.view, place }); });
     const before = returned();
     if (before) this.view = new URLSearchParams(location.search).get("view") ?? before.view;
-    if (this.root.dataset.run === "yes") return this.run({ keep: true }).then(() => (before?.view === this.results.view ? this.results.api?.restore?.(before.place) : null));
+    if (asked !== null) return this.run({ keep: true, query: asked }).then(() => (before?.view === this.results.view ? this.results.api?.restore?.(before.place) : null));
     this.results.say(h("p", {}, t("nothing_run", { key: `${command}-Enter` })));
     this.editor.focus();
     return null;
@@ -80,17 +85,33 @@ class Page {
       if (!link || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
       link.closest("details")?.removeAttribute("open");
+      if (isDraft(this.sheets.sheet)) this.sheets.add();
       this.load(link.dataset.query);
     });
   }
 
   remembered() {
-    const listed = remembered(), rows = listed.slice(0, 30).map((one) => h("li", {}, h("a", { href: `/query?query=${encodeURIComponent(one.query)}`, dataset: { query: one.query } }, titleOf(one.query), h("span", { class: "under" }, `${t("rows_in", { n: number(one.rows), t: seconds(one.seconds) })} · ${new Date(one.when).toLocaleString()}`))));
+    const listed = remembered(), rows = listed.slice(0, 30).map((one) => h("li", {}, h("a", { href: `/query?query=${encodeURIComponent(one.query)}`, dataset: { query: one.query } }, titleOf(one.query), h("span", { class: "under" }, `${one.rows === null ? t("unrun") : t("rows_in", { n: number(one.rows), t: seconds(one.seconds) })} · ${new Date(one.when).toLocaleString()}`))));
     const clear = listed.length ? h("li", {}, h("button", { type: "button", class: "small", onclick: () => { forget(); this.remembered(); } }, t("history_clear"))) : null;
     this.history.querySelector("ul").replaceChildren(h("li", { class: "faint" }, t("history_none")), ...rows, ...(clear ? [clear] : []));
   }
 
+  /** Shows another sheet, with what it found if it has run on this page. */
+  turn(sheet) {
+    const before = this.shown.get(sheet.id);
+    this.view = this.sheets.query === null ? "" : sheet.view;
+    history.pushState(null, "", this.sheets.query === null ? "/query" : this.addressOf(this.sheets.query));
+    this.sheets.enter();
+    this.editor.set(sheet.text);
+    this.trouble.hidden = true;
+    if (before) this.results.show(before.result, before.query, sheet.view);
+    else if (this.sheets.query !== null) this.run({ keep: true, query: this.sheets.query });
+    else this.results.say(h("p", {}, t("nothing_run", { key: `${command}-Enter` })));
+    this.editor.focus();
+  }
+
   load(query, view = "") {
+    this.sheets.spare();
     this.editor.set(query.replace(/\n$/, ""));
     this.view = view;
     this.run();
@@ -99,6 +120,7 @@ class Page {
   step(by) {
     const listed = remembered();
     if (!listed.length) return;
+    this.sheets.spare();
     this.back = Math.max(0, Math.min(listed.length - 1, this.back + by));
     this.editor.set(listed[this.back].query);
     live(titleOf(listed[this.back].query));
@@ -106,11 +128,11 @@ class Page {
 
   format() { const text = this.editor.text(), laid = format(text).replace(/\n$/, ""); if (laid !== text) this.editor.set(laid); this.editor.focus(); }
 
-  share(button) { this.address(); copy(location.href, button, t("copied")); live(t("shared")); }
+  share(button) { copy(new URL(this.addressOf(this.editor.text()), location).href, button, t("copied")); live(t("shared")); }
 
   save() {
     const dialog = this.root.querySelector("dialog.save");
-    if (dialog) openSaving(dialog, this.editor.text(), titleOf(this.editor.text()), (record) => { history.replaceState(null, "", record.page); this.say_status(t("saved", { place: record.page })); });
+    if (dialog) openSaving(dialog, this.editor.text(), titleOf(this.editor.text()), (record) => { history.replaceState(null, "", record.page); this.sheets.enter(); this.say_status(t("saved", { place: record.page })); });
   }
 
   report(found) {
@@ -129,18 +151,21 @@ class Page {
 
   say_status(text) { this.status.className = "editor-status"; this.status.replaceChildren(text); }
 
-  async run({ keep = false, patient = false } = {}) {
-    const query = this.editor.text();
+  /** Runs the text of the editor, or `query`, which the address asked for before; `keep` leaves the address as it is. */
+  async run({ keep = false, patient = false, query = this.editor.text() } = {}) {
+    const { sheet } = this.sheets;
     this.patient = patient;
     if (!query.trim()) return;
     this.trouble.hidden = true;
-    if (!keep) this.address(true);
+    if (keep) this.sheets.ran(query, this.view); else this.address(query, true);
     const begun = performance.now(), waiting = setTimeout(() => this.wait(begun), QUIET_MILLISECONDS);
     try {
       const result = await this.running.run(query, { patient });
       if (result === null) { this.say_status(t("cancelled")); live(t("cancelled")); return; }
       this.back = -1;
       remember(query, { rows: result.rows?.length ?? 1, seconds: result.seconds });
+      this.shown.set(sheet.id, { result, query });
+      if (this.sheets.sheet.id !== sheet.id) return;
       if (result.rows && !result.rows.length) await this.empty(query, result); else await this.results.show(result, query, this.view);
       this.report(this.found);
     } catch (problem) {
@@ -221,20 +246,25 @@ class Page {
     this.editor.check();
   }
 
+  addressOf(query) { return `/query?${new URLSearchParams({ query, ...(this.view ? { view: this.view } : {}) })}`; }
+
   /** Keeps the address in step, so that it brings back exactly this. */
-  address(isNew = false) {
-    const query = this.editor.text(), wanted = new URLSearchParams({ query, ...(this.view ? { view: this.view } : {}) });
-    const url = `/query?${wanted}`;
-    if (url === location.pathname + location.search) return;
-    const before = new URLSearchParams(location.search).get("query");
-    isNew && before !== query ? history.pushState(null, "", url) : history.replaceState(null, "", url);
+  address(query, isNew = false) {
+    if (query === null) return;
+    const url = this.addressOf(query), isOther = isNew && history.state?.query !== query;
+    if (isOther) this.sheets.leave();
+    if (url !== location.pathname + location.search) isOther ? history.pushState(null, "", url) : history.replaceState(null, "", url);
+    this.sheets.ran(query, this.view);
+    this.sheets.enter();
   }
 
+  /** Back or forward: the query of that entry runs again, with what had been typed over it in the editor. */
   restore() {
-    const wanted = new URLSearchParams(location.search);
+    const wanted = new URLSearchParams(location.search), query = history.state?.query ?? wanted.get("query");
     this.view = wanted.get("view") ?? "";
-    if (wanted.get("query") && wanted.get("query") !== this.editor.text()) this.editor.set(wanted.get("query"));
-    this.run({ keep: true });
+    this.editor.set(this.sheets.open(query, "").text);
+    if (query === null) this.results.say(h("p", {}, t("nothing_run", { key: `${command}-Enter` })));
+    else this.run({ keep: true, query });
   }
 
   divider() {

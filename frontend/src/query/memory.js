@@ -1,4 +1,4 @@
-// What this browser remembers: query texts with time, rows and seconds; never results.
+// What this browser remembers: query texts with time, rows and seconds (null: it never ran); never results.
 const KEY = "kgplatform queries", MOST = 50, LONGEST = 8000;
 
 const read = () => {
@@ -10,7 +10,7 @@ const write = (listed) => { try { localStorage.setItem(KEY, JSON.stringify(liste
 export const remembered = read;
 
 export const remember = (query, { rows, seconds }) => {
-  if (query.length > LONGEST) return;
+  if (query.length > LONGEST || (rows === null && read().some((one) => one.query === query))) return;
   write([{ query, rows, seconds, when: Date.now() }, ...read().filter((one) => one.query !== query)].slice(0, MOST));
 };
 
