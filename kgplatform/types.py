@@ -326,6 +326,8 @@ class Answer:
     solutions: Solutions = field(default_factory=Solutions)
     values: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    # of each row that was looked at, the places of its passages in `evidence`, from 0 on
+    row_evidence: tuple[tuple[int, ...], ...] = ()
     clarification: Clarification | None = None
     model: str | None = None
     usage: Usage = field(default_factory=Usage)

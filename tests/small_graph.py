@@ -216,13 +216,15 @@ class SmallGraph:
     def _hotels(self, question):
         text = HOTELS
         solutions = self.store.query(text)
-        evidence = []
+        evidence, places = [], []
         names = []
         for hotel, number in solutions.rows:
             assert isinstance(hotel, NamedNode)
             triple = Triple(hotel, term("roomCount"), number)
             found = [self.evidence_finder.find(triple, graph) for graph in self.dataset.evidence_graphs(triple)]
-            evidence += [item for item in found if item]
+            kept = [item for item in found if item]
+            places.append(tuple(range(len(evidence), len(evidence) + len(kept))))
+            evidence += kept
             names += [q.object.value for q in self.store.quads(hotel, LABEL, None) if isinstance(q.object, Literal)][:1]
         return Answer(
             text=f"{len(names)} hotels: {', '.join(names)}.",
@@ -234,6 +236,7 @@ class SmallGraph:
             solutions=solutions,
             values=tuple(names),
             evidence=tuple(evidence),
+            row_evidence=tuple(places),
             usage=Usage(seconds=0.012),
         )
 

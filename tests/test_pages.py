@@ -26,7 +26,7 @@ from kgplatform.server import addresses
 from kgplatform.server.app import create_app
 from kgplatform.server.frame import highlight
 from kgplatform.server.pages import entity as entity_pages
-from kgplatform.server.pages.answers import cited
+from kgplatform.server.pages.answers import cited, marks_of
 from kgplatform.server.words import LANGUAGES, WORDS, add_words, phrase
 from kgplatform.sparql.rewrite import with_prefixed_names
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
@@ -473,7 +473,7 @@ def test_a_fault_inside_is_a_page_without_a_traceback(kg, monkeypatch):
 def test_a_cited_sentence_is_the_same_text_with_names_linked_once():
     node, quotes = NamedNode("http://example.org/x"), ("The Inn has 8 rooms.", "The Inn has 18 rooms.")
     evidence = [Evidence(node, node, "t", "s", text, 0, len(text)) for text in quotes]
-    segments = cited("Inn, Innsbruck and Inn: 8.", {"Inn": "/inn", "8": ""}, evidence)
+    segments = cited("Inn, Innsbruck and Inn: 8.", {"Inn": "/inn", "8": ""}, lambda name: marks_of(name, evidence))
     assert "".join(segment.text for segment in segments) == "Inn, Innsbruck and Inn: 8."
     found = [(s.text, s.href, s.marks) for s in segments if s.href or s.marks]
     assert found == [("Inn", "/inn", (1, 2)), ("8", "", (1,))]
@@ -481,7 +481,7 @@ def test_a_cited_sentence_is_the_same_text_with_names_linked_once():
 
 @given(st.text(), st.dictionaries(st.text(min_size=1, max_size=4), st.just("/x"), max_size=5))
 def test_citing_and_highlighting_never_change_the_text(text, pages):
-    assert "".join(segment.text for segment in cited(text, pages, [])) == text
+    assert "".join(segment.text for segment in cited(text, pages, lambda _: ())) == text
     assert highlight(text).striptags().split() == text.split() or "<" in text
     assert set(re.findall(r"</?[a-z]+", str(highlight(text)))) <= {"<span", "</span"}
 

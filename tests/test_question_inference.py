@@ -163,5 +163,5 @@ def test_passages_of_a_conclusion_are_those_it_follows_from(vault):
         return quotes.get(graph) and Evidence(graph, notes[0], "Notes", "n.txt", quotes[graph], place, place + 1)
 
     query = f"ASK {{ {urn} {inside} {hall} }}"
-    found = supporting(query, vault.dataset, run=vault.query, find=find, why=vault.inference.why)
+    found = supporting(query, vault.dataset, run=vault.query, find=find, why=vault.inference.why).passages
     assert {passage.quote for passage in found} == set(quotes.values())

@@ -139,6 +139,7 @@ class Setting:
 
 _SENTENCES: Final = 3
 _SHORTEST: Final = 3
+_CONTEXT: Final = 8
 _TOO_LIKE: Final = 0.9
 
 
@@ -304,9 +305,10 @@ class Asks:
         used = answer.usage
         seconds = used.seconds or time.perf_counter() - started
         usage = Usage(used.calls, used.prompt_tokens, used.completion_tokens, seconds)
-        context = tuple(dict.fromkeys(item.quote for item in answer.evidence))
+        read = answer.evidence[:_CONTEXT]
+        context = tuple(dict.fromkeys(item.quote for item in read))
         confidence = answer.confidence if answer.verdict is Verdict.ANSWERED else -1.0
-        return Produced(answer.text, context, tuple(answer.evidence), usage, confidence)
+        return Produced(answer.text, context, read, usage, confidence)
 
 
 # Questions that a workspace's documents answer, and every system of a study asked every one of them.
@@ -379,8 +381,8 @@ def _backwards(setting: Setting) -> list[MadeQuestion]:
         drawn = reverse.make(setting.count * _MORE).kept
         found = with_sources(
             drawn,
-            lambda query: supporting(
-                query, kg.dataset, run=kg.query, find=kg.evidence_finder.find, why=kg.inference.why
+            lambda query: (
+                supporting(query, kg.dataset, run=kg.query, find=kg.evidence_finder.find, why=kg.inference.why).passages
             ),
         )
         made += [item for item in found if all(source.document in texts for source in item.sources)]

@@ -644,7 +644,8 @@ def _from_documents(given: Given, kg: KnowledgeGraph) -> list[MadeQuestion]:
     if not given.model:
 
         def sources(query: str) -> Sequence[Evidence]:
-            return supporting(query, kg.dataset, run=kg.query, find=kg.evidence_finder.find, why=kg.inference.why)
+            found = supporting(query, kg.dataset, run=kg.query, find=kg.evidence_finder.find, why=kg.inference.why)
+            return found.passages
 
         return list(with_sources(_from_graph(given, kg, given.count * 2), sources))[: given.count]
     model = _model(kg)

@@ -20,7 +20,7 @@ from kgplatform.vocab import XSD_STRING, local_name
 if TYPE_CHECKING:
     from kgplatform.types import Answer, Choice, Solutions, Term
 
-_BAR = 24
+_BAR, _PASSAGES = 24, 8
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -58,8 +58,8 @@ def as_text(answer: Answer) -> str:
         lines += ["SPARQL", *(f"    {line}" for line in answer.query.text.splitlines())]
     if answer.evidence:
         lines.append("Passages" if cites(answer) else "Related passages")
-        for number, item in enumerate(answer.evidence, 1):
-            lines.append(f"    [{number}] {item.title}: {marked(item)}")
+        lines += [f"    [{n}] {item.title}: {marked(item)}" for n, item in enumerate(answer.evidence[:_PASSAGES], 1)]
+        lines += [f"    and {left} more"] if (left := len(answer.evidence) - _PASSAGES) > 0 else []
     return "\n".join(lines)
 
 

@@ -35,6 +35,7 @@ from kgplatform.questions.answer_text import (
 from kgplatform.questions.check import (
     Explain,
     FindEvidence,
+    RowSupport,
     is_near,
     is_one,
     is_unbound,
@@ -736,7 +737,7 @@ class _Asking:
             return None
         tell(AnswerStage.QUERY, found.query)
         question = Question(self._original, self._language, QuestionKind.LIST, self._linked)
-        evidence = self._evidence(found.query, found.solutions) if found.query else ()
+        support = self._support(found.query, found.solutions) if found.query else RowSupport()
         asks = self._which(subject.terms)
         return Answer(
             text=f"{asks.question} {found.text}" if asks else found.text,
@@ -747,7 +748,8 @@ class _Asking:
             query=Query(found.query, question.text) if found.query else None,
             solutions=found.solutions,
             values=found.values,
-            evidence=evidence,
+            evidence=support.passages,
+            row_evidence=support.rows,
             clarification=asks,
             reason=NoAnswer.TWO_READINGS if asks else None,
         )
@@ -807,7 +809,7 @@ class _Asking:
             solutions = replace(solutions, rows=solutions.rows[:limit], truncated=True)
         tell(AnswerStage.ROWS, number=len(solutions.rows))
         tell(AnswerStage.SOURCES)
-        evidence = self._evidence(found.query.text, solutions)
+        support = self._support(found.query.text, solutions)
         left = unsaid(found.target.uncovered, self._parts.knowledge.idle) if found.target else ()
         text = self._said(found, solutions, left)
         model = found.model
@@ -815,7 +817,7 @@ class _Asking:
             text = self._phrased(self._parts.model, text, found.query.text, solutions)
         if found.unsure:
             text += phrases(self._language)["unsure"].format(doubt=found.unsure.rstrip(".。"))
-        confidence = self._assessed(found, evidence)
+        confidence = self._assessed(found, support.passages)
         verdict = Verdict.ANSWERED
         if clarification is not None:
             verdict, confidence = Verdict.UNCLEAR, min(confidence, 0.5)
@@ -829,24 +831,17 @@ class _Asking:
             query=found.query,
             solutions=solutions,
             values=values_of(solutions, self._label, self._language),
-            evidence=evidence,
+            evidence=support.passages,
+            row_evidence=support.rows,
             clarification=clarification,
             model=model,
             usage=self._usage,
             reason=NoAnswer.TWO_READINGS if clarification is not None else None,
         )
 
-    def _evidence(self, query: str, solutions: Solutions) -> tuple[Evidence, ...]:
-        answers = [term for row in solutions.rows[:50] for term in row if term is not None]
-        return supporting(
-            query,
-            self._parts.dataset,
-            run=self._parts.run,
-            find=self._parts.find,
-            why=self._parts.why,
-            answers=answers,
-            prefixes=self._parts.dataset.store.prefixes,
-        )
+    def _support(self, query: str, solutions: Solutions) -> RowSupport:
+        parts = self._parts
+        return supporting(query, parts.dataset, run=parts.run, find=parts.find, why=parts.why, solutions=solutions)
 
     def _assessed(self, found: _Found, evidence: tuple[Evidence, ...]) -> float:
         confidence = found.confidence

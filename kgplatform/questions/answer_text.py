@@ -610,6 +610,7 @@ def as_json(answer: Answer, label_of: Callable[[Term], str]) -> dict[str, object
         "rows": _rows(answer.solutions, label_of),
         "values": list(answer.values),
         "evidence": [_evidence(item) for item in answer.evidence],
+        "row_evidence": [list(places) for places in answer.row_evidence],
         "entities": [_linked(item) for item in answer.question.linked],
         "usage": {**asdict(usage), "seconds": round(usage.seconds, 3)},
         "choice": None if answer.choice is None else _choice(answer.choice),

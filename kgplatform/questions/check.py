@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 
 from pyoxigraph import Literal, NamedNode, Triple
 
@@ -686,14 +686,29 @@ def _node(value: str) -> NamedNode:
 FindEvidence = Callable[[Triple, NamedNode], Evidence | None]
 Explain = Callable[[Triple, FindEvidence], Explanation]
 
-_ROWS = 200
-_STATEMENTS = 400
+_ROWS = 2_000
+_STATEMENTS = 4_000
+_A_ROW = 40
+"""So many statements at most are looked up for one row."""
 _PASSAGES = 8
+_EACH = 3
+"""So many passages of each row of a table are kept; of a few rows `_PASSAGES`."""
 _HOPS = 4
-_EXPLAINED = 24
+_EXPLAINED = 100
 """So many conclusions at most are traced back for one answer: each takes a search."""
 
 _REPEATED = re.compile(r"[>\w)][+*](?=[\s/|)])")
+
+
+@dataclass(frozen=True, slots=True)
+class RowSupport:
+    """The passages behind rows, those for different rows before more for one; ``rows``: the places of each row's.
+
+    Rows after the last of ``rows`` were not looked at: there are too many.
+    """
+
+    passages: tuple[Evidence, ...] = ()
+    rows: tuple[tuple[int, ...], ...] = ()
 
 
 def supporting(
@@ -703,14 +718,14 @@ def supporting(
     run: RunQuery,
     find: FindEvidence,
     why: Explain | None = None,
-    answers: Iterable[Term] = (),
-    prefixes: Mapping[str, str] = PREFIXES,
-) -> tuple[Evidence, ...]:
-    """At most eight passages for the rows of a query, best first, those for different rows before more for one row.
+    solutions: Solutions | None = None,
+) -> RowSupport:
+    """The passages that state the rows of a query, ``solutions``; the best ones of each.
 
-    For what is not stated they are those of the statements that it follows from, as ``why`` tells.
+    For what is not stated they are those of the statements that it follows from, as ``why`` tells. What only joins
+    things that the query names comes last, and is no row's.
     """
-    patterns = patterns_of(query, prefixes)
+    patterns = patterns_of(query, dataset.store.prefixes)
     predicates = {
         NamedNode(item.value)
         for pattern in patterns.triples
@@ -723,36 +738,46 @@ def supporting(
     things = tuple(dict.fromkeys(node for node in constants if node not in predicates))
     texts = frozenset(pattern.object.value for pattern in patterns.triples if pattern.object.kind == "literal")
     hops = _HOPS if _REPEATED.search(query) else 1
-    found: list[list[Evidence]] = []
+    own: list[dict[_Place, Evidence]] = []
+    beside: dict[_Place, Evidence] = {}
     budget = _STATEMENTS
     collected = _Passages(dataset, find, why)
-    for row in _rows(query, run, tuple(answers)) or [()]:
-        passages: list[Evidence] = []
-        for triple in _statements((*row, *things), predicates, texts, dataset, hops=hops):
-            if budget <= 0:
-                break
-            budget -= 1
-            passages += collected.of(triple)
-        found.append(sorted(passages, key=lambda e: -e.score))
-        if sum(map(len, found)) >= 4 * _PASSAGES or budget <= 0:
+    for row in _rows(query, run, solutions):
+        said = (_statements((*terms, *things), predicates, texts, dataset, hops=hops) for terms in row)
+        triples = dict.fromkeys(islice(chain.from_iterable(said), min(_A_ROW, budget)))
+        if budget <= 0:
             break
-    return _dealt(found)
+        budget -= len(triples) or 1
+        bound = frozenset(chain.from_iterable(row))
+        own.append({})
+        for triple in triples:
+            mine = triple.subject in bound or triple.object in bound
+            (own[-1] if mine else beside).update(collected.of(triple))
+    return _dealt(own, beside, 0 if solutions is None else len(solutions.rows))
 
 
-def _rows(query: str, run: RunQuery, answers: tuple[Term, ...]) -> list[tuple[Term, ...]]:
-    """All bound terms of each row, hidden variables included; the answers alone where the query cannot be widened."""
+def _rows(query: str, run: RunQuery, solutions: Solutions | None) -> list[list[tuple[Term, ...]]]:
+    """For each row the bound terms of what it was made of, hidden variables included; its own where that is unknown.
+
+    Without rows, as for a yes or no, each row of the query's pattern stands for itself.
+    """
     widened = all_columns(query, _ROWS)
     try:
-        solutions = run(widened) if widened else Solutions()
+        found = run(widened) if widened else Solutions()
     except QueryError:
-        solutions = Solutions()
-    rows = [tuple(term for term in row if term is not None) for row in solutions.rows[:_ROWS]]
-    if not answers:
-        return rows
-    wanted = set(answers)
-    fitting = [row for row in rows if wanted & set(row)]
-    fitting.sort(key=lambda row: min((answers.index(t) for t in row if t in wanted), default=len(answers)))
-    return fitting or rows or [(answer,) for answer in answers[:_PASSAGES]]
+        found = Solutions()
+    if solutions is None or not solutions.rows:
+        return [[_bound(row)] for row in found.rows[:_ROWS]] or [[()]]
+    shared = [name for name in solutions.variables if name in found.variables]
+    here, there = ([part.variables.index(name) for name in shared] for part in (solutions, found))
+    made: dict[tuple[Term | None, ...], list[tuple[Term, ...]]] = defaultdict(list)
+    for row in found.rows[:_ROWS]:
+        made[tuple(row[place] for place in there)].append(_bound(row))
+    return [made.get(tuple(row[place] for place in here)) or [_bound(row)] for row in solutions.rows]
+
+
+def _bound(row: tuple[Term | None, ...]) -> tuple[Term, ...]:
+    return tuple(term for term in row if term is not None)
 
 
 def _statements(
@@ -798,23 +823,29 @@ def _forwards(node: NamedNode, predicate: NamedNode, dataset: EvidenceDataset) -
     return list(dict.fromkeys(islice(found, 50)))
 
 
+_Place = tuple[str, int, int, str]
+
+
 class _Passages:
-    """The passages of statements, each passage once."""
+    """The passages of statements by their places."""
 
     def __init__(self, dataset: EvidenceDataset, find: FindEvidence, why: Explain | None) -> None:
         self._dataset = dataset
         self._find = find
         self._why = why
-        self._seen: set[tuple[str, int, int]] = set()
+        self._known: dict[Triple, dict[_Place, Evidence]] = {}
         self._explained = 0
 
-    def of(self, triple: Triple) -> Iterator[Evidence]:
-        """The passages that state the triple, or what it follows from, and were not given before."""
-        for passage in self._found(triple):
-            key = (passage.document.value, passage.start, passage.end)
-            if passage.quote.strip() and key not in self._seen:
-                self._seen.add(key)
-                yield replace(passage, score=round(passage.score, 4))
+    def of(self, triple: Triple) -> dict[_Place, Evidence]:
+        """The passages that state the triple, or what it follows from."""
+        if triple not in self._known:
+            found = sorted(self._found(triple), key=lambda item: item.score)
+            self._known[triple] = {
+                (item.document.value, item.start, item.end, item.quote): replace(item, score=round(item.score, 4))
+                for item in found
+                if item.quote.strip()
+            }
+        return self._known[triple]
 
     def _found(self, triple: Triple) -> Iterator[Evidence]:
         graphs = self._dataset.evidence_graphs(triple)
@@ -839,13 +870,21 @@ class _Passages:
             yield from leaf.evidence
 
 
-def _dealt(found: list[list[Evidence]]) -> tuple[Evidence, ...]:
-    """The best passage of each row, then the second of each, and so on."""
-    dealt: list[Evidence] = []
-    depth = max(map(len, found), default=0)
-    for place in range(depth):
-        dealt += [row[place] for row in found if place < len(row)]
-    return tuple(dealt[:_PASSAGES])
+def _dealt(own: list[dict[_Place, Evidence]], beside: dict[_Place, Evidence], rows: int) -> RowSupport:
+    """The best passage of each row, then the second of each, and so on; at last what is of none."""
+    most = _EACH if rows > _PASSAGES else _PASSAGES
+    passages = dict(beside)
+    for found in own:
+        passages.update(found)
+    best = [sorted(found, key=lambda place: -passages[place].score)[:most] for found in own]
+    order = list(dict.fromkeys(row[depth] for depth in range(most) for row in best if depth < len(row)))
+    if len(order) < _PASSAGES or not rows:
+        order = list(dict.fromkeys((*order, *beside)))[:_PASSAGES]
+    numbers = {place: number for number, place in enumerate(order)}
+    return RowSupport(
+        tuple(passages[place] for place in order),
+        tuple(tuple(sorted(numbers[place] for place in row if place in numbers)) for row in best[:rows]),
+    )
 
 
 # Why a reading finds nothing: the condition without which there would be something, and what there is instead.

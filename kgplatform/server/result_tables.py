@@ -36,6 +36,11 @@ class Cell:
     numeric: bool = False
     amount: float | None = None
 
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """How a sentence may write it: a whole number also with its thousands apart."""
+        return (self.text, f"{int(self.text):,}") if self.numeric and self.text.isdecimal() else (self.text,)
+
 
 @dataclass(frozen=True, slots=True)
 class CellTable:

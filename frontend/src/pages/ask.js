@@ -1,10 +1,10 @@
 // An answer: its steps one by one, the passage behind a citation in place, the view that fits its rows.
 import { calm, h, live, on } from "../lib/dom.js";
 import { show } from "../lib/figures.js";
-import { t } from "../lib/words.js";
+import { number, t } from "../lib/words.js";
 import { chartData, chartDefaults, fitting, graphData, mapData, timelineData } from "../query/fits.js";
 
-const STEP_MILLISECONDS = 140, MOST_EDGES_ROWS = 60;
+const STEP_MILLISECONDS = 140, MOST_EDGES_ROWS = 60, SOURCES_ON_A_PAGE = 8;
 
 const steps = (root) => {
   const list = root.querySelector(".steps");
@@ -38,6 +38,37 @@ const citing = (root) => {
   root.addEventListener("keydown", (event) => { if (event.key === "Escape" && open) { open.mark.focus(); close(); } });
 };
 
+/** Shows the sources a page at a time, in place of the fold that holds the further ones without scripts; a mark turns to its page. */
+const paging = (root) => {
+  const section = root.querySelector(".sources-paged"), list = section?.querySelector("ol"), fold = section?.querySelector("details");
+  if (!fold) return;
+  list.append(...fold.querySelectorAll("li"));
+  fold.remove();
+  const items = [...list.children], last = Math.ceil(items.length / SOURCES_ON_A_PAGE) - 1;
+  let page = 0;
+  const said = h("span", { class: "faint", role: "status" });
+  const step = (by, words) => h("button", { type: "button", class: "small", onclick: () => turn(page + by) }, words);
+  const back = step(-1, `← ${t("earlier_page")}`), forth = step(1, `${t("later_page")} →`);
+  const turn = (wanted) => {
+    page = Math.max(0, Math.min(last, wanted));
+    const first = page * SOURCES_ON_A_PAGE, end = Math.min(items.length, first + SOURCES_ON_A_PAGE);
+    items.forEach((item, index) => { item.hidden = index < first || index >= end; });
+    back.disabled = page === 0;
+    forth.disabled = page === last;
+    said.textContent = t("some_of", { a: number(first + 1), b: number(end), n: number(items.length) });
+  };
+  const follow = (hash) => {
+    const at = items.findIndex((item) => `#${item.id}` === hash);
+    if (at >= 0) turn(Math.floor(at / SOURCES_ON_A_PAGE));
+    return at >= 0;
+  };
+  list.after(h("p", { class: "buttons paging" }, back, said, forth));
+  on(root, "click", "a.mark", (event, mark) => follow(mark.hash));
+  addEventListener("hashchange", () => follow(location.hash));
+  if (follow(location.hash)) document.getElementById(location.hash.slice(1)).scrollIntoView();
+  else turn(0);
+};
+
 /** The picture for the rows, by their datatypes: a map, a chart, a time line or a graph; none where a table says it best. */
 const picture = (rows) => {
   const { best, can } = fitting(rows);
@@ -61,5 +92,6 @@ const drawing = async (root) => {
 export const start = async (root, { calmly = false } = {}) => {
   if (!calmly) steps(root);
   citing(root);
+  paging(root);
   await drawing(root);
 };

@@ -16,7 +16,7 @@ from kgplatform import lexicon
 from kgplatform.errors import QueryError
 from kgplatform.questions import answer
 from kgplatform.questions.answer import AnswerStage, subject_of, tell
-from kgplatform.questions.check import supporting, unsaid
+from kgplatform.questions.check import RowSupport, supporting, unsaid
 from kgplatform.questions.dialogue.durations import reckoned
 from kgplatform.questions.dialogue.lookups import ClassWay, States, by_day, is_yes_no, not_understood, whether
 from kgplatform.questions.dialogue.question_class import Classified, classify, classify_by_model
@@ -49,7 +49,6 @@ from kgplatform.text import has_han, normalise
 from kgplatform.types import (
     Answer,
     Clarification,
-    Evidence,
     Linked,
     Query,
     Question,
@@ -739,6 +738,7 @@ class _Talking:
             tell(AnswerStage.QUERY, reply.query)
             tell(AnswerStage.ROWS, number=len(reply.solutions.rows))
         verdict = Verdict.UNCLEAR if clarification else Verdict.ANSWERED if reply.found else Verdict.UNANSWERABLE
+        support = self._support(reply)
         answer_ = Answer(
             text=reply.text,
             question=Question(self._said, parsed.language, _kind(reply), self._parts.knowledge.names.link(parsed.text)),
@@ -748,7 +748,8 @@ class _Talking:
             query=Query(reply.query, self._reading(parsed)) if reply.query else None,
             solutions=reply.solutions,
             values=reply.values,
-            evidence=self._evidence(reply),
+            evidence=support.passages,
+            row_evidence=support.rows,
             clarification=clarification,
             usage=self._usage,
             question_class=found.notation,
@@ -769,21 +770,11 @@ class _Talking:
         )
         return SpokenAnswer(answer_, turn)
 
-    def _evidence(self, reply: DialogueReply) -> tuple[Evidence, ...]:
+    def _support(self, reply: DialogueReply) -> RowSupport:
         if not reply.query or not reply.solutions.rows:
-            return ()
-        store = self._parts.dataset.store
-        shown = [term for row in reply.solutions.rows[:20] for term in row if term is not None]
-        parts = self._parts
-        return supporting(
-            reply.query,
-            parts.dataset,
-            run=parts.run,
-            find=parts.find,
-            why=parts.why,
-            answers=shown,
-            prefixes=store.prefixes,
-        )
+            return RowSupport()
+        parts, rows = self._parts, reply.solutions
+        return supporting(reply.query, parts.dataset, run=parts.run, find=parts.find, why=parts.why, solutions=rows)
 
     def _reading(self, parsed: ParsedQuestion) -> str:
         """What was understood, in words."""

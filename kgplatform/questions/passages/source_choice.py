@@ -392,6 +392,7 @@ def from_source(said: PassageAnswer, source: str, found: Answer, *, words: str =
         solutions=Solutions(),
         values=said.values,
         evidence=said.evidence,
+        row_evidence=(),
         clarification=None,
         model=None if said.by == "built-in" else said.by,
     )

@@ -66,7 +66,7 @@ class Segment:
     marks: tuple[int, ...] = ()
 
 
-_MOST_MARKS = 3
+MOST_MARKS = 3
 _DIGITS = re.compile(r"[\d.,]+")
 
 
@@ -81,11 +81,11 @@ def marks_of(name: str, evidence: Sequence[Evidence]) -> tuple[int, ...]:
         number
         for number, item in enumerate(evidence, start=1)
         if (token.search(item.quote) if token else wanted in normalise(item.quote))
-    )[:_MOST_MARKS]
+    )[:MOST_MARKS]
 
 
-def cited(text: str, pages: Mapping[str, str], evidence: Sequence[Evidence]) -> list[Segment]:
-    """The sentence cut at the first place of each name in ``pages`` (name → address, may be empty)."""
+def cited(text: str, pages: Mapping[str, str], marks: Callable[[str], tuple[int, ...]]) -> list[Segment]:
+    """The sentence cut at the first place of each name in ``pages`` (name → address, may be empty) with its sources."""
     places: list[tuple[int, int, str]] = []
     for name in sorted((name for name in pages if name.strip()), key=lambda name: (-len(name), name)):
         start = _first_free(text, name, places)
@@ -96,7 +96,7 @@ def cited(text: str, pages: Mapping[str, str], evidence: Sequence[Evidence]) -> 
     for start, stop, name in sorted(places):
         if start > end:
             segments.append(Segment(text[end:start]))
-        segments.append(Segment(text[start:stop], pages[name], marks_of(name, evidence)))
+        segments.append(Segment(text[start:stop], pages[name], marks(name)))
         end = stop
     if end < len(text):
         segments.append(Segment(text[end:]))
@@ -198,6 +198,7 @@ def recorded(answer: Answer) -> dict[str, Any]:
         "truncated": found.truncated,
         "values": list(answer.values),
         "evidence": [_passage(item) for item in answer.evidence],
+        "row_evidence": [list(places) for places in answer.row_evidence],
         "clarification": None if back is None else [back.question, list(back.options)],
         "trace": list(answer.trace),
         "question_class": answer.question_class,
@@ -235,6 +236,7 @@ def answer_of(record: Mapping[str, Any]) -> Answer:
         evidence=tuple(
             Evidence(NamedNode(chunk), NamedNode(document), *rest) for chunk, document, *rest in record["evidence"]
         ),
+        row_evidence=tuple(map(tuple, record.get("row_evidence", ()))),
         clarification=None if back is None else Clarification(back[0], tuple(back[1])),
         model=record["model"],
         usage=Usage(*record["usage"]),

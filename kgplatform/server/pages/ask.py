@@ -8,7 +8,7 @@ that the Ask page would run.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -27,17 +27,17 @@ from kgplatform.server.access import Role, client
 from kgplatform.server.frame import Lately, Overview, Remembered, language, page, tongues
 from kgplatform.server.http import problem
 from kgplatform.server.pages import answers as following
-from kgplatform.server.pages.answers import KeptAnswer, KeptAnswers, Recent, cited, marks_of
+from kgplatform.server.pages.answers import MOST_MARKS, KeptAnswer, KeptAnswers, Recent, Segment, cited, marks_of
 from kgplatform.server.pages.documents import samples
 from kgplatform.server.pages.query import built_here, explained
 from kgplatform.server.places import with_places
-from kgplatform.server.result_tables import Cell, for_reading, table
+from kgplatform.server.result_tables import CellTable, for_reading, table
 from kgplatform.server.words import PREPOSITIONS, UNCOUNTED, phrase
 from kgplatform.settings import LEVELS, PROMPT_STYLES, SCHEMA_VIEWS, SOURCES, TRANSLATORS
 from kgplatform.sparql.rewrite import with_prefixed_names
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
 from kgplatform.text import has_han, normalise, singular
-from kgplatform.types import Answer, Evidence, Linked, QuestionKind, Term, Verdict
+from kgplatform.types import Answer, Linked, QuestionKind, Term, Verdict
 from kgplatform.vocab import TYPE, XSD
 from kgplatform.workspace.question_settings import AskOptions
 
@@ -457,19 +457,24 @@ def _shown(kg: KnowledgeGraph, lately: Lately, answer: Answer) -> dict[str, obje
     rows = for_reading(table(answer.solutions, labels, kg.base))
     counted = answer.question.kind in (QuestionKind.COUNT, QuestionKind.BOOLEAN)
     pages = {} if counted else dict.fromkeys(answer.values, "")
-    pages |= {cell.text: cell.href for row in rows.rows for cell in row if cell.href}
+    pages |= {form: cell.href for row in rows.rows for cell in row if not counted or cell.href for form in cell.forms}
     answered = answer.verdict is Verdict.ANSWERED
     quoted = answer_text.cites(answer) and not answered
     nearest = () if answered or quoted else tuple(kg.search(answer.question.text, _NEAREST))
     sources = answer.evidence if answered or quoted else ()
     attempts = answer.query.attempts if answer.query else ()
-    row_marks = [_row_marks(row, sources) for row in rows.rows]
+    row_marks = [tuple(place + 1 for place in places) for places in answer.row_evidence] if sources else []
     said = len(rows.columns) <= 1 and all(cell.text in answer.text for row in rows.rows for cell in row)
+    of_name = _marks_by_name(rows, row_marks)
+    sentence = cited(answer.text, pages, lambda name: of_name.get(name) or marks_of(name, sources))
+    if row_marks and not any(segment.marks for segment in sentence):
+        sentence.append(Segment("", "", row_marks[0][:MOST_MARKS]))
     query = with_prefixed_names(answer.query.text, kg.store.prefixes) if answer.query else ""
     picture = _picture(kg, lately, answer, query) if answered and len(rows.rows) > 1 else None
     return {
-        **{"answer": answer, "sentence": cited(answer.text, pages, sources), "said": said, "query": query},
-        **{"table": rows, "row_marks": row_marks, "sourced_rows": sum(map(bool, row_marks))},
+        **{"answer": answer, "sentence": sentence, "said": said, "query": query},
+        **{"table": rows, "row_marks": [*row_marks, *([()] * len(rows.rows))], "looked": len(row_marks)},
+        "sourced_rows": sum(map(bool, row_marks)),
         **{
             "sources": sources,
             "quoted": quoted,
@@ -520,8 +525,10 @@ def _understood(kg: KnowledgeGraph, linked: tuple[Linked, ...]) -> list[dict[str
     ]
 
 
-def _row_marks(row: tuple[Cell, ...], sources: tuple[Evidence, ...]) -> tuple[int, ...]:
-    """The passages that hold every value of the row, else those that hold its first name."""
-    found = [set(marks_of(cell.text, sources)) for cell in row if cell.text]
-    common = set.intersection(*found) if found else set()
-    return tuple(sorted(common or (found[0] if found else set())))[:3]
+def _marks_by_name(rows: CellTable, marks: Sequence[tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """The first sources of the rows in which each text stands."""
+    found: dict[str, dict[int, None]] = defaultdict(dict)
+    for row, numbers in zip(rows.rows, marks, strict=False):
+        for form in {form for cell in row for form in cell.forms}:
+            found[form] |= dict.fromkeys(numbers)
+    return {form: tuple(numbers)[:MOST_MARKS] for form, numbers in found.items()}
