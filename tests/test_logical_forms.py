@@ -38,8 +38,8 @@ from kgplatform.questions.forms.logical_form import (
     parts_of,
     sparql,
 )
+from kgplatform.questions.forms.question_language import in_english, languages
 from kgplatform.questions.forms.question_text import factors_between, read, tokens_of
-from kgplatform.questions.forms.relevance import glosses_of, in_english
 from kgplatform.types import Verdict
 
 SETS = Path(__file__).parent / "data" / "questions" / "train"
@@ -136,7 +136,7 @@ def test_names_are_found_whole_in_part_and_mistyped():
 
 
 def test_glosses_carry_chinese_words_to_english():
-    assert "price" in " ".join(glosses_of("价格"))
+    assert "price" in " ".join(languages()["zh"].senses("价格"))
     assert in_english("plain English") == "plain English"
     assert "ticket" in in_english("门票")
 

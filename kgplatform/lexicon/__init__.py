@@ -20,6 +20,13 @@ LEXICONS = Path(__file__).parent
 
 
 @cache
+def question_languages() -> tuple[str, ...]:
+    """The languages that questions are read in: those of the package, and any other with ``questions.CODE.toml``."""
+    found = sorted(path.name.split(".")[1] for path in LEXICONS.glob("questions.*.toml"))
+    return tuple(dict.fromkeys((*LANGUAGES, *found)))
+
+
+@cache
 def _sections(language: str) -> dict[str, dict[str, str | list[str]]]:
     return read(language)
 
@@ -129,8 +136,10 @@ def numbers(name: str) -> dict[str, int]:
 
 
 def phrases(name: str) -> dict[str, dict[str, str]]:
-    """The phrases of a section by language and key."""
-    return {
+    """The phrases of a section by language and key; those that a further language does not have are English."""
+    own = {
         language: {key: said for key, said in _sections(language)[name].items() if isinstance(said, str)}
         for language in LANGUAGES
     }
+    others = question_languages()[len(LANGUAGES) :]
+    return own | {code: own[LANGUAGES[0]] | read(f"questions.{code}").get(name, {}) for code in others}

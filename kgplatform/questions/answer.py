@@ -49,6 +49,7 @@ from kgplatform.questions.check import (
 )
 from kgplatform.questions.dialogue.scheme import BoundScheme, Scheme
 from kgplatform.questions.forms.form_reader import FormReader, Reading
+from kgplatform.questions.forms.question_language import language_of_question
 from kgplatform.questions.model_translator import Briefer, TranslationOptions, TranslationTask
 from kgplatform.questions.model_translator import query_by_model as drafted
 from kgplatform.questions.name_index import NameIndex, name_index
@@ -67,7 +68,6 @@ from kgplatform.questions.parser.translator import (
     is_zero,
     locating,
 )
-from kgplatform.questions.parser.vocabulary import language_asked_in
 from kgplatform.questions.schema_prompt import Solved, shipped_examples
 from kgplatform.questions.usage import THING, SchemaView, read_facts, schema_view
 from kgplatform.store.dataset import EvidenceDataset
@@ -531,7 +531,8 @@ class _Asking:
         self._parts = parts
         self._names = parts.knowledge.names
         self._text = text.strip()[:_LONGEST_QUESTION]
-        self._language = "zh" if language_asked_in(self._text) == "zh" else "en"
+        self._language, forms = language_of_question(self._text), parts.knowledge.forms
+        self._plain = forms.in_english(self._text, self._language) if forms else self._text
         self._usage = Usage()
         self._linked: tuple[Linked, ...] = ()
         self._original = text
@@ -613,7 +614,7 @@ class _Asking:
                 *self._as_forms(),
                 *(
                     Reading(item.reading, item.text, _RIGHT * item.confidence)
-                    for item in parts.knowledge.translator.translate(self._text, run=parts.run)
+                    for item in parts.knowledge.translator.translate(self._plain, run=parts.run)
                     if not item.empty and not item.dropped
                 ),
             ],
@@ -633,7 +634,7 @@ class _Asking:
     # without
 
     def _by_builtin(self) -> Answer:
-        if asks_why(self._text) and not gives_reasons(self._names):
+        if asks_why(self._plain) and not gives_reasons(self._names):
             return self._unanswerable(phrases(self._language)["why"], None, ())
         if (told_of := self._told()) is not None:
             return told_of
@@ -689,7 +690,7 @@ class _Asking:
         return self._answered(_Found(query, solutions, sure, kind=_kind_of(reading.query)))
 
     def _by_rules(self) -> Answer:
-        translations = self._parts.knowledge.translator.translate(self._text, run=self._parts.run)
+        translations = self._parts.knowledge.translator.translate(self._plain, run=self._parts.run)
         if not translations:
             return self._left_out(None)
         best = translations[0]
@@ -715,7 +716,7 @@ class _Asking:
                 return self._not_understood(reading)
             return self._unanswerable(self._empty(best), query, best.uncovered, confidence=best.confidence)
         found = _Found(query, solutions, best.confidence, kind=_kind_of(best.text), target=best, seconds=seconds)
-        return self._answered(found, ambiguous(best.graph, self._which, self._label, self._text))
+        return self._answered(found, ambiguous(best.graph, self._which, self._label, self._plain))
 
     def _is_open(self, best: Translation) -> bool:
         """Whether that something is not found says nothing: no "no" follows from it."""
@@ -725,7 +726,7 @@ class _Asking:
 
     def _told(self) -> Answer | None:
         """What the graph says of the one thing that the question asks to be told of; None if it asks something else."""
-        subject = subject_of(self._text, self._names)
+        subject = subject_of(self._plain, self._names)
         if subject is None:
             return None
         if subject.meant:
@@ -913,7 +914,7 @@ class _Asking:
         )
 
     def _read(self) -> QuestionReading:
-        return self._parts.knowledge.translator.read(plainly(self._text))
+        return self._parts.knowledge.translator.read(plainly(self._plain))
 
     def _not_understood(self, reading: QuestionReading, best: Translation | None = None) -> Answer:
         """What is said of the one piece that nothing in the graph is called; all that is known is left unsaid."""

@@ -38,6 +38,7 @@ from kgplatform.questions.forms.logical_form import (
     Without,
     items_of,
 )
+from kgplatform.questions.forms.question_language import languages
 from kgplatform.questions.forms.question_text import Anchor, Quantity, Read, factors_between
 from kgplatform.questions.forms.relevance import NO_MEANING, Meaning, Vocabulary
 from kgplatform.vocab import LABEL
@@ -705,7 +706,7 @@ class Generator:
         mask = read.cue("yesno")
         if not mask:
             return
-        opens = mask & 1 or read.language == "zh" or (mask & 0b11)
+        opens = mask & 1 or not languages()[read.language].fronted or (mask & 0b11)
         if not opens:
             return
         for state in states[:60]:

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pyoxigraph import Literal, NamedNode
 
+from kgplatform.lexicon import LANGUAGES
 from kgplatform.questions.forms.fact_graph import FactGraph, Items, is_temporal
 from kgplatform.questions.forms.floating_parser import Candidate, Generator, Ground, conjuncts
-from kgplatform.questions.forms.intent import IntentReader, shipped_model
+from kgplatform.questions.forms.intent import IntentReader, shipped_model, worded_in_english
 from kgplatform.questions.forms.logical_form import (
     Against,
     Aggregated,
@@ -43,6 +44,7 @@ from kgplatform.questions.forms.logical_form import (
     parts_of,
     sparql,
 )
+from kgplatform.questions.forms.question_language import languages
 from kgplatform.questions.forms.question_text import Names, read
 from kgplatform.questions.forms.relevance import Vocabulary
 from kgplatform.questions.usage import GraphFacts, SchemaView
@@ -75,6 +77,7 @@ class Describer:
     def __init__(self, generator: Generator) -> None:
         """Notes what is best for each token, to compare with."""
         self._graph, self._read = generator.graph, generator.read
+        self._language = languages()[generator.read.language]
         self._best: list[float] = [0.0] * len(self._read.tokens)
         for key, meanings in generator.meanings.items():
             if isinstance(key, NamedNode | tuple):
@@ -118,7 +121,7 @@ class Describer:
         mask = self._read.cue(name)
         if not mask:
             return False
-        return self._read.language == "zh" or (mask & -mask).bit_length() - 1 <= 3
+        return not self._language.fronted or (mask & -mask).bit_length() - 1 <= 3
 
     def features(self, candidate: Candidate) -> Features:
         """What speaks for and against a candidate, by name."""
@@ -211,7 +214,7 @@ class Describer:
         for name in ("who", "where", "when", "amount", "count", "yesno"):
             if self._read.cue(name):
                 add(f"with {name} gives {kind}", 1.0)
-        add(f"{self._read.language} gives {kind}", 1.0)
+        add(f"{self._language.learnt} gives {kind}", 1.0)
         count = len(candidate.items)
         match candidate.form:
             case Listed(of, columns):
@@ -523,6 +526,12 @@ class FormReader:
         return self._vocabulary[1]
 
     _vocabulary: tuple[Embedder | None, Vocabulary] | None = None
+
+    def in_english(self, text: str, language: str) -> str:
+        """A question word by word in English, its names kept; one in a language of the package as it is."""
+        if language in LANGUAGES:
+            return text
+        return worded_in_english(read(text, language, self.names), self.graph)
 
     def readings(self, text: str, language: str, embedder: Embedder | None) -> list[Reading]:
         """The likeliest readings of a question, best first; readings that say the same of the data are one."""

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from pyoxigraph import NamedNode
 
 from kgplatform.models.embed import MiniLM, carried_path
+from kgplatform.ontology.schema import Word
 from kgplatform.questions.forms.fact_graph import FactGraph
+from kgplatform.questions.forms.question_language import glossed, in_english
 from kgplatform.questions.forms.question_text import Read
-from kgplatform.questions.forms.relevance import in_english
-from kgplatform.text import has_han
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -123,8 +123,7 @@ def description(graph: FactGraph, term: NamedNode) -> str:
     schema = graph.schema
     property_ = schema.properties.get(term)
     found = property_ or schema.classes[term]
-    names = list(dict.fromkeys(word.text for word in found.words))
-    text = ", ".join(_in_english(names)[:4])
+    text = ", ".join(_in_english(found.words)[:4])
     if property_ is not None:
         of = [in_english(schema.label(class_, "en")) for class_ in schema.domains(term)[:2]]
         text += f" of {' or '.join(of)}" if of else ""
@@ -134,28 +133,43 @@ def description(graph: FactGraph, term: NamedNode) -> str:
             else []
         )
         text += f" : {to[0]}" if to else ""
-    comments = _in_english([comment.text for comment in found.comments])
+    comments = _in_english(found.comments)
     return f"{text}. {comments[0][:_LONGEST_COMMENT]}" if comments else text
 
 
-def _in_english(texts: Sequence[str]) -> list[str]:
-    """Those in English, or all by their glosses where none is."""
-    return [text for text in texts if not has_han(text)] or [in_english(text) for text in texts]
+def _in_english(words: Sequence[Word]) -> list[str]:
+    """Those in English, each once, or all by their glosses where none is."""
+    texts = [word.text for word in words if glossed(word.text, word.language) is None]
+    return list(dict.fromkeys(texts or (in_english(word.text, word.language) for word in words)))
 
 
 def unnamed(read: Read, graph: FactGraph) -> str:
     """The question in English with the class of each thing that it names in the place of the name."""
-    text, taken = read.text, 0
-    places: list[tuple[int, int, str]] = []
+    text = read.text
+    for start, end, classes in _named_places(read, graph):
+        narrow = min(classes, key=lambda class_: (len(graph.classes[class_]), str(class_)))
+        text = f"{text[:start]} {graph.schema.label(narrow, 'en')} {text[end:]}"
+    return in_english(re.sub(r"\s+", " ", text).strip(), read.language)
+
+
+def worded_in_english(read: Read, graph: FactGraph) -> str:
+    """The question word by word in English, its names as they are; for readers that know its language no better."""
+    text, rest = "", len(read.text)
+    for start, end, _ in _named_places(read, graph, exact=True):
+        text = f"{read.text[start:end]} {in_english(read.text[end:rest], read.language)} {text}"
+        rest = start
+    return re.sub(r"\s+", " ", f"{in_english(read.text[:rest], read.language)} {text}").strip()
+
+
+def _named_places(read: Read, graph: FactGraph, *, exact: bool = False) -> list[tuple[int, int, set[NamedNode]]]:
+    """Where a question surely names things, the last first, with the classes of these."""
+    places, taken = [], 0
     for anchor in sorted(read.anchors, key=lambda a: -a.score * a.mask.bit_count()):
-        if anchor.score < _SURE_NAME or anchor.mask & taken:
+        if anchor.score < _SURE_NAME or anchor.mask & taken or exact > anchor.exact:
             continue
         classes = {class_ for item in anchor.items for class_ in graph.kinds_of.get(item, ())}
         if classes:
-            narrow = min(classes, key=lambda class_: (len(graph.classes[class_]), str(class_)))
             tokens = [token for i, token in enumerate(read.tokens) if anchor.mask >> i & 1]
-            places.append((tokens[0].start, tokens[-1].end, graph.schema.label(narrow, "en")))
+            places.append((tokens[0].start, tokens[-1].end, classes))
             taken |= anchor.mask
-    for start, end, label in sorted(places, reverse=True):
-        text = f"{text[:start]} {label} {text[end:]}"
-    return in_english(re.sub(r"\s+", " ", text).strip())
+    return sorted(places, key=lambda place: -place[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Protocol
@@ -13,8 +13,8 @@ from typing import Protocol
 from pyoxigraph import Literal
 
 from kgplatform import lexicon
-from kgplatform.lexicon import LANGUAGES
 from kgplatform.questions.forms.fact_graph import FactGraph, Items
+from kgplatform.questions.forms.question_language import QuestionLanguage, languages, read_together
 from kgplatform.questions.parser.vocabulary import han_number, stem
 from kgplatform.questions.usage import SchemaProperty
 from kgplatform.text import has_han
@@ -63,31 +63,15 @@ def mask_of(first: int, last: int) -> int:
 
 
 @cache
-def _section(language: str, name: str) -> dict[str, list[str]]:
-    return dict(lexicon.read(f"questions.{language}").get(name, {}))
+def listed_words(name: str, language: str) -> tuple[str, ...]:
+    """The words of a list, of every language that is read together with one."""
+    return tuple(word for one in read_together(language) for word in one.words(name))
 
 
 @cache
-def _cue_phrases() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Every phrase that frames a question, by the words it is made of, with what it is a sign of."""
-    return tuple(
-        (name, tuple(phrase.split()) if not has_han(phrase) else tuple(phrase))
-        for language in LANGUAGES
-        for name, phrases in _section(language, "cues").items()
-        for phrase in phrases
-    )
-
-
-@cache
-def listed_words(name: str) -> tuple[str, ...]:
-    """The words of a list of the lexicon, language after language."""
-    return tuple(word for language in LANGUAGES for word in str(_section(language, "words").get(name, "")).split())
-
-
-@cache
-def light_words() -> frozenset[str]:
+def light_words(language: str) -> frozenset[str]:
     """Stems of words that carry nothing of their own."""
-    return frozenset(_stem(word) for word in listed_words("light"))
+    return frozenset(_stem(word) for word in listed_words("light", language))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +130,10 @@ class Read:
         return self.text[self.tokens[places[0]].start : self.tokens[places[-1]].end] if places else ""
 
 
-def _cues(tokens: Sequence[TextToken]) -> dict[str, int]:
+def _cues(tokens: Sequence[TextToken], language: str) -> dict[str, int]:
     words = [token.text.casefold().replace("’", "'") for token in tokens]
     found: dict[str, int] = defaultdict(int)
-    for name, phrase in _cue_phrases():
+    for name, phrase in (cue for one in read_together(language) for cue in one.cues):
         if phrase[0].startswith("^"):
             opened = phrase[0][1:]
             if words and words[0] == opened:
@@ -172,47 +156,32 @@ def _matches(word: str, part: str) -> bool:
 # Numbers and days
 
 
-@cache
-def _number_words() -> dict[str, int]:
-    tens = _section("en", "words").get("tens", "")
-    names = str(tens).split()
-    return {name: value if value < 20 else (value - 18) * 10 for value, name in enumerate(names)}
-
-
-@cache
-def _scales(language: str) -> dict[str, float]:
-    return {name: float(value) for name, value in lexicon.read(f"questions.{language}").get("scales", {}).items()}
-
-
-@cache
-def _pattern(language: str, name: str) -> re.Pattern[str]:
-    return re.compile(str(_section(language, "patterns")[name]), re.IGNORECASE)
-
-
-def _months() -> dict[str, int]:
-    names = {name: place + 1 for place, name in enumerate(listed_words("months"))}
-    return {**{name: place + 1 for place, name in enumerate(listed_words("months_short"))}, **names}
-
-
+_WITH_COMMA = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+)(?![.,]?\d)")
 _PLAIN_NUMBER = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
 
 class _Quantities:
     """Finds the numbers, days and times of a text."""
 
-    def __init__(self, text: str, tokens: Sequence[TextToken]) -> None:
+    def __init__(self, text: str, tokens: Sequence[TextToken], language: str) -> None:
         self._text, self._tokens = text, tokens
+        self._words = [token.text.casefold() for token in tokens]
+        self._languages = read_together(language)
+        self._listed = {name: listed_words(name, language) for name in _LISTS}
+        self._names = {word: value for one in self._languages for word, value in one.numbers.items()}
+        self._scales = {word: size for one in self._languages for word, size in one.scales.items()}
         self._taken = 0
         self.found: list[Quantity] = []
 
     def read(self) -> tuple[Quantity, ...]:
         self._iso()
-        self._han_dates()
-        self._english_dates()
+        self._dates()
+        self._month_names()
         self._times()
         self._ordinals()
+        self._written()
         self._numbers()
-        self._words()
+        self._number_words()
         return tuple(self.found)
 
     def _mask(self, start: int, end: int) -> int:
@@ -223,104 +192,109 @@ class _Quantities:
             self._taken |= mask
             self.found.append(Quantity(kind, value, mask, text, unit))
 
+    def _matches(self, name: str) -> Iterator[tuple[int, dict[str, str], QuestionLanguage]]:
+        """Where a pattern of a language matches: its tokens, and the groups that are there by their names."""
+        for language in self._languages:
+            if name in language.patterns:
+                for match in language.patterns[name].finditer(self._text):
+                    said = {group: part for group, part in match.groupdict().items() if part}
+                    yield self._mask(*match.span()), said, language
+
     def _iso(self) -> None:
         for match in re.finditer(r"\d{4}-\d\d(?:-\d\d)?", self._text):
             self._add("date", 0, self._mask(*match.span()), match.group())
 
-    def _han_dates(self) -> None:
-        for match in _pattern("zh", "date").finditer(self._text):
-            year, month, day = (_digits(match[name]) for name in ("year", "month", "day"))
-            if year:
-                text = f"{year:04}" + (f"-{month:02}" if month else "") + (f"-{day:02}" if month and day else "")
-                self._add("date", year, self._mask(*match.span()), text)
-            elif month:
-                self._add("month", month, self._mask(*match.span()), f"-{month:02}-{day:02}" if day else "")
+    def _dates(self) -> None:
+        for mask, said, _ in self._matches("date"):
+            self._dated(mask, *(_digits(said.get(name)) for name in ("year", "month", "day")))
 
-    def _english_dates(self) -> None:
-        months = _months()
-        tokens = self._tokens
-        for i, token in enumerate(tokens):
-            month = months.get(token.text.casefold())
-            if month is None or token.text in listed_words("no_month") or self._taken >> i & 1:
+    def _dated(self, mask: int, year: int, month: int, day: int) -> None:
+        rest = f"-{month:02}" + (f"-{day:02}" if day else "") if month else ""
+        if year:
+            self._add("date", year, mask, f"{year:04}{rest}")
+        elif month:
+            self._add("month", month, mask, rest if day else "")
+
+    def _month_names(self) -> None:
+        listed = (self._listed["months_short"], self._listed["months"])
+        months = {name: place % 12 + 1 for names in listed for place, name in enumerate(names)}
+        words, beside = self._words, self._listed["beside_days"]
+        for i, token in enumerate(self._tokens):
+            month = months.get(words[i])
+            if month is None or token.text in self._listed["no_month"] or self._taken >> i & 1:
                 continue
             first, last, day, year = i, i + 1, 0, 0
             before = i - 1
-            while before > 0 and tokens[before].text.casefold() in listed_words("beside_days"):
+            while before > 0 and words[before] in beside:
                 before -= 1
-            if before >= 0 and (found := _day(tokens[before].text)):
+            if before >= 0 and (found := _day(words[before])):
                 day, first = found, before
-            elif last < len(tokens) and (found := _day(tokens[last].text)):
+            elif last < len(words) and (found := _day(words[last])):
                 day, last = found, last + 1
-                if last < len(tokens) and tokens[last].text.casefold() in listed_words("beside_days"):
+                if last < len(words) and words[last] in beside:
                     last += 1
-            if last < len(tokens) and re.fullmatch(r"(?:1[5-9]|20)\d\d", tokens[last].text):
-                year, last = int(tokens[last].text), last + 1
-            mask = mask_of(first, last)
-            if year:
-                self._add("date", year, mask, f"{year:04}-{month:02}" + (f"-{day:02}" if day else ""))
-            else:
-                self._add("month", month, mask, f"-{month:02}-{day:02}" if day else "")
+            if last < len(words) and re.fullmatch(r"(?:1[5-9]|20)\d\d", words[last]):
+                year, last = int(words[last]), last + 1
+            self._dated(mask_of(first, last), year, month, day)
 
     def _times(self) -> None:
-        for match in _pattern("en", "time").finditer(self._text):
-            hour, minute, late = int(match[1]), int(match[2] or 0), match["late"]
-            if not (match[2] or match[3] or late) or hour > 24 or minute > 59:
+        for mask, said, _ in self._matches("time"):
+            hour, minute = _digits(said["hour"]), 30 if "half" in said else _digits(said.get("minute"))
+            if len(said) == 1 or hour > 24 or minute > 59:
                 continue
-            if match[3] or late:
-                hour = hour % 12 + (12 if late else 0)
-            self._add("time", hour * 3600 + minute * 60, self._mask(*match.span()))
-        for match in _pattern("zh", "time").finditer(self._text):
-            hour = _digits(match["hour"])
-            if not hour or hour > 24:
-                continue
-            if match["part"] in listed_words("after_noon") and hour < 12:
-                hour += 12
-            minute = 30 if match["half"] else int(match["minute"] or 0)
-            self._add("time", hour * 3600 + minute * 60, self._mask(*match.span()))
+            if hour <= 12 and not said.keys().isdisjoint(("early", "late")):
+                hour = hour % 12 + (12 if "late" in said else 0)
+            self._add("time", hour * 3600 + minute * 60, mask)
 
     def _ordinals(self) -> None:
-        for match in _pattern("en", "ordinal").finditer(self._text):
-            self._add("ordinal", int(match[1]), self._mask(*match.span()))
-        ordinals = {name: place + 1 for place, name in enumerate(listed_words("ordinals"))}
-        for i, token in enumerate(self._tokens):
-            if token.text.casefold() in ordinals:
-                self._add("ordinal", ordinals[token.text.casefold()], 1 << i)
+        for mask, said, _ in self._matches("ordinal"):
+            self._add("ordinal", int(said["number"]), mask)
+        ordinals = {name: place % 12 + 1 for place, name in enumerate(self._listed["ordinals"])}
+        for i, word in enumerate(self._words):
+            if word in ordinals:
+                self._add("ordinal", ordinals[word], 1 << i)
+
+    def _written(self) -> None:
+        """The numbers that a language writes in its own signs."""
+        for mask, said, language in self._matches("number"):
+            value: float | None
+            if "digits" in said:
+                value = float(said["digits"]) * math.prod(language.scales[sign] for sign in said["scales"])
+            else:
+                written = said["written"]
+                small = language.scales.get(written, 1)
+                value = small if small < 1 else han_number(written)
+                if written in language.words("article") and "ordinal" not in said:
+                    continue
+            if value is not None:
+                self._add("ordinal" if "ordinal" in said else "number", value, mask, unit=self._unit_after(mask))
 
     def _numbers(self) -> None:
-        for match in _pattern("zh", "number").finditer(self._text):
-            written = match.group()
-            value = _han_value(written.removeprefix("第"))
-            if value is not None and written not in listed_words("article"):
-                mask = self._mask(*match.span())
-                kind = "ordinal" if written[0] == "第" else "number"
-                self._add(kind, value, mask, unit=self._unit_after(mask))
         for match in _PLAIN_NUMBER.finditer(self._text):
             mask = self._mask(*match.span())
             if not mask or mask & self._taken:
                 continue
             value = float(match.group().replace(",", ""))
             last = mask.bit_length()
-            following = self._tokens[last].text.casefold() if last < len(self._tokens) else ""
-            scale = _scales("en").get(following) or _scales("zh").get(following)
-            if scale and scale >= 100:
+            scale = self._scales.get(self._words[last] if last < len(self._words) else "", 0)
+            if scale >= 100:
                 value, mask = value * scale, mask | 1 << last
             if re.fullmatch(r"(?:1[0-9]|20)\d\d", match.group()) and not scale:
                 self._add("date", value, mask, match.group())
             else:
                 self._add("number", value, mask, unit=self._unit_after(mask))
 
-    def _words(self) -> None:
-        names, scales = _number_words(), _scales("en")
+    def _number_words(self) -> None:
         i = 0
         while i < len(self._tokens):
             start, value, part = i, 0.0, 0.0
             while i < len(self._tokens) and not self._taken >> i & 1:
-                word = self._tokens[i].text.casefold()
-                if word in names:
-                    part += names[word]
-                elif word in scales and len(word) > 1 and (part or word in ("half", "dozen", "couple", "hundred")):
-                    part = (part or 1) * scales[word]
-                    if scales[word] >= 1000:
+                word = self._words[i]
+                if word in self._names:
+                    part += self._names[word]
+                elif word in self._scales and len(word) > 1 and (part or word in self._listed["scales_alone"]):
+                    part = (part or 1) * self._scales[word]
+                    if self._scales[word] >= 1000:
                         value, part = value + part, 0.0
                 elif not self._joins(word, i, part):
                     break
@@ -333,10 +307,10 @@ class _Quantities:
 
     def _joins(self, word: str, place: int, part: float) -> bool:
         """Whether a word stands inside a number: *and* after hundreds, *a* before a scale."""
-        following = self._tokens[place + 1].text.casefold() if place + 1 < len(self._tokens) else ""
-        if word == "and":
-            return part >= 100 and following in _number_words()
-        return word == "a" and bool(part) and _scales("en").get(following, 0) >= 100
+        following = self._words[place + 1] if place + 1 < len(self._words) else ""
+        if word in self._listed["joint"]:
+            return part >= 100 and following in self._names
+        return word in self._listed["article"] and bool(part) and self._scales.get(following, 0) >= 100
 
     def _unit_after(self, mask: int) -> str:
         last = mask.bit_length()
@@ -353,6 +327,9 @@ class _Quantities:
         return run
 
 
+_LISTS = ("months", "months_short", "no_month", "beside_days", "ordinals", "scales_alone", "joint", "article")
+
+
 def _day(text: str) -> int:
     return int(text) if text.isdigit() and 1 <= int(text) <= 31 else 0
 
@@ -361,16 +338,6 @@ def _digits(text: str | None) -> int:
     if not text:
         return 0
     return int(text) if text.isdigit() else han_number(text) or 0
-
-
-def _han_value(text: str) -> float | None:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([百千万亿]+)", text)
-    if match:
-        value = float(match[1])
-        for scale in match[2]:
-            value *= _scales("zh")[scale]
-        return value
-    return 0.5 if text == "半" else han_number(text)
 
 
 # Names
@@ -504,14 +471,16 @@ def _shortened(word: str) -> set[str]:
 
 def read(text: str, language: str, names: Names) -> Read:
     """The question as it is said, with every name of the graph that it may hold."""
+    if languages()[language].data.get("decimal_comma"):
+        text = _WITH_COMMA.sub(lambda found: found[0].translate(str.maketrans(".,", ",.")), text)
     tokens = tokens_of(text)[:_MOST_TOKENS]
-    light = sum(1 << i for i, t in enumerate(tokens) if t.stem in light_words() or t.text in _MARKS)
+    light = sum(1 << i for i, t in enumerate(tokens) if t.stem in light_words(language) or t.text in _MARKS)
     return Read(
         text=text,
         language=language,
         tokens=tokens,
-        cues=_cues(tokens),
-        quantities=_Quantities(text, tokens).read(),
+        cues=_cues(tokens, language),
+        quantities=_Quantities(text, tokens, language).read(),
         anchors=names.find(tokens, light)[:_MOST_ANCHORS],
         light=light,
     )

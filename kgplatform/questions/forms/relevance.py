@@ -6,21 +6,19 @@ comments of the ontology. Where the embedding does not know the language, a dict
 
 from __future__ import annotations
 
-import gzip
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from pathlib import Path
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pyoxigraph import Literal, NamedNode
 
-from kgplatform.lexicon import LEXICONS
 from kgplatform.questions.forms.fact_graph import FactGraph
-from kgplatform.questions.forms.question_text import Read, TextToken, light_words, listed_words, mask_of, tokens_of
+from kgplatform.questions.forms.question_language import glossed, in_english, languages, segments
+from kgplatform.questions.forms.question_text import Read, TextToken, light_words, mask_of, tokens_of
 from kgplatform.text import has_han
 from kgplatform.types import Embedder
 from kgplatform.vocab import local_name, words_of_iri
@@ -52,65 +50,6 @@ class Meaning:
 
 
 NO_MEANING = Meaning(0.0, 0)
-
-
-@cache
-def _glosses() -> Mapping[str, tuple[str, ...]]:
-    """The English senses of Chinese words, from CC-CEDICT (CC BY-SA 4.0)."""
-    path = Path(LEXICONS) / "glosses.zh.tsv.gz"
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        pairs = (line.rstrip("\n").split("\t") for line in lines)
-        return {word: tuple(senses.split("/")) for word, senses in pairs}
-
-
-@lru_cache(maxsize=20_000)
-def glosses_of(word: str) -> tuple[str, ...]:
-    """English for a Chinese word, by its parts where the dictionary does not have the whole."""
-    found = _glosses().get(word)
-    if found:
-        return found[:3]
-    for cut in range(len(word) - 1, 0, -1):
-        first, rest = _glosses().get(word[:cut]), _glosses().get(word[cut:])
-        if first and rest:
-            return (f"{first[0]} {rest[0]}",)
-    return tuple(sense for character in word for sense in _glosses().get(character, ())[:1])
-
-
-@cache
-def _segmenter() -> Any:
-    import jieba
-
-    jieba.setLogLevel(60)
-    jieba.initialize()
-    return jieba
-
-
-@lru_cache(maxsize=4_096)
-def segments(text: str) -> tuple[tuple[int, int], ...]:
-    """The offsets of the words of a text with Chinese; a word of degree is parted from what it is the degree of."""
-    degrees = listed_words("degree")
-    found = []
-    for word, start, end in _segmenter().tokenize(text):
-        if len(word) > 1 and word[0] in degrees:
-            found.append((start, start + 1))
-            start += 1
-        found.append((start, end))
-    return tuple(found)
-
-
-def in_english(text: str) -> str:
-    """A text with the first gloss of each Chinese word in its place, as the default embedding can read it.
-
-    >>> in_english("茶 price")
-    'tea price'
-    """
-    if not has_han(text):
-        return text
-    said = []
-    for start, end in segments(text):
-        word = text[start:end]
-        said.append(glosses_of(word)[0] if has_han(word) and glosses_of(word) else word)
-    return re.sub(r"\s+", " ", " ".join(said)).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,22 +97,22 @@ class Vocabulary:
                     self._phrases.append(_phrase(said, _CODE_WEIGHT))
 
     def _term(self, iri: NamedNode, words: Iterable[Any], comments: Iterable[Any]) -> None:
-        texts = dict.fromkeys(word.text for word in words)
+        texts = {word.text: word.language for word in words}
         readable = words_of_iri(iri.value)
         if (
             not any(has_han(t) is False for t in texts)
             and _WORDS.search(readable)
             and not re.search(r"\d", local_name(iri.value))
         ):
-            texts[readable] = None
-        for text in texts:
+            texts[readable] = ""
+        for text, language in texts.items():
             self._keys.append(iri)
-            self._phrases.append(_phrase(text, 1.0))
+            self._phrases.append(_phrase(text, 1.0, language))
         for comment in comments:
             for piece in re.split(r"[.;。；]\s*", comment.text)[:3]:
                 if 3 <= len(piece) <= 160:
                     self._keys.append(iri)
-                    self._phrases.append(_phrase(piece, _COMMENT_WEIGHT))
+                    self._phrases.append(_phrase(piece, _COMMENT_WEIGHT, comment.language))
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if self._embedder is None or not texts:
@@ -214,16 +153,17 @@ class Vocabulary:
 
     def _by_words(self, read: Read) -> Iterable[tuple[int, Meaning]]:
         """The terms of which the question has words."""
-        light = light_words()
+        light = light_words(read.language)
+        stems = [tuple(languages()[read.language].stems(token.stem)) for token in read.tokens]
         told: dict[int, int] = {}
         for place, token in enumerate(read.tokens):
             if token.stem not in light or token.han:
-                for number in self._by_stem.get(token.stem, ()):
+                for number in chain.from_iterable(self._by_stem.get(stem, ()) for stem in stems[place]):
                     told[number] = told.get(number, 0) | 1 << place
         for number, mask in told.items():
             phrase = self._phrases[number]
             heavy = [s for s in phrase.stems if s not in light] or list(phrase.stems)
-            said = {read.tokens[i].stem for i in range(len(read.tokens)) if mask >> i & 1}
+            said = {stem for i in range(len(stems)) if mask >> i & 1 for stem in stems[i]}
             if phrase.han:
                 length, mask = _longest_common(read.tokens, phrase.han)
                 share = length / len(phrase.han)
@@ -262,10 +202,12 @@ def _distinct(meanings: Iterable[Meaning]) -> list[Meaning]:
     return kept
 
 
-def _phrase(text: str, weight: float) -> _Phrase:
+def _phrase(text: str, weight: float, language: str = "") -> _Phrase:
     plain = re.sub(r"\s+", " ", text).strip()
     stems = tuple(token.stem for token in tokens_of(plain))
-    return _Phrase(in_english(plain), stems, plain if has_han(plain) and not _WORDS.search(plain) else "", weight)
+    return _Phrase(
+        in_english(plain, language), stems, plain if has_han(plain) and not _WORDS.search(plain) else "", weight
+    )
 
 
 def _explained(code: str, property_: Any) -> list[str]:
@@ -284,17 +226,16 @@ def _pieces(read: Read) -> Iterable[tuple[str, int]]:
     """The runs of tokens that may mean something, in English, with their places."""
     tokens = read.tokens
     count = len(tokens)
-    if any(token.han for token in tokens):
+    if glossed(read.text, read.language):
         words = [
-            (read.text[start:end], sum(1 << i for i, t in enumerate(tokens) if t.start < end and t.end > start))
-            for start, end in segments(read.text)
+            (senses, sum(1 << i for i, t in enumerate(tokens) if t.start < end and t.end > start))
+            for start, end, senses in segments(read.text, read.language)
         ]
-        words = [(text, mask) for text, mask in words if mask]
+        words = [(senses, mask) for senses, mask in words if mask]
         for first in range(len(words)):
             mask, said = 0, [""]
-            for word, places in words[first : first + 3]:
+            for senses, places in words[first : first + 3]:
                 mask |= places
-                senses = glosses_of(word) if has_han(word) else (word,)
                 said = [f"{before} {sense}".strip() for before in said for sense in (senses or ("",))][:4]
                 if mask & read.content:
                     yield from ((text, mask) for text in said if text)

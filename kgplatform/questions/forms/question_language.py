@@ -1,0 +1,218 @@
+"""A language that questions are asked in, as data: its closed-class words, and English for its other words.
+
+A language is ``lexicon/questions.CODE.toml`` and, if the embedding does not know it, ``lexicon/glosses.CODE.tsv`` (or
+``.tsv.gz``): a word or phrase, a tab, its English senses with slashes between. English and Chinese are two of them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from typing import Any
+
+from kgplatform import lexicon
+from kgplatform.lexicon import LEXICONS
+from kgplatform.questions.parser.vocabulary import language_asked_in
+from kgplatform.text import has_han
+
+_TEXT = re.compile(r"\w+|[^\w\s-]")
+_LONGEST_PHRASE = 3
+_SENSES = 3
+_SURELY = 2
+"""So many words at least tell a language other than the first."""
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionLanguage:
+    """What the files of a language say; a section or list that they leave out is empty."""
+
+    code: str
+    data: Mapping[str, Any]
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """The words of a list, in their order."""
+        return tuple(str(self.data.get("words", {}).get(name, "")).split())
+
+    @property
+    def spaced(self) -> bool:
+        """Whether blanks stand between words; else each character counts by itself."""
+        return bool(self.data.get("spaced", True))
+
+    @property
+    def fronted(self) -> bool:
+        """Whether what a question asks for stands at its beginning."""
+        return bool(self.data.get("fronted", True))
+
+    @property
+    def learnt(self) -> str:
+        """The language whose learnt weights are used."""
+        return str(self.data.get("learnt", self.code))
+
+    @cached_property
+    def cues(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Every phrase that frames a question, by the words it is made of, with what it is a sign of."""
+        return tuple(
+            (name, tuple(phrase) if has_han(phrase) else tuple(phrase.split()))
+            for name, phrases in self.data.get("cues", {}).items()
+            for phrase in phrases
+        )
+
+    @cached_property
+    def scales(self) -> Mapping[str, float]:
+        """What a number before a word is multiplied by."""
+        return {name: float(value) for name, value in self.data.get("scales", {}).items()}
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The words for 0 to 20, and for the tens up to 90."""
+        return {name: i if i < 20 else (i - 18) * 10 for i, name in enumerate(self.words("tens"))}
+
+    @cached_property
+    def patterns(self) -> Mapping[str, re.Pattern[str]]:
+        """The regular expressions for what no list of words tells."""
+        return {name: re.compile(text, re.IGNORECASE) for name, text in self.data.get("patterns", {}).items()}
+
+    @cached_property
+    def _closed(self) -> frozenset[str]:
+        return frozenset((*self.words("light"), *(phrase[0] for _, phrase in self.cues if len(phrase) == 1)))
+
+    def share(self, said: Sequence[str]) -> int:
+        """How many words in lower case are of the language; one that opens a question counts three times."""
+        opens = any(phrase[0].removeprefix("^") in said[:1] for _, phrase in self.cues)
+        return sum(word in self._closed or self._differs(word) for word in said) + 2 * opens
+
+    def _differs(self, word: str) -> bool:
+        """Whether a word has a gloss, which is not the word itself."""
+        return self.glosses.get(word, (word,))[0] not in self.stems(word)
+
+    @cached_property
+    def glosses(self) -> Mapping[str, tuple[str, ...]]:
+        """English senses by word or phrase; empty for a language that needs none."""
+        for path, opened in ((LEXICONS / f"glosses.{self.code}.tsv{end}", way) for end, way in _WAYS):
+            if path.is_file():
+                with opened(path, "rt", encoding="utf-8") as lines:
+                    pairs = (line.rstrip("\n").split("\t") for line in lines)
+                    return {word.casefold(): tuple(senses.split("/")) for word, senses in pairs}
+        return {}
+
+    def senses(self, word: str) -> tuple[str, ...]:
+        """English for a word: of its plain form, or of its two parts where no form is known as a whole."""
+        word = word.casefold()
+        if found := (str(self.numbers[word]),) if word in self.numbers else self._plainly(word):
+            return found[:_SENSES]
+        least = int(self.data.get("shortest", 1))
+        for cut in range(len(word) - least, least - 1, -1):
+            first, rest = self._plainly(word[:cut]), self._plainly(word[cut:])
+            if first and rest:
+                return (f"{first[0]} {rest[0]}",)
+        return () if self.spaced else tuple(sense for sign in word for sense in self.glosses.get(sign, ())[:1])
+
+    def _plainly(self, word: str) -> tuple[str, ...]:
+        return next((found for form in self.stems(word) if (found := self.glosses.get(form))), ())
+
+    def stems(self, word: str) -> Iterator[str]:
+        """A word in lower case as it is, and without each ending that the language may add."""
+        word, least = word.casefold(), int(self.data.get("shortest", 1))
+        yield word
+        for ending in self.words("endings"):
+            if word.endswith(ending) and len(word) >= len(ending) + least:
+                yield word.removesuffix(ending)
+
+    def segments(self, text: str) -> Iterator[tuple[int, int]]:
+        """The offsets of the words and phrases of a text; a word of degree is parted from what it is the degree of."""
+        if self.spaced:
+            yield from self._phrases(text)
+            return
+        degrees = self.words("degree")
+        for word, start, end in _segmenter().tokenize(text):
+            if len(word) > 1 and word[0] in degrees:
+                yield start, start + 1
+                start += 1
+            yield start, end
+
+    def _phrases(self, text: str) -> Iterator[tuple[int, int]]:
+        places = [match.span() for match in _TEXT.finditer(text)]
+        while places:
+            ways = range(min(_LONGEST_PHRASE, len(places)), 1, -1)
+            start = places[0][0]
+            count = next((n for n in ways if text[start : places[n - 1][1]].casefold() in self.glosses), 1)
+            yield start, places[count - 1][1]
+            places = places[count:]
+
+
+_WAYS: Any = (("", open), (".gz", gzip.open))
+
+
+@cache
+def _segmenter() -> Any:
+    import jieba
+
+    jieba.setLogLevel(60)
+    jieba.initialize()
+    return jieba
+
+
+@cache
+def languages() -> Mapping[str, QuestionLanguage]:
+    """The languages that have a file, by their codes."""
+    return {code: QuestionLanguage(code, lexicon.read(f"questions.{code}")) for code in lexicon.question_languages()}
+
+
+@cache
+def read_together(code: str) -> tuple[QuestionLanguage, ...]:
+    """The languages whose words a question may have: of each way of writing the question's own, or else the first."""
+    found = {language.spaced: language for language in reversed(list(languages().values()))}
+    own = languages().get(code)
+    return tuple({**found, **({own.spaced: own} if own else {})}[spaced] for spaced in (True, False) if spaced in found)
+
+
+def language_of_question(text: str) -> str:
+    """The code of the language whose closed-class words a question has most of, whatever its names are in.
+
+    >>> [language_of_question(text) for text in ("Who was in Die Nacht?", "Was kostet die Nacht?", "乌镇在哪里？")]
+    ['en', 'de', 'zh']
+    """
+    told = languages().get(language_asked_in(text))
+    if told is not None and not told.spaced:
+        return told.code
+    said = [match.group().casefold() for match in _TEXT.finditer(text)]
+    counts = {code: own.share(said) for code, own in languages().items() if own.spaced}
+    first, best = next(iter(counts)), max(counts, key=counts.__getitem__)
+    return best if counts[best] >= _SURELY else first
+
+
+def glossed(text: str, code: str) -> QuestionLanguage | None:
+    """The language whose glosses stand for the words of a text; None where they are taken as they are."""
+    if has_han(text):
+        return next((language for language in languages().values() if not language.spaced), None)
+    own = languages().get(code)
+    return own if own is not None and own.spaced and own.glosses else None
+
+
+@lru_cache(maxsize=20_000)
+def segments(text: str, code: str) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
+    """The words of a text with their offsets and what they are in English: their senses, or themselves."""
+    own = glossed(text, code)
+    if own is None:
+        return ((0, len(text), (text,)),)
+    found = []
+    for start, end in own.segments(text):
+        word = text[start:end]
+        senses = own.senses(word) if own.spaced or has_han(word) else ()
+        found.append((start, end, senses or (() if has_han(word) else (word,))))
+    return tuple(found)
+
+
+def in_english(text: str, code: str = "") -> str:
+    """A text with the first gloss of each word in its place, as the default embedding can read it.
+
+    >>> in_english("茶 price"), in_english("Preis der Zimmer", "de")
+    ('tea price', 'price the room')
+    """
+    if glossed(text, code) is None:
+        return text
+    said = (senses[0] if senses else text[start:end] for start, end, senses in segments(text, code))
+    return re.sub(r"\s+", " ", " ".join(said)).strip()
