@@ -27,6 +27,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from statistics import median
@@ -34,19 +35,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from pyoxigraph import NamedNode
 
 from kgplatform.errors import KgPlatformError, ReadError
 from kgplatform.evaluation.metrics import Estimate, PairedComparison, compare, estimate
+from kgplatform.graph import KnowledgeGraph
 from kgplatform.models.embed import SentenceTransformersEmbedder
-from kgplatform.retrieval import pagerank as graphs
-from kgplatform.retrieval.entity_graph import GraphRelation, Keyword, Knowledge, Thing
-from kgplatform.retrieval.index import ChunkIndex
-from kgplatform.retrieval.methods import retriever
 from kgplatform.retrieval.pagerank import phrases
-from kgplatform.retrieval.sources import Corpus
 from kgplatform.text import count_tokens
-from kgplatform.types import Chunk
+from kgplatform.workspace.ingest import StatementsGiven
 
 _SOURCES = re.compile(r"-----Sources-----\s*```csv\s*(.*?)```", re.DOTALL)
 _SEPARATOR = "<SEP>"
@@ -56,12 +52,18 @@ _OURS = ("dense", "pagerank", "pagerank-shared", "dual-level", "router")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage with what was extracted from it: names, and triples of subject, relation, object."""
+    """A passage with what was extracted from it: names, and statements of subject, relation, object as extracted."""
 
     title: str
     text: str
     names: tuple[str, ...]
-    triples: tuple[tuple[str, str, str], ...]
+    stated: tuple[tuple[str, str, str], ...]
+
+    @property
+    def triples(self) -> tuple[tuple[str, str, str], ...]:
+        """The statements in words of small letters, those between two names."""
+        plain = ((_plain(a), _plain(said), _plain(b)) for a, said, b in self.stated)
+        return tuple((a, said, b) for a, said, b in plain if a and b)
 
     @property
     def whole(self) -> str:
@@ -137,10 +139,9 @@ def read(folder: Path) -> Material:
 
 
 def _passage(item: dict[str, str], read_in: dict[str, Any]) -> Passage:
-    triples = (tuple(map(_plain, t)) for t in read_in.get("extracted_triples", ()) if _is_triple(t))
+    stated = tuple((a, b, c) for a, b, c in filter(_is_triple, read_in.get("extracted_triples", ())))
     names = (_plain(name) for name in read_in.get("extracted_entities", ()) if isinstance(name, str))
-    usable = tuple((a, b, c) for a, b, c in triples if a and c)
-    return Passage(item["title"], item["text"], tuple(dict.fromkeys(filter(None, names))), usable)
+    return Passage(item["title"], item["text"], tuple(dict.fromkeys(filter(None, names))), stated)
 
 
 def _is_triple(value: object) -> bool:
@@ -184,7 +185,7 @@ class _Words:
         return [self.encode(text) for text in texts]
 
 
-def light_rag(material: Material, embedder: SentenceTransformersEmbedder, folder: Path) -> dict[str, Retrieve]:
+def light_rag(material: Material, folder: Path, embedder: SentenceTransformersEmbedder) -> dict[str, Retrieve]:
     """LightRAG's modes over the given extraction."""
     lightrag = imported("lightrag", "lightrag-hku")
     utils = import_module("lightrag.utils")
@@ -275,7 +276,7 @@ async def _insert_light(made: Any, material: Material) -> None:
     await graph.index_done_callback()
 
 
-def nano_graphrag(material: Material, embedder: SentenceTransformersEmbedder, folder: Path) -> dict[str, Retrieve]:
+def nano_graphrag(material: Material, folder: Path, embedder: SentenceTransformersEmbedder) -> dict[str, Retrieve]:
     """nano-graphrag's local and naive queries over the given extraction."""
     imported("tiktoken", "nano-graphrag").encoding_for_model = lambda _name: _Words()
     nano = imported("nano_graphrag", "nano-graphrag")
@@ -331,35 +332,58 @@ def nano_graphrag(material: Material, embedder: SentenceTransformersEmbedder, fo
     return {f"nano-graphrag {name}": mode(name) for name in ("naive", "local")}
 
 
-def kgplatform(material: Material, embedder: SentenceTransformersEmbedder, folder: Path) -> dict[str, Retrieve]:
-    """Our own retrievers over the same passages and extraction."""
-    index = ChunkIndex(folder / "chunks", embedder)
-    names = [f"urn:passage:{place}" for place in range(len(material.passages))]
-    index.sync(
-        (Chunk(NamedNode(iri), NamedNode(iri), 0, 0, len(p.text), p.text), p.title)
-        for iri, p in zip(names, material.passages, strict=True)
-    )
-    things = tuple(
-        Thing(f"urn:name:{name}", name, (name,), passages=tuple(names[place] for place in places))
-        for name, places in material.entities.items()
-    )
-    relations = tuple(
-        GraphRelation(
-            f"urn:name:{a}", f"urn:name:{b}", f"{a} {said} {b}", float(len(held)), tuple(names[n] for n in held)
-        )
-        for (a, said, b), held in material.triples.items()
-    )
-    keywords = tuple(Keyword(thing.label, thing.passages) for thing in things)
-    known = Knowledge(things, relations, keywords)
-    read_as = [graphs.GraphPassage(iri, p.title, p.text) for iri, p in zip(names, material.passages, strict=True)]
-    sources = Corpus(index, passages=lambda: read_as, knowledge=lambda: known, folder=folder)
-    places = {iri: place for place, iri in enumerate(names)}
+def kgplatform(material: Material, folder: Path) -> dict[str, Retrieve]:
+    """Our own retrievers, as a user has them: passages and statements added to a workspace."""
+    kg = opened(material, folder)
+    add_statements(kg, material, folder)
+    return by_retriever(kg, material, _OURS)
+
+
+def opened(material: Material, folder: Path) -> KnowledgeGraph:
+    """A workspace in the folder with the passages, each a document."""
+    corpus = folder / "corpus.json"
+    corpus.write_text(json.dumps([{"title": p.title, "text": p.text} for p in material.passages]), encoding="utf-8")
+    there = (folder / "workspace").exists()
+    kg = KnowledgeGraph.open(folder / "workspace") if there else KnowledgeGraph.create(folder / "workspace")
+    for added in kg.add(corpus):
+        if added.error:
+            raise ReadError(added.error, path=corpus)
+    return kg
+
+
+def add_statements(kg: KnowledgeGraph, material: Material, folder: Path) -> StatementsGiven:
+    """Gives the workspace the extraction, as a file of statements."""
+    file, places = folder / "statements.jsonl", _places(kg, material)
+    with file.open("w", encoding="utf-8") as lines:
+        for iri, place in places.items():
+            for subject, predicate, object_ in dict.fromkeys(material.passages[place].stated):
+                if all(any(map(str.isalnum, part)) for part in (subject, predicate, object_)):
+                    line = {"document": iri, "subject": subject, "predicate": predicate, "object": object_}
+                    lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+    return kg.add_statements(file)
+
+
+def _places(kg: KnowledgeGraph, material: Material) -> dict[str, int]:
+    """The places of the passages by the IRIs of their documents."""
+    at = {(passage.title, _plain(passage.text)): place for place, passage in enumerate(material.passages)}
+    found = {}
+    for record in kg.documents():
+        title, text = record.document.title, _plain(record.document.text)
+        place = next((p for (name, words), p in at.items() if name == title and words in text), None)
+        if place is None:
+            raise ReadError(f"the document {title!r} is no passage", path=kg.folder)
+        found[record.document.iri.value] = place
+    return found
+
+
+def by_retriever(kg: KnowledgeGraph, material: Material, names: Iterable[str]) -> dict[str, Retrieve]:
+    """What finds the places of passages, by the names of our retrievers."""
+    places = _places(kg, material)
 
     def by(name: str) -> Retrieve:
-        chosen = retriever(name, sources)
-        return lambda question: [places[hit.iri.value] for hit in chosen.retrieve(question, _DEPTH)]
+        return lambda text: [places[hit.document.value] for hit in kg.search(text, _DEPTH, retriever=name)]
 
-    return {f"kgplatform {name}": by(name) for name in _OURS}
+    return {f"kgplatform {name}": by(name) for name in names}
 
 
 async def _insert_nano(
@@ -472,11 +496,12 @@ def main() -> int:
     embedder = SentenceTransformersEmbedder(threads=1)
     scores: list[Scored] = []
     with TemporaryDirectory() as temporary:
-        for make in (kgplatform, light_rag, nano_graphrag):
-            folder = (given.keep or Path(temporary)) / make.__name__
+        for make in (kgplatform, partial(light_rag, embedder=embedder), partial(nano_graphrag, embedder=embedder)):
+            called = make.func.__name__ if isinstance(make, partial) else make.__name__
+            folder = (given.keep or Path(temporary)) / called
             folder.mkdir(parents=True, exist_ok=True)
-            print(f"building {make.__name__} …", file=sys.stderr)
-            for name, retrieve in make(material, embedder, folder).items():
+            print(f"building {called} …", file=sys.stderr)
+            for name, retrieve in make(material, folder=folder).items():
                 scores.append(score(name, retrieve, material, given.tokens))
     print(table(scores))
     one, five, fifteen = os.getloadavg()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -34,7 +34,7 @@ from kgplatform.workspace.build import BuildReport
 from kgplatform.workspace.community_stage import CommunitiesFound, CommunityView, communities, find_communities
 from kgplatform.workspace.creation import Renewal, Renewing, found, open_workspace, renew
 from kgplatform.workspace.entity_linking import Decided, NameMerge, calibrated, decide, merges
-from kgplatform.workspace.ingest import Added, Ingest, tables_of
+from kgplatform.workspace.ingest import Added, Ingest, StatementsGiven, tables_of
 from kgplatform.workspace.intake import CostEstimate, estimate, location_of
 from kgplatform.workspace.rdf_files import LoadReport, dump_rdf, load_rdf
 from kgplatform.workspace.search import Way
@@ -189,6 +189,34 @@ class KnowledgeGraph:
         yield from ingest.add([location_of(path) for path in paths], progress=progress)
         if build and not self.registry.was_stopped:
             self.build(progress=progress)
+
+    def add_statements(
+        self, given: Path | str | Iterable[Mapping[str, object]], *, source: str = "", build: bool = True
+    ) -> StatementsGiven:
+        """Takes up statements that somebody extracted, with their passages: a file of JSON Lines or RDF, or records.
+
+        They take the place of those that the file, or ``source``, gave before. The form is that of
+        `kgplatform.extraction.given_statements`.
+
+        Raises:
+            ReadError: one is no statement, or its document or passage is not here; nothing was added.
+            StoreError: the file is no RDF.
+            RefusedError: a document would violate shapes, and the policy is to refuse such.
+        """
+        told = Ingest(self.workspace).give_from(given, source)
+        if build and told.changed:
+            self.build()
+        return told
+
+    def remove_statements(self, source: str) -> StatementsGiven:
+        """Takes out the statements that a file gave, by its path or name.
+
+        Raises:
+            NotFoundError: no such file, or several, gave any.
+        """
+        told = Ingest(self.workspace).take_back(source)
+        self.build()
+        return told
 
     def estimate(self, *paths: Path | str) -> CostEstimate:
         """What adding the files and folders would cost; asks nothing of the model and changes nothing.

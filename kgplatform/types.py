@@ -57,7 +57,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name in a document: ``document.text[start:end] == text``. ``name`` is the text without articles and noise."""
+    """A name in a document: ``document.text[start:end] == text``. ``name`` is the text without articles and noise.
+
+    The text of a name that a given statement has, and its passage has not, is empty.
+    """
 
     text: str
     start: int
@@ -69,7 +72,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement as read, before linking: over mentions, with the offsets of the passage that says it."""
+    """A statement as read, before linking, with the offsets of the passage that says it; ``given``: in which file."""
 
     subject: Mention
     predicate: NamedNode
@@ -77,6 +80,7 @@ class Claim:
     start: int
     end: int
     confidence: float = 1.0
+    given: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,10 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A passage, ``document.text[start:end] == quote``; or a sentence, with its passage ``before`` and ``after`` it."""
+    """A passage, ``document.text[start:end] == quote``; or a sentence, with its passage ``before`` and ``after`` it.
+
+    ``given``: the file of statements that says what it is evidence of; empty: the passage was read so.
+    """
 
     chunk: NamedNode
     document: NamedNode
@@ -130,6 +137,7 @@ class Evidence:
     score: float = 1.0
     before: str = ""
     after: str = ""
+    given: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kgplatform.workspace.question_settings import AskOptions
 
 _QUOTE = 110
-_PASSAGE = ("chunk", "document", "title", "quote", "start", "end")
+_PASSAGE = ("chunk", "document", "title", "quote", "start", "end", "given")
 _WORDING = {"": None, "model": True, "builtin": False}
 
 
@@ -173,7 +173,8 @@ def _print_fact(fact: EntityFact) -> None:
 
 
 def _print_passage(passage: Evidence, indent: str) -> None:
-    output.say(f"{indent}“{output.cut(passage.quote, _QUOTE)}” — {passage.title}")
+    given = f" (given by {passage.given})" if passage.given else ""
+    output.say(f"{indent}“{output.cut(passage.quote, _QUOTE)}” — {passage.title}{given}")
 
 
 def _view_json(view: EntityView) -> dict[str, object]:

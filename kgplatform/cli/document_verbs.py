@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgplatform.ontology.packs import LoadedOntology
     from kgplatform.reasoning.scope import Finding
     from kgplatform.types import Document, Usage
-    from kgplatform.workspace.ingest import Added
+    from kgplatform.workspace.ingest import Added, StatementsGiven
     from kgplatform.workspace.intake import CostEstimate
     from kgplatform.workspace.review import LearnReport, Taught
 
@@ -67,7 +67,14 @@ def _location(text: str) -> Path | str:
 
 
 @verb("add")
-@argument("paths", "PATH...", nargs=-1, required=True, type=_location)
+@argument("paths", "[PATH...]", nargs=-1, type=_location)
+@option(
+    "--statements",
+    multiple=True,
+    type=Path,
+    metavar="FILE",
+    help="Also take up statements extracted elsewhere: JSON Lines, or RDF with graphs. Repeatable.",
+)
 @option(
     "--policy",
     one_of=("accept", "quarantine", "refuse"),
@@ -83,19 +90,36 @@ def add(given: Given) -> int:
 
     A PATH is a file, a folder, a place in JSON (FILE#/POINTER) or a web address. Known files are skipped, edited ones
     replaced; one that fails does not stop the rest. Exit status 1: a document failed or is in quarantine.
-    """
-    from kgplatform.workspace.table_stage import Keeping
 
+    A file of statements is taken up whole or not at all, after the documents; each names its document or passage.
+    """
+    if not given.paths and (given.estimate or not given.statements):
+        raise ConfigError("name what to add: a PATH, or --statements FILE", setting="add")
     with opened(given.workspace) as kg:
         if given.estimate:
             return _estimated(kg.estimate(*given.paths), given.format)
         bar = output.Bar()
-        by = Keeping(given.mapping, beside=True)
-        added = kg.add(*given.paths, build=not given.no_build, policy=given.policy, mapping=by, progress=bar)
-        return _taken_in(kg, added, bar, given.format)
+        return _taken_in(kg, _brought(kg, given, bar), bar, given.format)
 
 
-def _taken_in(kg: KnowledgeGraph, added: Iterable[Added], bar: output.Bar, format_: str) -> int:
+def _brought(kg: KnowledgeGraph, given: Given, bar: output.Bar) -> Iterator[Added | StatementsGiven]:
+    """Adds the documents and then the statements, and builds after the last."""
+    from kgplatform.workspace.table_stage import Keeping
+
+    if given.paths:
+        now, by = not given.no_build and not given.statements, Keeping(given.mapping, beside=True)
+        yield from kg.add(*given.paths, build=now, policy=given.policy, mapping=by, progress=bar)
+    if not given.statements or kg.registry.was_stopped:
+        return
+    try:
+        for path in given.statements:
+            yield kg.add_statements(path, build=False)
+    finally:
+        if not given.no_build:
+            kg.build(progress=bar)
+
+
+def _taken_in(kg: KnowledgeGraph, added: Iterable[Added | StatementsGiven], bar: output.Bar, format_: str) -> int:
     """Reports what is added, and lets a signal end that in good order."""
     from kgplatform.documents.records import State
 
@@ -108,9 +132,9 @@ def _taken_in(kg: KnowledgeGraph, added: Iterable[Added], bar: output.Bar, forma
     return SHORT
 
 
-def _report(added: Iterable[Added], bar: output.Bar, format_: str) -> int:
+def _report(added: Iterable[Added | StatementsGiven], bar: output.Bar, format_: str) -> int:
     """Prints what became of each document as it comes; 1 if one failed or is in quarantine."""
-    seen: list[Added] = []
+    seen: list[Added | StatementsGiven] = []
     for item in added:
         seen.append(item)
         if format_ == "text":
@@ -120,13 +144,19 @@ def _report(added: Iterable[Added], bar: output.Bar, format_: str) -> int:
     if format_ == "json":
         output.as_json([_added_json(item) for item in seen])
     else:
-        kinds = ("added", "replaced", "quarantined", "unchanged", "failed")
+        kinds = ("added", "replaced", "quarantined", "given", "unchanged", "failed")
         counts = {kind: sum(item.outcome == kind for item in seen) for kind in kinds}
         output.note(", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "nothing to do")
     return SHORT if any(item.outcome in ("failed", "quarantined") for item in seen) else DONE
 
 
-def _say_added(item: Added) -> None:
+def _say_added(item: Added | StatementsGiven) -> None:
+    from kgplatform.workspace.ingest import StatementsGiven
+
+    if isinstance(item, StatementsGiven):
+        documents = output.plural(item.documents, "document")
+        output.say(f"{item.outcome:<9}  {item.source}: {item.statements} statements of {documents}")
+        return
     document = item.document
     if item.outcome == "failed":
         output.say(f"failed     {document.source}: {item.error}")
@@ -149,9 +179,12 @@ def _print_findings(findings: Sequence[Finding]) -> None:
         output.say(f"           and {len(findings) - _MOST_FINDINGS} more; `kgplatform check --document` shows all")
 
 
-def _added_json(item: Added) -> dict[str, object]:
+def _added_json(item: Added | StatementsGiven) -> dict[str, object]:
     from kgplatform.reasoning.checks import finding_json
+    from kgplatform.workspace.ingest import StatementsGiven
 
+    if isinstance(item, StatementsGiven):
+        return output.fields(item, "source", "outcome", "statements", "documents")
     return {
         "source": item.document.source,
         "document": item.document.iri.value,
@@ -306,12 +339,15 @@ def _estimate_json(found: CostEstimate) -> dict[str, object]:
 def documents(given: Given) -> int:
     """List, show, retry, release or remove documents.
 
-    `retry` reads again what failed; `release` takes a document out of quarantine into the graph.
+    `retry` reads again what failed; `release` takes a document out of quarantine into the graph; `remove` also takes
+    out what a file of statements gave.
     """  # fmt: skip
     if given.action in ("show", "release", "remove") and not given.name:
         raise ConfigError(f"documents {given.action} needs the path, title, hash or IRI of a document", setting="name")
     with opened(given.workspace) as kg:
-        if given.action in ("release", "remove"):
+        if given.action == "remove" and not kg.registry.fitting(given.name) and kg.registry.givers(given.name):
+            _say_added(kg.remove_statements(given.name))
+        elif given.action in ("release", "remove"):
             record = kg.remove(given.name) if given.action == "remove" else kg.release(given.name)
             output.say(f"{given.action}d  {record.document.source}")
         elif given.action == "retry":
@@ -321,6 +357,8 @@ def documents(given: Given) -> int:
             _show_document(kg, kg.registry.find(given.name), given.format)
         else:
             _list_documents(kg.registry.summaries(), given.format)
+            for name, number in kg.registry.givers().items():
+                output.note(f"statements of {output.plural(number, 'document')} given by {name}")
     return DONE
 
 

@@ -24,7 +24,7 @@ def encode(extraction: Extraction) -> str:
 
     def claim(item: Claim) -> list[Any]:
         object_: Any = number[item.object] if isinstance(item.object, Mention) else _literal(item.object)
-        return [number[item.subject], item.predicate.value, object_, item.start, item.end, item.confidence]
+        return [number[item.subject], item.predicate.value, object_, *_packed_rest(item)]
 
     record: dict[str, Any] = {
         "chunk": extraction.chunk.value,
@@ -236,8 +236,12 @@ def packed_claim(claim: Claim) -> list[Any]:
     """What a passage says, as lists of texts and numbers."""
     value = claim.object
     object_: Any = _packed_mention(value) if isinstance(value, Mention) else _literal(value)
-    said = claim.start, claim.end, claim.confidence
-    return [_packed_mention(claim.subject), claim.predicate.value, object_, *said]
+    return [_packed_mention(claim.subject), claim.predicate.value, object_, *_packed_rest(claim)]
+
+
+def _packed_rest(claim: Claim) -> list[Any]:
+    said = [claim.start, claim.end, claim.confidence]
+    return [*said, claim.given] if claim.given else said
 
 
 def claim_of(packed: list[Any]) -> Claim:

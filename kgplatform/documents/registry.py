@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -100,6 +100,9 @@ CREATE TABLE IF NOT EXISTS reviews (
   graph TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, quote TEXT NOT NULL, person TEXT NOT NULL,
   moment TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS reviews_in ON reviews (document);
+CREATE TABLE IF NOT EXISTS given_statements (
+  source TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (source, document));
+CREATE INDEX IF NOT EXISTS given_statements_of ON given_statements (document);
 CREATE TABLE IF NOT EXISTS failures (document TEXT PRIMARY KEY, stage TEXT NOT NULL);
 """
 # triggers, so that no way of writing can be forgotten
@@ -117,7 +120,7 @@ CREATE TEMP TRIGGER IF NOT EXISTS document_moved AFTER UPDATE OF state ON main.d
 CREATE TEMP TRIGGER IF NOT EXISTS document_out AFTER DELETE ON main.documents
   BEGIN INSERT INTO changes (document) VALUES (OLD.iri); END;
 """
-_OF_A_DOCUMENT: Final = ("table_rows", "occurrences", "tables", "row_blocks")
+_OF_A_DOCUMENT: Final = ("table_rows", "occurrences", "tables", "row_blocks", "given_statements")
 """The tables whose rows go with their document; its chunks too."""
 _COLUMNS = (
     "iri, title, source, media_type, language, sha256, state, error, updated, statements, refused, seconds,"
@@ -183,6 +186,39 @@ class Registry(Runs):
                 "UPDATE documents SET state=?, error=NULL, statements=?, refused=?, seconds=?, updated=? WHERE iri=?",
                 (state.value, statements, refused, seconds, _now(), document.iri.value),
             )
+
+    def read_anew(self, source: str, documents: Mapping[NamedNode, Sequence[Extraction]]) -> None:
+        """Puts what was read in documents, with the statements that a file gives, in the place of what was before.
+
+        They are PROCESSING until `finish`.
+        """
+        with self._transaction() as db:
+            for iri, extractions in documents.items():
+                read = [(encode(extraction), extraction.chunk.value) for extraction in extractions]
+                db.execute("UPDATE documents SET state=? WHERE iri=?", (State.PROCESSING.value, iri.value))
+                db.executemany("UPDATE chunks SET extraction=? WHERE iri=?", read)
+                _note_names(db, iri.value, extractions)
+                db.execute("DELETE FROM given_statements WHERE source=? AND document=?", (source, iri.value))
+                if any(claim.given == source for extraction in extractions for claim in extraction.claims):
+                    db.execute("INSERT INTO given_statements VALUES (?,?)", (source, iri.value))
+
+    def given(self, source: str) -> list[NamedNode]:
+        """The documents that a file gave statements of."""
+        rows = self._all("SELECT document FROM given_statements WHERE source=? ORDER BY document", source)
+        return [NamedNode(row["document"]) for row in rows]
+
+    def has_given(self) -> bool:
+        """Whether any file gave statements."""
+        return bool(self._all("SELECT 1 FROM given_statements LIMIT 1"))
+
+    def givers(self, name: str = "") -> dict[str, int]:
+        """The files that gave statements, each with the number of its documents: all, or those called so."""
+        rows = self._all(
+            "SELECT source, count(*) AS number FROM given_statements"
+            " WHERE ?1 IN ('', source) OR substr(source, -length(?1) - 1) = '/' || ?1 GROUP BY source ORDER BY source",
+            name,
+        )
+        return {row["source"]: row["number"] for row in rows}
 
     def announce(self, document: Document) -> None:
         """Enters a document that is going to be read as PENDING, unless it is entered already."""
@@ -309,19 +345,24 @@ class Registry(Runs):
         Raises:
             NotFoundError: none or several fit.
         """
-        rows = self._all(
+        found = self.fitting(name)
+        if not found:
+            raise NotFoundError(f"no document fits {name!r}; `kgplatform documents` lists them", name=name)
+        if len(found) > 1:
+            fits = "; ".join(f"{one.document.iri.value} ({one.document.title}, {one.state.value})" for one in found[:5])
+            raise NotFoundError(f"{len(found)} documents fit {name!r}, give an IRI: {fits}", name=name)
+        return found[0]
+
+    def fitting(self, name: str) -> list[DocumentRecord]:
+        """All the entries with that IRI, source, file name, title, or beginning of the hash."""
+        rows = self._all("SELECT * FROM documents WHERE iri=?", name) or self._all(
             "SELECT * FROM documents WHERE iri=?1 OR source=?1 OR title=?1"
             " OR (length(?1) >= 6 AND substr(sha256, 1, length(?1)) = ?1)"
             " OR substr(source, -length(?1) - 1) = '/' || ?1"
             " OR substr(iri, -length('/document/' || ?1)) = '/document/' || ?1 ORDER BY source, iri",
             name,
         )
-        if not rows:
-            raise NotFoundError(f"no document fits {name!r}; `kgplatform documents` lists them", name=name)
-        if len(rows) > 1:
-            fits = "; ".join(f"{row['iri']} ({row['title']}, {row['state']})" for row in rows[:5])
-            raise NotFoundError(f"{len(rows)} documents fit {name!r}, give an IRI: {fits}", name=name)
-        return _record(rows[0])
+        return [_record(row) for row in rows]
 
     def counts(self) -> dict[State, int]:
         """How many documents are in each state, states without any left out."""

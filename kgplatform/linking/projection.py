@@ -135,9 +135,17 @@ def _chunk_triples(
         yield Triple(activity, NamedNode(f"{CORE}model"), Literal(extraction.model))
     if extraction.prompt_sha256:
         yield Triple(activity, NamedNode(f"{CORE}promptHash"), Literal(extraction.prompt_sha256))
+    if given := sorted({claim.given for claim in extraction.claims} - {""}):
+        giving = NamedNode(f"{chunk.iri.value}/given")
+        yield Triple(giving, NamedNode(f"{PROV}used"), chunk.iri)
+        yield Triple(giving, TYPE, NamedNode(f"{CORE}Extraction"))
+        yield Triple(giving, NamedNode(f"{CORE}method"), Literal("given"))
+        yield from (Triple(giving, NamedNode(f"{CORE}source"), Literal(source)) for source in given)
     for keyword in extraction.keywords:
         yield Triple(chunk.iri, NamedNode(f"{DCTERMS}subject"), literal(keyword, language=document.language))
     for mention in dict.fromkeys((*extraction.mentions, *claimed(extraction))):
+        if not mention.text:
+            continue
         node = NamedNode(f"{document.iri.value}/mention/{mention.start}-{mention.end}")
         yield Triple(chunk.iri, NamedNode(f"{CORE}mentions"), node)
         yield Triple(node, TYPE, NamedNode(f"{CORE}Mention"))
@@ -271,13 +279,14 @@ class EvidenceFinder:
         extraction = self._registry.extraction(graph)
         if extraction is None:
             return None
+        for claim in extraction.claims:
+            if self._projection.triple(claim, chunk.iri) == triple:
+                found = _evidence(chunk.iri, document, claim.start, claim.end, claim.confidence)
+                return replace(found, given=claim.given)
         start, end, score = self._passage(triple, extraction, chunk)
         return _evidence(chunk.iri, document, start, end, score)
 
     def _passage(self, triple: Triple, extraction: Extraction, chunk: Chunk) -> tuple[int, int, float]:
-        for claim in extraction.claims:
-            if self._projection.triple(claim, chunk.iri) == triple:
-                return claim.start, claim.end, claim.confidence
         if triple.predicate in (TYPE, LABEL, ALT_LABEL):
             for mention in extraction.mentions:
                 if self._projection.entity(mention, chunk.iri) == triple.subject:

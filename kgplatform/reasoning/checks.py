@@ -363,7 +363,9 @@ class Tracer:
 
     def _support(self, triple: Triple) -> Iterator[Support]:
         for graph in self._dataset.evidence_graphs(triple)[:_MOST]:
-            yield Support(triple, graph, self._method(graph), self._find(triple, graph))
+            passage = self._find(triple, graph)
+            method = "given" if passage is not None and passage.given else self._method(graph)
+            yield Support(triple, graph, method, passage)
 
     def _method(self, graph: NamedNode) -> str:
         if graph not in self._methods:

@@ -143,7 +143,7 @@ class PageRankRetriever(ExplainingRetriever):
             hits = HybridRetriever(index).retrieve(question, k)
             return [replace(hit, retriever=self.name) for hit in hits], PageRankTrace((), ())
         near = graph.placed(near_passages(self._sources, question))
-        stated = near_statements(self._sources, graph, question)
+        stated = near_statements(self._sources, graph, question, stated=self._is_stated)
         reached = graph.rank(question, near, stated)
         most = k + max(len(graph) - len(index), 0)  # what is gone since the graph was made takes no place
         best = [int(place) for place in np.argsort(-reached, kind="stable")[:most] if reached[place] > 0]
@@ -155,10 +155,20 @@ class PageRankRetriever(ExplainingRetriever):
         )
 
 
-def near_statements(sources: Corpus, graph: PassageGraph, question: str) -> dict[int, float]:
-    """The statements of the graph that are nearest to the question, by their places, with their likeness."""
-    near = sources.near_facts(graph).near(question, WalkWeights().nearest_facts) if graph.facts else ()
-    return {item.place: item.similarity for item in near}
+def near_statements(
+    sources: Corpus, graph: PassageGraph, question: str, *, stated: bool = True, by_words: bool = False
+) -> dict[int, float]:
+    """The nearest statements by their places, with their likeness; by words if no model can say, unless ``stated``."""
+    if not graph.facts:
+        return {}
+    try:
+        texts = sources.near_facts(graph, stated=stated, by_words=by_words)
+        return {item.place: item.similarity for item in texts.near(question, WalkWeights().nearest_facts)}
+    except ModelError as error:
+        if stated:
+            raise
+        sources.index.away = str(error)
+        return near_statements(sources, graph, question, stated=stated, by_words=True)
 
 
 def near_passages(sources: Corpus, question: str) -> list[tuple[int, float]]:

@@ -145,22 +145,26 @@ _MOST_OWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class GraphPassage:
-    """A passage with its document's title, and the names of the things known to be mentioned in it."""
-
-    iri: str
-    title: str
-    text: str
-    names: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class PassageFact:
     """A statement by the names of its two ends, and in words."""
 
     subject: str
     text: str
     object: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPassage:
+    """A passage with its document's title, the names of the things known to be mentioned in it, and given statements.
+
+    The names in ``facts`` are among ``names``.
+    """
+
+    iri: str
+    title: str
+    text: str
+    names: tuple[str, ...] = ()
+    facts: tuple[PassageFact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,12 +209,18 @@ class PassageGraph:
 
     @classmethod
     def of(cls, passages: Sequence[GraphPassage], facts: Iterable[PassageFact] = ()) -> PassageGraph:
-        """The graph of the passages, tied by what they share and by the statements."""
+        """The graph of the passages, tied by what they share and by the statements.
+
+        The statements that were given with the passages tie nothing: that their names are shared does so already, and
+        a question begins at the ends of those near to it.
+        """
         made = Connections(passages, tuple(facts))
         made.by_titles()
         made.by_phrases()
         made.by_facts()
-        return cls([passage.iri for passage in passages], made.facts, made.titles, made.nodes, made.transitions())
+        given = (fact for passage in passages for fact in passage.facts)
+        known = tuple(dict.fromkeys((*given, *made.facts)))
+        return cls([passage.iri for passage in passages], known, made.titles, made.nodes, made.transitions())
 
     @property
     def is_bare(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pyoxigraph import NamedNode
 
+from kgplatform.errors import ModelError
 from kgplatform.models.embed import LateInteraction, Reranker
 from kgplatform.retrieval.entity_graph import EmbeddedTexts, EntityGraph, Knowledge, NearTexts
 from kgplatform.retrieval.index import ChunkIndex, part
@@ -46,7 +48,7 @@ class Corpus:
     """The index, and ways to the passages, documents and the graph; ``folder`` None keeps what is made in memory.
 
     ``knowledge`` gives the same object until the graph changes. ``rows`` answers a question by a query, None: nobody
-    can.
+    can. ``has_given``: whether somebody gave statements of the passages.
     """
 
     index: ChunkIndex
@@ -57,6 +59,7 @@ class Corpus:
     model: ChatModel | None = None
     folder: Path | None = None
     reranker: Reranker | None = None
+    has_given: Callable[[], bool] = bool
     _made: dict[str, tuple[object, Any]] = field(default_factory=dict)
 
     @property
@@ -121,13 +124,24 @@ class Corpus:
         kept = self.folder is not None and (self.folder / "similarity.npz").is_file()
         if self.embedder is not None and size and (sentences or kept):
             self.similarity_graph(progress=progress)
-        if self.folder is None or not AT_ONCE < size <= MOST_CONNECTED or self._is_connected():
-            return False
-        if progress is not None:
-            progress(0, size, "connect")
-        self.passage_graph()
-        self._made.pop(f"{_SHARED} are kept", None)
-        return True
+        made = self.folder is not None and AT_ONCE < size <= MOST_CONNECTED and not self._is_connected()
+        if made:
+            if progress is not None:
+                progress(0, size, "connect")
+            self.passage_graph()
+            self._made.pop(f"{_SHARED} are kept", None)
+        if self.has_given() and (graph := self.shared_names()) is not None:
+            with suppress(ModelError):  # a question will say so
+                self.near_facts(graph)
+        return made
+
+    def forget(self) -> None:
+        """Drops the graphs that tie passages: what is read of these, not the passages themselves, changes."""
+        for name in (_SHARED, "statements"):
+            for held in [held for held in self._made if held.startswith(name)]:
+                del self._made[held]
+            if self.folder:
+                (self.folder / f"{name}.npz").unlink(missing_ok=True)
 
     def _is_connected(self) -> bool:
         """Whether a graph is kept that nine tenths of the passages, as they are now, are in."""
@@ -144,31 +158,32 @@ class Corpus:
             [item.iri for item in self.index.scored(dict.fromkeys(self._late().tolist(), 0.0))]
         )
 
-    def near_facts(self, graph: PassageGraph) -> NearTexts:
-        """The statements of a passage graph, which can be asked what is near.
+    def near_facts(self, graph: PassageGraph, *, stated: bool = False, by_words: bool = False) -> NearTexts:
+        """The statements of a passage graph, which can be asked what is near; ``stated`` as it was made.
 
         Raises:
-            ModelUnavailableError: the embedding model cannot be used.
+            ModelUnavailableError: the embedding model cannot be used; ``by_words`` does without it.
         """
 
         def make() -> NearTexts:
-            vectors = self._vectors()
-            near = NearTexts([fact.text for fact in graph.facts], vectors)
+            texts = [fact.text for fact in graph.facts]
+            vectors = None if by_words else self._vectors("texts" if stated else "given")
+            near = NearTexts(texts, vectors)
             if vectors:
-                vectors.keep(self.knowledge().texts)
+                vectors.keep((*self.knowledge().texts, *texts) if stated else texts)
             return near
 
-        return self._kept("facts", id(graph), make)
+        return self._kept(f"facts {stated} {by_words}", id(graph), make)
 
     def entity_graph(self) -> EntityGraph:
         """The graph of things and relations; what is embedded of it is embedded when first asked for."""
         known = self.knowledge()
         return self._kept("entities", known.state, lambda: EntityGraph(known, self._vectors()))
 
-    def _vectors(self) -> EmbeddedTexts | None:
-        """The vectors of names, relations, keywords and reports, shared by all that need some of them."""
-        embedder, file = self.embedder, self.folder / "texts.npz" if self.folder else None
-        return self._kept("vectors", embedder.name, lambda: EmbeddedTexts(embedder, file)) if embedder else None
+    def _vectors(self, name: str = "texts") -> EmbeddedTexts | None:
+        """The vectors of names, relations, keywords and reports, shared by all that need some; or others by name."""
+        embedder, file = self.embedder, self.folder / f"{name}.npz" if self.folder else None
+        return self._kept(f"vectors {name}", embedder.name, lambda: EmbeddedTexts(embedder, file)) if embedder else None
 
     def similarity_graph(self, *, published: bool = False, progress: Progress | None = None) -> SimilarityGraph:
         """The similarity graph of the documents, as we build it or as the article's code does.

@@ -10,8 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from pyoxigraph import NamedNode, Triple
 
@@ -20,15 +21,17 @@ from kgplatform.documents.files import Discovery, discover
 from kgplatform.documents.progress import ReadingRun
 from kgplatform.documents.records import DocumentRecord, Linking, NameKey, State
 from kgplatform.documents.tables.table_source import open_table
-from kgplatform.errors import KgPlatformError, ReadError
+from kgplatform.errors import KgPlatformError, NotFoundError, ReadError
 from kgplatform.extraction.builtin import quietly
+from kgplatform.extraction.given_statements import GivenReader, KnownDocuments, Listed, listed, read_lines, read_quads
 from kgplatform.linking.clusters import with_values
 from kgplatform.linking.projection import Projection, document_triples
 from kgplatform.reasoning.checks import is_quarantined, quarantine_graph
 from kgplatform.reasoning.scope import Finding
-from kgplatform.reasoning.shape_policy import Policing, findings_of, release
+from kgplatform.reasoning.shape_policy import Policing, Ruling, findings_of, release
 from kgplatform.store.dataset import Change, Committed
-from kgplatform.types import Chunk, Document, Extraction, Progress, Refusal, Usage
+from kgplatform.store.oxigraph import parse
+from kgplatform.types import Chunk, Claim, Document, Extraction, Progress, Refusal, Usage
 from kgplatform.workspace import large_tables
 from kgplatform.workspace.intake import (
     AheadParts,
@@ -41,6 +44,7 @@ from kgplatform.workspace.intake import (
     unread,
     usage_of,
 )
+from kgplatform.workspace.rdf_files import format_of
 from kgplatform.workspace.table_stage import (
     ChosenMapping,
     Keeping,
@@ -51,6 +55,9 @@ from kgplatform.workspace.table_stage import (
     mappings,
 )
 from kgplatform.workspace.workspace import Workspace
+
+_MOST_NAMED: Final = 5
+_RECORDS: Final = "records"
 
 
 def is_same(extraction: Extraction, old: Projection, new: Projection) -> bool:
@@ -246,6 +253,49 @@ class Added:
     def refused(self) -> tuple[Refusal, ...]:
         """What was read but not accepted: bad cells and rows with their line, column and reason."""
         return self.rejected
+
+
+@dataclass(frozen=True, slots=True)
+class StatementsGiven:
+    """How many statements a file gives now, of how many documents, and in how many of these that changed something."""
+
+    source: str
+    statements: int
+    documents: int
+    changed: int
+
+    @property
+    def outcome(self) -> str:
+        """``given``, ``removed`` or ``unchanged``."""
+        return "unchanged" if not self.changed else "given" if self.statements else "removed"
+
+
+def statements_in(path: Path, most_bytes: int) -> Listed:
+    """The statements in a file of JSON Lines or RDF.
+
+    Raises:
+        ReadError: it cannot be read, is too large, or holds none.
+        StoreError: it is no RDF; the message names the line.
+        ConfigError: its name ends as that of no such file.
+    """
+    try:
+        if path.stat().st_size > most_bytes:
+            raise ReadError(f"has more than {most_bytes:,} bytes; see documents.max_bytes", path=path)
+        data = path.read_bytes()
+    except OSError as error:
+        raise ReadError(f"cannot be read: {error.strerror or error}", path=path) from error
+    is_lines = path.suffix.lower() in (".jsonl", ".ndjson", ".json")
+    found = list(read_lines(data) if is_lines else read_quads(parse(data, format_of(path), source=str(path))))
+    if not found:
+        raise ReadError(f"holds no statements; `kgplatform documents remove {path}` takes out what it gave", path=path)
+    return found
+
+
+def _with_given(extraction: Extraction, source: str, claims: Iterable[Claim]) -> Extraction:
+    """What was read in a chunk, with these statements in the place of those that the file gave before."""
+    kept = (claim for claim in extraction.claims if claim.given != source)
+    after = tuple(dict.fromkeys((*kept, *claims)))
+    return extraction if set(after) == set(extraction.claims) else replace(extraction, claims=after)
 
 
 class Ingest(Projecting):
@@ -530,6 +580,81 @@ class Ingest(Projecting):
         self._registry.remove(iri)
         return committed
 
+    def give_from(self, given: Path | str | Iterable[Mapping[str, object]], source: str = "") -> StatementsGiven:
+        """Reads a file, or records, and gives what they state; raises as `statements_in` and `give`."""
+        if isinstance(given, Path | str):
+            path = Path(given)
+            return self.give(source or path.as_posix(), statements_in(path, self._intake.settings.max_bytes))
+        return self.give(source or _RECORDS, listed(given))
+
+    def take_back(self, name: str) -> StatementsGiven:
+        """Takes out what the file of that path or name gave.
+
+        Raises:
+            NotFoundError: no such file, or several, gave statements.
+        """
+        known = list(self._registry.givers(name)) if name else []
+        if len(known) != 1:
+            several = f"several files gave statements: {', '.join(known)}; name one of them" if known else ""
+            raise NotFoundError(several or f"no file {name!r} gave statements", name=name)
+        return self.give(known[0], ())
+
+    def give(self, source: str, statements: Listed) -> StatementsGiven:
+        """Puts the statements that a file gives in the place of those that it gave before; all of them or none.
+
+        Raises:
+            ReadError: one of them is none, or its document or passage is not here.
+            RefusedError: with them a document violates shapes, and the policy is to refuse such.
+        """
+        linking = self._registry.linking()
+        known = KnownDocuments(
+            self._registry.fitting, self._registry.chunks, {name: type_ for type_, name in linking.names}
+        )
+        reader = GivenReader(self._workspace.ontology, self._base, source, known)
+        told, refused = reader.read(statements)
+        if refused:
+            first = "; ".join(f"{item.text}: {item.reason}" for item in refused[:_MOST_NAMED])
+            more = f"; and {len(refused) - _MOST_NAMED} more" if len(refused) > _MOST_NAMED else ""
+            raise ReadError(f"{first}{more}; no statement was added", path=Path(source))
+        projection = Projection(self._base, with_values(linking, self._workspace.named_values()))
+        changed: dict[NamedNode, tuple[Extraction, ...]] = {}
+        for iri in sorted({*told, *self._registry.given(source)}, key=lambda iri: iri.value):
+            before = tuple(self._registry.extractions(iri))
+            after = tuple(_with_given(item, source, told.get(iri, {}).get(item.chunk, ())) for item in before)
+            if after != before:
+                changed[iri] = after
+        self._take_given(source, changed, projection)
+        count = sum(len(claims) for chunks in told.values() for claims in chunks.values())
+        return StatementsGiven(source, count, len(told), len(changed))
+
+    def _take_given(
+        self, source: str, changed: Mapping[NamedNode, tuple[Extraction, ...]], projection: Projection
+    ) -> None:
+        """Writes documents as they are now read: to the registry, then all graphs at once."""
+        rulings: dict[NamedNode, Ruling] = {}
+        dropped: list[NamedNode] = []
+        added: dict[NamedNode, Iterable[Triple]] = {}
+        for iri, extractions in changed.items():
+            document, old = self._registry.document(iri).document, self._graphs_of(iri)
+            seen = ReadDocument(document, tuple(self._registry.chunks(iri)), extractions)
+            rulings[iri] = self._policing.rule(self._graphs(seen, projection), old)
+            dropped += [*old, *rulings[iri].graphs]
+            added.update(rulings[iri].graphs)
+        if not rulings:
+            return
+        self._workspace.sources.forget()
+        self._registry.read_anew(source, changed)
+        self._dataset.commit(Change(dropped=tuple(dropped), added=added))
+        for iri, ruling in rulings.items():
+            record, accepted = self._registry.document(iri), self._accepted(ruling.graphs)
+            self._registry.finish(
+                record.document,
+                statements=len(accepted),
+                refused=record.refused,
+                seconds=record.seconds,
+                state=ruling.state,
+            )
+
     def recover(self) -> None:
         """Settles documents that a crash left PROCESSING: done if the dataset has them, else pending again."""
         for record in self._registry.documents(State.PROCESSING):
@@ -550,6 +675,8 @@ class Ingest(Projecting):
             stale = self._registry.drop_source(record.document.source, keep=same)
             refused = sum(len(extraction.refused) for extraction in self._registry.extractions(iri))
             apart = is_quarantined(self._dataset, graphs)
+            if not apart and record.graph is None:
+                held = self._mended(record, held)
             self._registry.finish(
                 record.document,
                 statements=len(held),
@@ -558,6 +685,15 @@ class Ingest(Projecting):
                 replaced=stale,
                 state=State.QUARANTINED if apart else State.PROCESSED,
             )
+
+    def _mended(self, record: DocumentRecord, held: set[Triple]) -> set[Triple]:
+        """What a document states, whose graphs are made anew if they are not of what was read, as given last."""
+        projection = Projection(self._base, with_values(self._registry.linking(), self._workspace.named_values()))
+        extractions = tuple(self._registry.extractions(record.document.iri))
+        if all(self._is_in_line(extraction, record, projection) for extraction in extractions):
+            return held
+        self._project(record, extractions, projection)
+        return {triple for extraction in extractions for triple in projection.triples(extraction)}
 
     def release(self, iri: NamedNode) -> int:
         """How many statements a document gives that is taken out of quarantine, with names as they are linked now.

@@ -18,6 +18,7 @@ from kgplatform.documents.records import State
 from kgplatform.documents.registry import Registry
 from kgplatform.entities import NAMING
 from kgplatform.errors import ConfigError
+from kgplatform.extraction.given_statements import given_words
 from kgplatform.linking.projection import EvidenceFinder, Projection
 from kgplatform.models.embed import CrossEncoderReranker, OpenAIEmbedder, Reranker, SentenceTransformersEmbedder
 from kgplatform.ontology.schema import Ontology
@@ -25,7 +26,7 @@ from kgplatform.retrieval.entity_graph import GraphRelation, Keyword, Knowledge,
 from kgplatform.retrieval.fusion import PAGE_TOKENS, FoundPage, search_pages
 from kgplatform.retrieval.index import ChunkIndex, IndexOptions
 from kgplatform.retrieval.methods import retriever
-from kgplatform.retrieval.pagerank import GraphPassage
+from kgplatform.retrieval.pagerank import GraphPassage, PassageFact
 from kgplatform.retrieval.picture import draw
 from kgplatform.retrieval.similarity import SourceText
 from kgplatform.retrieval.sources import Corpus, Rows, found_by
@@ -34,7 +35,7 @@ from kgplatform.settings import EmbeddingSettings, RetrievalSettings, WebSetting
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
 from kgplatform.text import has_han, normalise
 from kgplatform.types import Answer, ChatModel, Chunk, Embedder, Evidence, Hit, Progress, Retriever
-from kgplatform.vocab import ALT_LABEL, COMMENT, CORE, DCTERMS, SCHEMA, SKOS
+from kgplatform.vocab import ALT_LABEL, COMMENT, CORE, DCTERMS, SCHEMA, SKOS, TYPE, words_of_iri
 from kgplatform.workspace.community_stage import CommunityParts, communities, most_special
 
 
@@ -204,7 +205,8 @@ def _stated(parts: CommunityParts) -> dict[Triple, tuple[int, list[str]]]:
             continue
         passage = [graph.value] if "/chunk/" in graph.value else []
         for quad in dataset.store.quads(graph=graph):
-            if quad.predicate in shown and isinstance(quad.object, NamedNode):
+            given = bool(passage) and quad.predicate != TYPE and quad.predicate not in ontology.properties
+            if (given or quad.predicate in shown) and isinstance(quad.object, NamedNode):
                 count, passages = found.get(quad.triple, (0, []))
                 found[quad.triple] = (count + 1, [*passages, *passage])
     return {triple: value for triple, value in found.items() if dataset.store.has(triple, DEFAULT_GRAPH)}
@@ -365,16 +367,18 @@ def sources(
     model: ChatModel | None = None,
     knowledge: Callable[[], Knowledge] = Knowledge,
     reranker: Reranker | None = None,
+    label: Callable[[NamedNode, str], str] = lambda iri, _language: words_of_iri(iri.value),
 ) -> Corpus:
-    """What the retrievers draw on; graphs over the passages are kept in ``folder``."""
+    """What the retrievers draw on; graphs over the passages are kept in ``folder``; ``label`` names properties."""
     return Corpus(
         index,
-        passages=lambda: list(_passages(registry)),
+        passages=lambda: list(_passages(registry, label)),
         documents=lambda: _documents(registry),
         knowledge=knowledge,
         model=model,
         folder=folder,
         reranker=reranker,
+        has_given=registry.has_given,
     )
 
 
@@ -428,14 +432,16 @@ def passage(finder: EvidenceFinder, iri: NamedNode, score: float) -> Evidence:
     return finder.excerpt(NamedNode(match["document"]), int(match["start"]), int(match["end"]), score)
 
 
-def _passages(registry: Registry) -> Iterator[GraphPassage]:
+def _passages(registry: Registry, label: Callable[[NamedNode, str], str]) -> Iterator[GraphPassage]:
     for record in registry.documents(State.PROCESSED):
         if record.graph is not None:  # a table: its rows are statements, and no passages in the index
             continue
         for chunk in registry.chunks(record.document.iri):
             extraction = registry.extraction(chunk.iri)
             names = dict.fromkeys(mention.name for mention in extraction.mentions) if extraction else {}
-            yield GraphPassage(chunk.iri.value, record.document.title, chunk.text, tuple(names))
+            facts = tuple(PassageFact(*said) for said in given_words(extraction, label)) if extraction else ()
+            names |= dict.fromkeys(end for fact in facts for end in (fact.subject, fact.object))
+            yield GraphPassage(chunk.iri.value, record.document.title, chunk.text, tuple(names), facts)
 
 
 def _documents(registry: Registry) -> Iterator[SourceText]:

@@ -166,6 +166,7 @@ class Workspace:
                 lambda: search.gather(self.community_parts, self.registry, self.projection),
             ),
             reranker=search.reranker(self.settings.retrieval, allow_download=self.settings.embedding.allow_download),
+            label=lambda iri, language: self.ontology.label(iri, language),
         )
 
     @property
