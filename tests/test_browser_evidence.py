@@ -78,3 +78,69 @@ def test_the_evidence_of_a_number_is_that_of_its_statement(browsing, inns):
     assert re.search(r"1,?580", page.locator(".answer").inner_text())
     assert "1580" in page.locator(mark.get_attribute("href")).inner_text()
     assert page.locator("ol.sources > li").count() == 1, "nor are there others"
+
+
+def test_one_number_for_one_thing_on_every_page_and_what_it_counts_on_hover(browsing, inns):
+    address = inns[1]
+    number = re.compile(r"\d[\d,]*")
+
+    def first(path, selector):
+        place = browsing.page(path, address=address, scripts=False).locator(selector).first
+        assert place.get_attribute("title"), f"{path} does not say what {selector} counts"
+        return number.search(place.inner_text()).group()
+
+    hotel = "https://w3id.org/kgplatform/travel%23Hotel"
+    home = browsing.page("/", address=address, scripts=False)
+    shown = home.locator(".counts a", has_text="hotels").inner_text()
+    hotels = {
+        number.search(shown).group(),
+        first(f"/resource?iri={hotel}", ".figures b"),
+        first(f"/map?class={hotel}", ".faint[title]"),
+        *(
+            number.search(browsing.page(path, address=address, scripts=False).locator(selector).inner_text()).group()
+            for path, selector in (
+                ("/ontology", ".tree li:has(a:text-is('hotel')) .num"),
+                ("/export", "select[name=class] option:has-text('hotel (')"),
+                ("/map", "#class option:has-text('hotel (')"),
+            )
+        ),
+    }
+    assert hotels == {"14"}
+    places = {
+        number.search(browsing.page(path, address=address, scripts=False).locator(selector).inner_text()).group()
+        for path, selector in (
+            ("/ontology", ".tree li:has(a:text-is('place')) .num"),
+            ("/export", "select[name=class] option:has-text('place (')"),
+            ("/resource?iri=https://w3id.org/kgplatform/geo%23Place", ".figures b"),
+            ("/ask?question=How many places are there?", ".answer"),
+        )
+    }
+    assert len(places) == 1
+    statements = {first("/", ".lead"), first("/about", "[data-number=statements]")}
+    listed = browsing.page("/documents", address=address, scripts=False)
+    statements.add(number.findall(listed.locator("#counts").inner_text())[1])
+    assert len(statements) == 1
+    classes = {first("/about", "[data-number=classes]"), first("/ontology", ".lead")}
+    assert len(classes) == 1
+    for row in listed.locator("table.documents tbody tr").all():
+        said = row.locator("td.num").first.inner_text()
+        assert first(row.locator("a").first.get_attribute("href"), "[data-number=statements]") == said
+
+
+def test_adding_a_document_ends_with_a_sentence_and_the_counts_are_those_of_now(browsing, inns, tmp_path):
+    address = inns[1]
+    file = tmp_path / "more.txt"
+    file.write_text("The Reed Inn is a hotel in Wuzhen. The Reed Inn has 31 rooms.\n", encoding="utf-8")
+    page = browsing.page("/documents", address=address)
+    before = page.locator("#counts").inner_text()
+    page.set_input_files("input[type=file]", str(file))
+    page.wait_for_selector(".outcome", timeout=60_000)
+    said = page.locator(".outcome").inner_text()
+    assert re.match(r"1 document added: \d+ statements?, \d+ refused, [\d.]+ s See$", said)
+    until(page, f"document.querySelector('#counts').textContent !== {before!r}")
+    assert "more.txt" in page.locator("table.documents").inner_text()
+    moment = page.locator("table.documents time").first
+    assert re.fullmatch(r"just now|\d+ minutes? ago", moment.inner_text())
+    assert re.search(r"\d{4}", moment.get_attribute("title"))
+    page.locator(".outcome a").click()
+    assert "/documents/" in page.url

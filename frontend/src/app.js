@@ -3,6 +3,7 @@ import { startQuestions } from "./lib/drafts.js";
 import { startAll, redraw } from "./lib/figures.js";
 import { startKeys } from "./lib/keys.js";
 import { startPalette } from "./lib/palette.js";
+import { startTimes } from "./lib/times.js";
 import { command } from "./lib/words.js";
 
 const root = document.documentElement;
@@ -29,6 +30,7 @@ const start = async () => {
   document.querySelectorAll("kbd").forEach((node) => { node.textContent = node.textContent.replace("Ctrl", command); });
   startKeys();
   startPalette();
+  startTimes();
   menus();
   startQuestions();
   new MutationObserver(redraw).observe(root, { attributes: true, attributeFilter: ["data-theme"] });

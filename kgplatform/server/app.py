@@ -123,7 +123,7 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
         world_map.blueprint(kg, lately, places),
         evaluation.blueprint(kg),
         jobs_blueprint(kg, jobs),
-        documents.blueprint(kg, jobs),
+        documents.blueprint(kg, jobs, lately),
         document.blueprint(kg),
         communities.blueprint(kg, lately),
         retrieval.blueprint(kg),

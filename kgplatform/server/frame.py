@@ -12,7 +12,7 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -23,14 +23,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from flask import Blueprint, Flask, Response, current_app, make_response, render_template, request, send_from_directory
 from jinja2 import StrictUndefined
 from markupsafe import Markup, escape
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform import resources
 from kgplatform.entities import NAMING, Labels
 from kgplatform.lexicon import amounts
+from kgplatform.ontology.schema import Ontology
 from kgplatform.server import addresses, words
 from kgplatform.server.places import texts
 from kgplatform.sparql.tokens import tokens
+from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
 from kgplatform.text import has_han, normalise
 from kgplatform.types import Evidence
 from kgplatform.vocab import ALT_LABEL, OWL, RDF, RDFS, SKOS, TYPE, local_name
@@ -126,6 +128,7 @@ class Remembered:
 
 _VOCABULARIES = (OWL, RDF, RDFS, SKOS)
 _MOST_NAMES = 1_000_000
+_MOST_ORDERED = 5_000
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,44 @@ class Overview:
         return self.statements == 0
 
 
+class Members:
+    """The things of a class and of those below it, each once; counted without being read."""
+
+    def __init__(self, store: Store, ontology: Ontology, class_: NamedNode) -> None:
+        self._store = store
+        below = sorted(ontology.subclasses(class_), key=lambda iri: iri.value)
+        self._classes = [sub for sub in below if next(self._quads(sub), None) is not None]
+
+    def _quads(self, class_: NamedNode) -> Iterator[NamedNode]:
+        said = self._store.quads(None, TYPE, class_, DEFAULT_GRAPH)
+        return (quad.subject for quad in said if isinstance(quad.subject, NamedNode))
+
+    @cached_property
+    def total(self) -> int:
+        """How many there are."""
+        if not self._classes:
+            return 0
+        listed = " ".join(str(class_) for class_ in self._classes)
+        text = f"SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE {{ VALUES ?class {{ {listed} }} ?s a ?class }}"
+        number = self._store.query(text).rows[0][0]
+        return int(number.value) if isinstance(number, Literal) else 0
+
+    def __iter__(self) -> Iterator[NamedNode]:
+        """All of them: by their IRIs, where they are not too many for that."""
+        return iter(self._sorted) if self.total <= _MOST_ORDERED else self._each()
+
+    @cached_property
+    def _sorted(self) -> tuple[NamedNode, ...]:
+        return tuple(sorted(self._each(), key=lambda iri: iri.value))
+
+    def _each(self) -> Iterator[NamedNode]:
+        for number, class_ in enumerate(self._classes):
+            before = self._classes[:number]
+            for thing in self._quads(class_):
+                if not any(self._store.has(Triple(thing, TYPE, one)) for one in before):
+                    yield thing
+
+
 class Lately:
     """The overview and the names of a workspace, renewed when its store has changed."""
 
@@ -170,9 +211,21 @@ class Lately:
         """The numbers as they are now."""
         return self._kept.get("overview", lambda: _overview(self._kg))
 
+    def number_of(self, class_: NamedNode) -> int:
+        """How many things a class has, those of the classes below it included, each once: the number on all pages."""
+        known = self._kept.get("numbers", dict[NamedNode, int])
+        if class_ not in known:
+            known[class_] = Members(self._kg.store, self._kg.ontology, class_).total
+        return known[class_]
+
+    def totals(self) -> dict[NamedNode, int]:
+        """The classes of the ontology and of the data with how many things each has; bookkeeping left out."""
+        classes = (*(term.iri for term in self._kg.ontology.domain_classes), *self.overview().classes)
+        return self._kept.get("totals", lambda: {iri: self.number_of(iri) for iri in dict.fromkeys(classes)})
+
     def prepare(self) -> None:
         """Works out numbers and names, before somebody waits for them."""
-        _ = self.overview().statements
+        _ = self.overview().statements, self.totals()
         self.called("a", 1)
 
     def called(self, text: str, limit: int) -> list[NamedNode]:
@@ -402,13 +455,16 @@ class Frame:
         return "zh" if has_han(text) else "en"
 
     def when(self, stamp: str) -> str:
-        """A time stamp, as far as it matters."""
+        """A time stamp: how long ago, of more than a week the day; the full time on hover."""
         try:
-            moment = datetime.fromisoformat(stamp)
+            moment = datetime.fromisoformat(stamp).astimezone(UTC)
         except ValueError:
             return stamp
-        today = datetime.now(UTC).date()
-        return moment.strftime("%H:%M UTC") if moment.date() == today else moment.strftime("%Y-%m-%d")
+        seconds = int((datetime.now(UTC) - moment).total_seconds())
+        lasting = ((60, 1, "now"), (3600, 60, "minutes"), (86_400, 3600, "hours"), (604_800, 86_400, "days"))
+        told = next((self.t(f"ago_{name}", n=seconds // part) for most, part, name in lasting if seconds < most), "")
+        text = told or moment.strftime("%Y-%m-%d")
+        return Markup('<time datetime="{}" title="{:%Y-%m-%d %H:%M:%S} UTC">{}</time>').format(stamp, moment, text)
 
     def bar(self) -> list[tuple[str, str]]:
         """The pages of the bar: the key of the name, and the address."""

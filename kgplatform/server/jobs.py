@@ -6,13 +6,14 @@ import json
 import logging
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response, jsonify
+from pyoxigraph import NamedNode
 
 from kgplatform.documents.progress import RunState, progress_json
 from kgplatform.documents.registry import Registry
@@ -20,6 +21,7 @@ from kgplatform.errors import KgPlatformError
 from kgplatform.server.access import Role, require
 from kgplatform.server.http import event_stream
 from kgplatform.sparql.protocol import ProtocolError
+from kgplatform.workspace.ingest import Added
 
 if TYPE_CHECKING:
     from kgplatform.graph import KnowledgeGraph
@@ -30,7 +32,7 @@ _END_SECONDS = 20.0
 _BEGIN_SECONDS = 10.0
 _STEP_SECONDS = 0.02
 
-Reading = Callable[[], Iterator[object]]
+Reading = Callable[[], Iterable[object]]
 """Reads documents, one after the other, as it is gone through."""
 ACTIONS = ("pause", "resume", "cancel", "retry")
 _EVENT_STEP_SECONDS = 0.3
@@ -48,12 +50,37 @@ class Phase(StrEnum):
     BUILDING = "building"
 
 
+@dataclass(slots=True)
+class Outcome:
+    """What became of the documents of a job: how many of each outcome, what was read of them, and how long it took.
+
+    ``document`` is the last of them.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    statements: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+    document: NamedNode | None = None
+
+    def take(self, item: Added) -> None:
+        """Takes one more document into account."""
+        self.counts[item.outcome] += 1
+        self.statements += 0 if item.outcome == "unchanged" else item.statements or len(item.accepted)
+        self.refused += len(item.refused)
+        self.document = item.document.iri
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How the work stands: what this process does, and why the latest job of it ended early (empty: it did not)."""
+    """How the work stands: what this process does, and why its latest job ended early (empty: it did not).
+
+    ``outcome`` is what that job came to; None while it goes on, and where there was none.
+    """
 
     phase: Phase
     trouble: str
+    outcome: Outcome | None = None
 
 
 class Jobs:
@@ -70,20 +97,26 @@ class Jobs:
         self._thread: threading.Thread | None = None
         self._begun = 0
         self._trouble = ""
+        self._outcome: Outcome | None = None
 
     def start(self, reading: Reading) -> None:
         """Has the documents read, after those that are being read now."""
         with self._lock:
             self._waiting.append(reading)
             if self._thread is None or not self._thread.is_alive():  # a fault of ours may have ended it
-                self._trouble = ""
+                self._trouble, self._outcome = "", None
                 self._thread = threading.Thread(target=self._work, name="reading", daemon=True)
                 self._thread.start()
 
     def _work(self) -> None:
+        outcome, began = Outcome(), time.monotonic()
         while (reading := self._next()) is not None:
             try:
-                deque(reading(), maxlen=0)
+                for item in reading():
+                    if isinstance(item, Added):
+                        outcome.take(item)
+                        self._outcome = outcome
+                outcome.seconds = time.monotonic() - began
             except KgPlatformError as error:
                 self._trouble = str(error)
                 _log.warning("reading documents ended early: %s", error)
@@ -102,7 +135,7 @@ class Jobs:
         """How the work stands now."""
         thread = self._thread
         if thread is None or not thread.is_alive():
-            return Standing(Phase.IDLE, self._trouble)
+            return Standing(Phase.IDLE, self._trouble, self._outcome)
         progress = self._registry.progress()
         over = progress is not None and progress.run > self._begun and progress.state is RunState.DONE
         return Standing(Phase.BUILDING if over else Phase.READING, self._trouble)

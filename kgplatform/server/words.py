@@ -9,6 +9,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Final
 
+from markupsafe import Markup
+
 LANGUAGES: Final = ("en", "zh")
 
 
@@ -60,6 +62,8 @@ def phrase(key: str, language: str, **values: object) -> str:
     text = WORDS[key][1 if language == "zh" else 0]
     while "[" in text and (chosen := _COUNTED.sub(counted, text)) != text:
         text = chosen
+    if any(isinstance(value, Markup) for value in values.values()):
+        text = Markup(text)  # what else is filled in is escaped then
     return text.format(**values) if values else text
 
 

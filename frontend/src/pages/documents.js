@@ -3,6 +3,7 @@ import { events, getJSON } from "../lib/api.js";
 import { later, live } from "../lib/dom.js";
 import { number, t } from "../lib/words.js";
 import { startAll } from "../lib/figures.js";
+import { times } from "../lib/times.js";
 
 const ASK_AGAIN_MILLISECONDS = 2000, LIST_MILLISECONDS = 600;
 
@@ -17,6 +18,7 @@ const renew = async (ids) => {
     const fresh = page.getElementById(id), old = document.getElementById(id);
     if (fresh && old) old.replaceWith(document.adoptNode(fresh));
   }
+  times();
   await startAll();
 };
 
@@ -71,7 +73,7 @@ const paint = (record) => {
 
 const watching = (root) => {
   let known = "", source = null, done = -1;
-  const listed = later(() => renew(["shelf"]), LIST_MILLISECONDS);
+  const listed = later(() => renew(["counts", "shelf"]), LIST_MILLISECONDS);
   const shape = (record) => `${record.phase} ${record.state} ${record.run} ${record.trouble}`;
   const heard = (record) => {
     const now = shape(record);
@@ -81,7 +83,7 @@ const watching = (root) => {
     done = record.done ?? 0;
     paint(record);
   };
-  const ended = async () => { source?.close(); source = null; root.dataset.open = "no"; live(t("job_done")); await renew(["work", "shelf"]); };
+  const ended = async () => { source?.close(); source = null; root.dataset.open = "no"; await renew(["counts", "work", "shelf"]); live(document.querySelector("#work .outcome")?.textContent ?? t("job_done")); };
   const again = async () => {
     const record = await getJSON("/api/jobs");
     heard(record);

@@ -345,7 +345,9 @@ def _home(asking: AskPages) -> Any:
     overview = asking.lately.overview()
     kg = asking.kg
     labels = Labels(kg.dataset, kg.ontology, tongues())
-    counts = [(labels.reference(iri), number) for iri, number in list(overview.classes.items())[:_CLASSES_SHOWN]]
+    numbers = {iri: asking.lately.number_of(iri) for iri in overview.classes}
+    telling = [iri for iri, direct in overview.classes.items() if 2 * direct > numbers[iri]] or list(numbers)
+    counts = [(labels.reference(iri), numbers[iri]) for iri in telling[:_CLASSES_SHOWN]]
     summaries = kg.registry.summaries()
     may_write = client().role >= Role.WRITE
     return page(

@@ -54,12 +54,14 @@ class Correcting:
 def statements(kg: KnowledgeGraph, record: DocumentRecord, first: int = 0) -> dict[str, Any]:
     """What was read in the document, in its order, at most `MOST` statements from the ``first`` (0) on.
 
-    Names and classes are left out; ``total`` counts all the others.
+    Names and classes are not listed: ``unlisted`` counts them, ``total`` the others, ``all`` both, as the list of the
+    documents does.
     """
     labels = Labels(kg.dataset, kg.ontology, tongues())
     finder = kg.evidence_finder
     reviews = {review.statement: review for review in kg.registry.reviews()}
-    told = list(_told(kg, record))
+    every = list(_told(kg, record))
+    told = [quad for quad in every if quad.predicate not in _UNSAID]
     known = {item.triple for item in told}
     gone = [r for r in reviews.values() if r.document == record.document.iri and r.statement not in known]
     found: list[dict[str, Any]] = []
@@ -69,7 +71,8 @@ def statements(kg: KnowledgeGraph, record: DocumentRecord, first: int = 0) -> di
         found.append(_read(kg, labels, quad.triple, passage, reviews.get(quad.triple)))
     if not first:
         found += [_read(kg, labels, review.statement, None, review) for review in gone]
-    return {"listed": sorted(found, key=itemgetter("start")), "first": first, "total": len(told) + len(gone)}
+    counts = {"total": len(told) + len(gone), "all": len(every), "unlisted": len(every) - len(told)}
+    return {"listed": sorted(found, key=itemgetter("start")), "first": first, **counts}
 
 
 def _told(kg: KnowledgeGraph, record: DocumentRecord) -> Iterator[Quad]:
@@ -80,7 +83,7 @@ def _told(kg: KnowledgeGraph, record: DocumentRecord) -> Iterator[Quad]:
     seen: set[Triple] = set()
     for graph in graphs:
         for quad in kg.store.quads(graph=graph):
-            if quad.predicate not in _UNSAID and quad.triple not in seen:
+            if quad.triple not in seen:
                 seen.add(quad.triple)
                 yield quad
 

@@ -25,7 +25,7 @@ from kgplatform.errors import NotFoundError
 from kgplatform.reasoning.scope import Severity
 from kgplatform.server import addresses
 from kgplatform.server.access import Role, client, require
-from kgplatform.server.frame import Frame, language, page, tongues
+from kgplatform.server.frame import Frame, Lately, language, page, tongues
 from kgplatform.server.jobs import Jobs, Phase, Standing, act
 from kgplatform.server.result_tables import Cell, Sheet, cell, sheet, written
 from kgplatform.sparql.protocol import ProtocolError
@@ -98,7 +98,7 @@ class Work:
         return self.is_busy or ended or bool(self.standing.trouble)
 
 
-def blueprint(kg: KnowledgeGraph, jobs: Jobs) -> Blueprint:
+def blueprint(kg: KnowledgeGraph, jobs: Jobs, lately: Lately) -> Blueprint:
     """The routes of the list of documents."""
     routes = Blueprint("documents", __name__)
 
@@ -107,7 +107,7 @@ def blueprint(kg: KnowledgeGraph, jobs: Jobs) -> Blueprint:
         state = _state(request.args.get("state", ""))
         if request.args.get("format") == "csv":
             return written(_sheet(kg, state))
-        return _page(kg, jobs, state)
+        return _page(kg, jobs, lately, state)
 
     @routes.post("/documents")
     def add() -> Any:
@@ -161,7 +161,7 @@ def _state(text: str) -> State | None:
     return State(text) if text in {item.value for item in State} else None
 
 
-def _page(kg: KnowledgeGraph, jobs: Jobs, state: State | None) -> Response:
+def _page(kg: KnowledgeGraph, jobs: Jobs, lately: Lately, state: State | None) -> Response:
     counts = kg.registry.counts()
     number_ = max(1, int(given)) if (given := request.args.get("page", "1")).isdecimal() and len(given) < 7 else 1
     text = request.args.get("q", "").strip()[:200]
@@ -178,7 +178,7 @@ def _page(kg: KnowledgeGraph, jobs: Jobs, state: State | None) -> Response:
         kg.base,
         counts=counts,
         total=sum(counts.values()),
-        statements=sum(item.statements for item in kg.registry.summaries(State.PROCESSED)),
+        statements=lately.overview().statements,
         state=state,
         text=text,
         found=total,

@@ -60,7 +60,7 @@ def blueprint(kg: KnowledgeGraph, lately: Lately) -> Blueprint:
     def exported() -> Any:
         require(Role.READ)
         if "format" not in request.args:
-            return _form(kg)
+            return _form(kg, lately)
         return _file(kg)
 
     @routes.route("/context.jsonld")
@@ -78,10 +78,9 @@ def blueprint(kg: KnowledgeGraph, lately: Lately) -> Blueprint:
     return routes
 
 
-def _form(kg: KnowledgeGraph) -> Response:
+def _form(kg: KnowledgeGraph, lately: Lately) -> Response:
     labels = Labels(kg.dataset, kg.ontology, tongues())
-    counted = {iri: sum(1 for _ in kg.store.quads(None, TYPE, iri, DEFAULT_GRAPH)) for iri in kg.ontology.classes}
-    classes = [(iri.value, labels.of(iri).text, count) for iri, count in counted.items() if count]
+    classes = [(iri.value, labels.of(iri).text, count) for iri, count in lately.totals().items() if count]
     return page(
         "export.html",
         kg.base,
@@ -202,6 +201,7 @@ def _add_information(routes: Blueprint, kg: KnowledgeGraph, lately: Lately) -> N
             parts=parts_of(_licences()),
             policy=[item.strip() for item in POLICY.split(";")],
             overview=overview,
+            classes=len(lately.totals()),
             documents=sum(kg.registry.counts().values()),
             model=kg.model.name if kg.model else "",
             embedding=kg.settings.embedding,

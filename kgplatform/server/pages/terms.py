@@ -24,7 +24,7 @@ from kgplatform.ontology.schema import Ontology, TermIndex, Word, label_of
 from kgplatform.reasoning.checks import all_shapes
 from kgplatform.reasoning.shapes import UNNAMED, Shapes
 from kgplatform.server import addresses
-from kgplatform.server.frame import Frame, Lately, Overview, Palette, Remembered, language, page, tongues
+from kgplatform.server.frame import Frame, Lately, Members, Overview, Palette, Remembered, language, page, tongues
 from kgplatform.server.pages.query import Saved
 from kgplatform.server.result_tables import Cell, Sheet, cell, csv_of, prefixed, sheet
 from kgplatform.server.words import phrase
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 _MOST_LOOKED: Final = 2_000
 _MOST_STATEMENTS: Final = 5_000
-_MOST_SORTED: Final = 5_000
 _MOST_SAMPLES: Final = 3
 _LONGEST_SAMPLE: Final = 60
 _NUMERIC: Final = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "float", "int", "long"))
@@ -63,44 +62,6 @@ class Use:
             self.high = number if self.high is None else max(self.high, number)
         elif len(self.samples) < _MOST_SAMPLES and len(getattr(value, "value", "")) <= _LONGEST_SAMPLE:
             self.samples.setdefault(value)
-
-
-class Members:
-    """The things of a class and of those below it, each once; counted without being read."""
-
-    def __init__(self, store: Store, ontology: Ontology, class_: NamedNode) -> None:
-        self._store = store
-        below = sorted(ontology.subclasses(class_), key=lambda iri: iri.value)
-        self._classes = [sub for sub in below if next(self._quads(sub), None) is not None]
-
-    def _quads(self, class_: NamedNode) -> Iterator[NamedNode]:
-        said = self._store.quads(None, TYPE, class_, DEFAULT_GRAPH)
-        return (quad.subject for quad in said if isinstance(quad.subject, NamedNode))
-
-    @cached_property
-    def total(self) -> int:
-        """How many there are."""
-        if not self._classes:
-            return 0
-        listed = " ".join(str(class_) for class_ in self._classes)
-        text = f"SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE {{ VALUES ?class {{ {listed} }} ?s a ?class }}"
-        number = self._store.query(text).rows[0][0]
-        return int(number.value) if isinstance(number, Literal) else 0
-
-    def __iter__(self) -> Iterator[NamedNode]:
-        """All of them: by their IRIs, where they are not too many for that."""
-        return iter(self._sorted) if self.total <= _MOST_SORTED else self._each()
-
-    @cached_property
-    def _sorted(self) -> tuple[NamedNode, ...]:
-        return tuple(sorted(self._each(), key=lambda iri: iri.value))
-
-    def _each(self) -> Iterator[NamedNode]:
-        for number, class_ in enumerate(self._classes):
-            before = self._classes[:number]
-            for thing in self._quads(class_):
-                if not any(self._store.has(Triple(thing, TYPE, one)) for one in before):
-                    yield thing
 
 
 @dataclass(frozen=True, slots=True)
@@ -487,12 +448,9 @@ class Terms:
         return [labels.reference(item) for item in reversed(found)]
 
     def _below(self, iri: NamedNode, labels: Labels) -> list[tuple[Reference, int]]:
-        overview, ontology = self._lately.overview(), self._kg.ontology
+        ontology = self._kg.ontology
         direct = [term.iri for term in ontology.classes.values() if iri in term.parents and term.iri != iri]
-        counted = [
-            (labels.reference(item), sum(overview.classes.get(sub, 0) for sub in ontology.subclasses(item)))
-            for item in direct
-        ]
+        counted = [(labels.reference(item), self._lately.number_of(item)) for item in direct]
         return sorted(counted, key=lambda pair: (-pair[1], pair[0].label.casefold()))
 
     def _disjoint(self, iri: NamedNode, labels: Labels) -> list[Reference]:
@@ -682,15 +640,14 @@ class OntologyRow:
     count: int
 
 
-def tree(ontology: Ontology, overview: Overview, labels: Labels, in_language: str) -> list[ClassBranch]:
-    """The classes in the order of a tree, each below its first parent; a cycle is cut."""
-    known = {term.iri for term in ontology.domain_classes} | set(overview.classes)
+def tree(ontology: Ontology, totals: dict[NamedNode, int], labels: Labels, in_language: str) -> list[ClassBranch]:
+    """The classes with their numbers in the order of a tree, each below its first parent; a cycle is cut."""
+    known = totals.keys()
     children: dict[NamedNode | None, list[NamedNode]] = {}
     for iri in known:
         term = ontology.classes.get(iri)
         parents = [parent for parent in (term.parents if term else ()) if parent in known and parent != iri]
         children.setdefault(parents[0] if parents else None, []).append(iri)
-    totals = {iri: sum(overview.classes.get(sub, 0) for sub in ontology.subclasses(iri)) for iri in known}
     largest = max(totals.values(), default=0) or 1
     branches: list[ClassBranch] = []
     waiting = [(iri, 0) for iri in _sorted(children.get(None, []), totals, labels)]
@@ -796,7 +753,7 @@ def blueprint(kg: KnowledgeGraph, lately: Lately, terms: Terms) -> Blueprint:
         labels = Labels(kg.dataset, kg.ontology, tongues())
         overview = lately.overview()
         text = request.args.get("q", "").strip()[:200]
-        branches, rows = tree(kg.ontology, overview, labels, language()), _rows(kg.ontology, overview, labels)
+        branches, rows = tree(kg.ontology, lately.totals(), labels, language()), _rows(kg.ontology, overview, labels)
         frame = Frame(language(), kg.base)
         found = _kept(branches, text, kg.ontology), [row for row in rows if _matches(row.term, text, kg.ontology)]
         tables = _class_sheet(found[0], frame), _property_sheet(found[1], frame)

@@ -29,7 +29,7 @@ from kgplatform.ontology.schema import Ontology, Word, label_of
 from kgplatform.questions.check import check
 from kgplatform.server import addresses
 from kgplatform.server.access import Role, client, require
-from kgplatform.server.frame import Lately, Overview, Remembered, language, pages, tongues
+from kgplatform.server.frame import Lately, Remembered, language, pages, tongues
 from kgplatform.server.http import is_known, problem, query_problem, told
 from kgplatform.server.pages.query import Saved
 from kgplatform.server.pages.terms import ClassProfile, class_profile
@@ -54,13 +54,13 @@ _MOST_SAMPLES: Final = 3
 _COMMENT: Final = 240
 
 
-def schema_record(kg: KnowledgeGraph, overview: Overview) -> dict[str, object]:
+def schema_record(kg: KnowledgeGraph, lately: Lately) -> dict[str, object]:
     """The record that the editor reads: prefixes, classes and properties, the most used first."""
     ontology, prefixes = kg.ontology, dict(kg.store.prefixes)
     ordered = sorted(prefixes.items(), key=lambda pair: -len(pair[1]))
-    counts = _classes(ontology, overview)
+    counts = {iri: number for iri, number in lately.totals().items() if number}
     classes = sorted(counts, key=lambda iri: (-counts[iri], iri.value))[:_MOST_TERMS]
-    used = overview.properties
+    used = lately.overview().properties
     properties = sorted(used, key=lambda iri: (-used[iri], iri.value))[:_MOST_TERMS]
     at = {iri: number for number, iri in enumerate(properties)}
     low, high = _LOOKED_AT
@@ -79,13 +79,6 @@ def schema_record(kg: KnowledgeGraph, overview: Overview) -> dict[str, object]:
         "classes": [term(iri, counts[iri], properties=_properties_of(found, at)) for iri, found in profiles],
         "properties": [term(iri, used[iri], unit=unit(iri), **_values(kg, iri)) for iri in properties],
     }
-
-
-def _classes(ontology: Ontology, overview: Overview) -> dict[NamedNode, int]:
-    """The classes that have things, and those above them, each with the number of its things."""
-    above = {one for iri in overview.classes for one in ontology.superclasses(iri) if one in ontology.classes}
-    wanted = {*overview.classes, *(one for one in above if not ontology.classes[one].internal)}
-    return {iri: sum(overview.classes.get(sub, 0) for sub in ontology.subclasses(iri)) for iri in wanted}
 
 
 def _said(iri: NamedNode, ontology: Ontology) -> dict[str, str]:
@@ -146,7 +139,7 @@ def _add_completion(routes: Blueprint, kg: KnowledgeGraph, lately: Lately) -> No
         tag = weak_tag(kg.store.version, "schema")
         if is_known(tag):
             return Response(status=304, headers={"ETag": tag})
-        response = jsonify(kept.get("schema", lambda: schema_record(kg, lately.overview())))
+        response = jsonify(kept.get("schema", lambda: schema_record(kg, lately)))
         response.headers["ETag"] = tag
         return response
 

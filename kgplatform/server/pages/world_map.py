@@ -95,17 +95,11 @@ class MapPlaces:
         return self._kept.get("classes", lambda: self._classes(lately))
 
     def _classes(self, lately: Lately) -> list[tuple[NamedNode, int]]:
-        known, counted = self.atlas, lately.overview().classes
-        found = []
+        counted, found = lately.overview().classes, []
         for class_ in counted:
-            filled = [sub for sub in self._kg.ontology.subclasses(class_) if sub in counted]
-            if len(filled) == 1:
-                if self._has_a_place(filled[0]):
-                    found.append((class_, counted[filled[0]]))
-                continue
-            things = self._members(class_)  # some may be of several of the classes, and count once
-            if not (things.isdisjoint(known.spots) and things.isdisjoint(known.above)):
-                found.append((class_, len(things)))
+            filled = (sub for sub in self._kg.ontology.subclasses(class_) if sub in counted)
+            if any(map(self._has_a_place, filled)):
+                found.append((class_, lately.number_of(class_)))
         return found
 
     def _has_a_place(self, class_: NamedNode) -> bool:
