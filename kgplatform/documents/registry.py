@@ -45,7 +45,7 @@ from kgplatform.documents.records import (
 )
 from kgplatform.errors import NotFoundError
 from kgplatform.ontology.schema import Word
-from kgplatform.types import Chunk, Document, Extraction
+from kgplatform.types import Chunk, Document, Extraction, Refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,6 +103,8 @@ CREATE INDEX IF NOT EXISTS reviews_in ON reviews (document);
 CREATE TABLE IF NOT EXISTS given_statements (
   source TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (source, document));
 CREATE INDEX IF NOT EXISTS given_statements_of ON given_statements (document);
+CREATE TABLE IF NOT EXISTS refusals (document TEXT NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS refusals_in ON refusals (document);
 CREATE TABLE IF NOT EXISTS failures (document TEXT PRIMARY KEY, stage TEXT NOT NULL);
 """
 # triggers, so that no way of writing can be forgotten
@@ -120,7 +122,7 @@ CREATE TEMP TRIGGER IF NOT EXISTS document_moved AFTER UPDATE OF state ON main.d
 CREATE TEMP TRIGGER IF NOT EXISTS document_out AFTER DELETE ON main.documents
   BEGIN INSERT INTO changes (document) VALUES (OLD.iri); END;
 """
-_OF_A_DOCUMENT: Final = ("table_rows", "occurrences", "tables", "row_blocks", "given_statements")
+_OF_A_DOCUMENT: Final = ("table_rows", "occurrences", "tables", "row_blocks", "given_statements", "refusals")
 """The tables whose rows go with their document; its chunks too."""
 _COLUMNS = (
     "iri, title, source, media_type, language, sha256, state, error, updated, statements, refused, seconds,"
@@ -175,9 +177,17 @@ class Registry(Runs):
         seconds: float,
         replaced: Iterable[NamedNode] = (),
         state: State = State.PROCESSED,
+        refusals: Iterable[Refusal] | None = None,
     ) -> None:
-        """Marks a document PROCESSED (or QUARANTINED) and forgets those that it replaces."""
+        """Marks a document PROCESSED (or QUARANTINED) and forgets those that it replaces.
+
+        ``refusals`` are the refused ones with reasons; without them those that are known stay.
+        """
         with self._transaction() as db:
+            if refusals is not None:
+                db.execute("DELETE FROM refusals WHERE document = ?", (document.iri.value,))
+                kept = [(document.iri.value, one.text, one.reason) for one in refusals]
+                db.executemany("INSERT INTO refusals VALUES (?,?,?)", kept)
             for old in replaced:
                 _forget(db, old.value)
                 db.execute("DELETE FROM sources WHERE document = ?", (old.value,))
@@ -439,6 +449,11 @@ class Registry(Runs):
             )
             for row in rows:
                 yield decode(row["extraction"])
+
+    def refusals(self, document: NamedNode) -> tuple[Refusal, ...]:
+        """What was read in the document and not accepted, with the reasons; empty where none were kept."""
+        rows = self._all("SELECT text, reason FROM refusals WHERE document=? ORDER BY rowid", document.value)
+        return tuple(Refusal(row["text"], row["reason"]) for row in rows)
 
     # what changed, for those that follow the registry in this process
 

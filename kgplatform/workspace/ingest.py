@@ -474,6 +474,7 @@ class Ingest(Projecting):
             seconds=seconds,
             replaced=replaced,
             state=ruling.state,
+            refusals=seen.refused,
         )
         outcome = "replaced" if old else "added"
         outcome = ruling.state.value if ruling.state is State.QUARANTINED else outcome
@@ -512,7 +513,7 @@ class Ingest(Projecting):
             reason = error.reason if isinstance(error, ReadError) else str(error)
             is_kept = large_tables.is_whole(self._tables, document.iri)  # as it was read by another mapping
             return Added(document, "failed", error=reason) if is_kept else self._failed(document, reason)
-        self._finish_large(document, stale, found.statements, len(found.refused) + found.more_refused)
+        self._finish_large(document, stale, found.statements, len(found.refused) + found.more_refused, *found.refused)
         if (out_again := self._refused_when_in(document)) is not None:
             return out_again
         return Added(
@@ -526,10 +527,14 @@ class Ingest(Projecting):
             problems=(large_tables.LEFT_OUT,),
         )
 
-    def _finish_large(self, document: Document, stale: list[NamedNode], statements: int, refused: int) -> None:
+    def _finish_large(
+        self, document: Document, stale: list[NamedNode], statements: int, refused: int, *refusals: Refusal
+    ) -> None:
         for iri in stale:
             self._drop(iri)
-        self._registry.finish(document, statements=statements, refused=refused, seconds=0.0, replaced=stale)
+        self._registry.finish(
+            document, statements=statements, refused=refused, seconds=0.0, replaced=stale, refusals=refusals or None
+        )
 
     def _refused_when_in(self, document: Document) -> Added | None:
         """A large table that violates shapes is taken out again, unless the policy is to accept it."""

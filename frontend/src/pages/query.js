@@ -8,9 +8,13 @@ import { forget, keep, kept, leave, remember, remembered, returned, titleOf } fr
 import { Running } from "../query/running.js";
 import { openSaving } from "../query/saving.js";
 import { Sheets, isDraft } from "../query/sheets.js";
+import { tokens } from "../query/tokens.js";
 import { Results, VIEWS } from "../query/views.js";
 
-const QUIET_MILLISECONDS = 150;
+const QUIET_MILLISECONDS = 150, WHOLE = /^(COUNT|SUM|MIN|MAX|AVG|SAMPLE|GROUP_CONCAT|ASK)$/i;
+
+/** Whether fewer rows would be less work: what counts or asks has to go through all there is. */
+const limitable = (query) => !tokens(query).some(({ text }) => WHOLE.test(text)) && !/\bLIMIT\s+\d+\s*$/i.test(query);
 
 class Page {
   constructor(root) {
@@ -157,6 +161,7 @@ class Page {
     this.patient = patient;
     if (!query.trim()) return;
     this.trouble.hidden = true;
+    this.editor.quiet();
     if (keep) this.sheets.ran(query, this.view); else this.address(query, true);
     const begun = performance.now(), waiting = setTimeout(() => this.wait(begun), QUIET_MILLISECONDS);
     try {
@@ -233,7 +238,8 @@ class Page {
     if (problem.status === 504) {
       const bare = query.replace(/\s+$/, ""), reason = h("p", { class: "why" });
       const longer = this.root.dataset.save && !this.patient ? h("button", { type: "button", onclick: () => this.run({ patient: true }) }, t("run_longer")) : null;
-      lines.push(h("p", {}, h("b", {}, t("timeout", { t: problem.seconds ?? "?" }))), reason, h("p", { class: "buttons" }, longer, h("button", { type: "button", onclick: () => this.load(`${bare}\nLIMIT 1000`) }, t("add_limit"))));
+      const fewer = limitable(query) ? h("button", { type: "button", onclick: () => this.load(`${bare}\nLIMIT 1000`) }, t("add_limit")) : null;
+      lines.push(h("p", {}, h("b", {}, t("timeout", { t: problem.seconds ?? "?" }))), reason, h("p", { class: "buttons" }, longer, fewer));
       this.slow(query, reason);
     } else if (problem.line) {
       const column = Math.max(1, problem.column ?? 1);

@@ -93,7 +93,7 @@ export const complete = async (context) => {
   const wanted = typed.toLowerCase().replace(/^[?$]/, (sign) => sign), place = reader.at(from);
   if (!typed && !context.explicit && !(place.role === "object" && isType(place) && text[pos - 1] === " ")) return null;
   const options = await offered(all, reader, place, wanted, pos);
-  return options.length ? { from, options, filter: false } : null;
+  return options.length && !context.aborted ? { from, options, filter: false } : null;
 };
 
 const isType = ({ verb, prefixes }) => verb?.text === "a" || iriOf(verb, prefixes) === TYPE;

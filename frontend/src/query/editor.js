@@ -1,5 +1,5 @@
 // The editor: CodeMirror with completion, checking, hovering and keys; colours are the stylesheet's.
-import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, startCompletion } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, closeCompletion, completionKeymap, startCompletion } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } from "@codemirror/commands";
 import { HighlightStyle, LanguageSupport, bracketMatching, foldKeymap, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { forceLinting, lintKeymap, linter, setDiagnostics } from "@codemirror/lint";
@@ -136,6 +136,7 @@ export const editor = (parent, text, { keys, report, changed }) => {
     focus: () => view.focus(),
     go: (line, column) => { const at = offset(view.state.doc, line, column); view.dispatch({ selection: { anchor: at }, scrollIntoView: true }); view.focus(); },
     mark: (issues) => view.dispatch(setDiagnostics(view.state, marks(view.state.doc, issues))),
+    quiet: () => closeCompletion(view), // what is on its way is dropped too
     check: () => forceLinting(view),
   };
 };

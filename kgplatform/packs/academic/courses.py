@@ -449,6 +449,8 @@ def reach(catalogue: CourseCatalogue, goal: str, known: Sequence[NamedNode] = ()
     except NotFoundError:
         concepts = _concepts(catalogue)
         found = concepts.get(normalise(goal), [])
+        if not found and len(called := _called(catalogue, goal)) == 1:
+            return catalogue.plan(called[0].iri, known)
         if not found:
             raise _unknown(catalogue, goal, list(concepts)) from None
     plans = [plan for iri in found if (plan := catalogue.plan_for(iri, known)) is not None]
@@ -465,10 +467,27 @@ def _concepts(catalogue: CourseCatalogue) -> dict[str, list[NamedNode]]:
     return found
 
 
-def _unknown(catalogue: CourseCatalogue, goal: str, concepts: list[str]) -> NotFoundError:
+def _called(catalogue: CourseCatalogue, goal: str) -> list[Course]:
+    """The courses whose name holds the words."""
+    wanted = normalise(goal)
+    return [course for course in catalogue.sorted() if wanted and wanted in normalise(course.name)]
+
+
+def suggestions(catalogue: CourseCatalogue, goal: str) -> list[str]:
+    """What may have been meant by a goal that is not known: courses whose name holds it, else the nearest names."""
+    if found := _called(catalogue, goal):
+        return [course.code or course.name for course in found[:_NAMES_TOLD]]
+    return _near(catalogue, goal, list(_concepts(catalogue)))
+
+
+def _near(catalogue: CourseCatalogue, goal: str, concepts: list[str]) -> list[str]:
     names = [*(course.name for course in catalogue.courses.values()), *concepts]
     names += [name for course in catalogue.courses.values() for name in (course.title, course.code) if name]
-    near = difflib.get_close_matches(goal, names, n=2, cutoff=0.5)
+    return difflib.get_close_matches(goal, names, n=2, cutoff=0.5)
+
+
+def _unknown(catalogue: CourseCatalogue, goal: str, concepts: list[str]) -> NotFoundError:
+    near = _near(catalogue, goal, concepts)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "`kgplatform courses` lists the courses"
     return NotFoundError(f"no course or concept is named {goal!r}; {hint}", name=goal)
 

@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode
 from flask import Blueprint, redirect, request
 from pyoxigraph import NamedNode
 
+from kgplatform.errors import NotFoundError
 from kgplatform.packs.academic.courses import (
     Chain,
     Course,
@@ -27,6 +28,7 @@ from kgplatform.packs.academic.courses import (
     gaps,
     overlaps,
     reach,
+    suggestions,
 )
 from kgplatform.packs.academic.literature import (
     ASPECTS,
@@ -288,7 +290,7 @@ def course_pages(kg: KnowledgeGraph) -> Blueprint:
         catalogue, frame = read(), Frame(language(), kg.base)
         views = CourseViews(catalogue, frame)
         goal = request.args.get("goal", "").strip()[:500]
-        if goal:
+        if (near := _near(catalogue, goal)) is None and goal:
             return _towards(catalogue, views, goal)
         if not catalogue.courses:
             return page("courses.html", kg.base, empty=True)
@@ -302,6 +304,8 @@ def course_pages(kg: KnowledgeGraph) -> Blueprint:
             empty=False,
             total=len(catalogue),
             steps=sum(len(catalogue.needs(iri)) for iri in catalogue.courses),
+            status=404 if near is not None else 200,
+            **{"goal": goal, "near": near, "known": request.args.getlist("known")},
             goals=[course.name for course in catalogue.sorted()],
             choices=catalogue.sorted(),
             listed=listed,
@@ -350,6 +354,15 @@ def course_pages(kg: KnowledgeGraph) -> Blueprint:
 def parts_of(kg: KnowledgeGraph) -> Parts:
     """What the studies draw on, of a workspace."""
     return Parts(kg.dataset, kg.ontology, kg.registry, kg.evidence_finder.find, kg.embedder, kg.model)
+
+
+def _near(catalogue: CourseCatalogue, goal: str) -> list[str] | None:
+    """What may have been meant by a goal that is not known; None where it is, or where there is none."""
+    try:
+        _ = goal and reach(catalogue, goal)
+    except NotFoundError:
+        return suggestions(catalogue, goal)
+    return None
 
 
 def _towards(catalogue: CourseCatalogue, views: CourseViews, goal: str) -> Any:

@@ -27,7 +27,7 @@ from kgplatform.server.frame import page, tongues
 from kgplatform.server.pages.documents import reasons
 from kgplatform.server.result_tables import Cell, cell
 from kgplatform.sparql.protocol import ProtocolError
-from kgplatform.types import Chunk, Document, Evidence
+from kgplatform.types import Chunk, Document, Evidence, Refusal
 from kgplatform.vocab import ALT_LABEL, CORE, LABEL, TYPE
 from kgplatform.workspace.review import StatementWording, judge, key_of, meant, withdraw
 
@@ -73,6 +73,12 @@ def statements(kg: KnowledgeGraph, record: DocumentRecord, first: int = 0) -> di
         found += [_read(kg, labels, review.statement, None, review) for review in gone]
     counts = {"total": len(told) + len(gone), "all": len(every), "unlisted": len(every) - len(told)}
     return {"listed": sorted(found, key=itemgetter("start")), "first": first, **counts}
+
+
+def _refusals(kg: KnowledgeGraph, record: DocumentRecord) -> tuple[Refusal, ...]:
+    """What was read in the document and not accepted; of one that was read long ago, as far as its extractions tell."""
+    iri = record.document.iri
+    return kg.registry.refusals(iri) or tuple(one for read in kg.registry.extractions(iri) for one in read.refused)
 
 
 def _told(kg: KnowledgeGraph, record: DocumentRecord) -> Iterator[Quad]:
@@ -126,7 +132,7 @@ def correcting(kg: KnowledgeGraph, record: DocumentRecord, key: str) -> Correcti
         quad.predicate.value,
         str(value).strip("<>") if _is_shared(kg, value) else labels.reference(value).label,
     )
-    return Correcting(key, written, _properties(kg, labels))
+    return Correcting(key, written, _properties(kg, labels, quad))
 
 
 def _is_shared(kg: KnowledgeGraph, term: object) -> bool:
@@ -137,9 +143,22 @@ def _is_shared(kg: KnowledgeGraph, term: object) -> bool:
     return not names or any(quad.subject != term for name in names for quad in kg.store.quads(None, LABEL, name))
 
 
-def _properties(kg: KnowledgeGraph, labels: Labels) -> tuple[tuple[str, str], ...]:
-    known = [(item.iri.value, labels.of(item.iri).text) for item in kg.ontology.domain_properties]
-    return tuple(sorted(known, key=lambda pair: pair[1].casefold()))
+def _properties(kg: KnowledgeGraph, labels: Labels, quad: Quad | None) -> tuple[tuple[str, str], ...]:
+    """The properties to choose from, each name once, those of the subject's classes first; unnamed ones left out."""
+    subject = quad.subject if quad else None
+    found_types = kg.store.objects(subject, TYPE) if isinstance(subject, NamedNode) else ()
+    types = {term for term in found_types if isinstance(term, NamedNode)}
+    classes = {above for term in types for above in (term, *kg.ontology.superclasses(term))}
+    own = quad.predicate if quad else None
+    known = [item for item in kg.ontology.domain_properties if item.words or item.iri == own]
+    ranked = sorted(
+        ((not classes & set(item.domains), labels.of(item.iri).text, item.iri) for item in known),
+        key=lambda found: (found[2] != own, found[0], found[1].casefold(), found[2].value),
+    )
+    named: dict[str, tuple[bool, str, NamedNode]] = {}
+    for found in ranked:
+        named.setdefault(found[1].casefold(), found)
+    return tuple((iri.value, text) for _, text, iri in sorted(named.values(), key=lambda f: (f[0], f[1].casefold())))
 
 
 def _of_key(kg: KnowledgeGraph, record: DocumentRecord, key: str) -> Quad | None:
@@ -238,7 +257,8 @@ def blueprint(kg: KnowledgeGraph) -> Blueprint:
             say(kg, record, key, request.form.get("judgement", ""), written)
         except (NotFoundError, ConfigError) as error:
             labels = Labels(kg.dataset, kg.ontology, tongues())
-            return show(kg, record, Correcting(key, written, _properties(kg, labels), str(error)))
+            offered = _properties(kg, labels, _of_key(kg, record, key))
+            return show(kg, record, Correcting(key, written, offered, str(error)))
         place = addresses.of_iri(record.document.iri, kg.base)
         at = request.form.get("at", "")
         return redirect(f"{place}{'?at=' + at if at.replace('-', '').isdecimal() else ''}#statement-{key}", 303)
@@ -270,6 +290,7 @@ def show(kg: KnowledgeGraph, record: DocumentRecord, form: Correcting | None) ->
         window=_WINDOW,
         read=read,
         most=MOST,
+        refusals=_refusals(kg, record),
         form=form,
         line=line if line.isdecimal() else "",
         reasons=reasons(kg, record) if "why" in request.args else None,

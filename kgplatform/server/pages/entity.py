@@ -43,6 +43,7 @@ from kgplatform.sparql.protocol import GRAPHS, HTML, TRIPLES, Format, ProtocolEr
 from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
 from kgplatform.store.versions import Version
+from kgplatform.text import normalise
 from kgplatform.types import Evidence
 from kgplatform.vocab import FOAF, RDF, RDFS, TYPE
 
@@ -527,7 +528,9 @@ def blueprint(kg: KnowledgeGraph, lately: Lately, terms: Terms) -> Blueprint:
         things = [(labels.reference(iri), _kinds(kg, iri, labels)) for iri in found]
         only = kg.sources.index.words_only if text else ""
         lacks = lacking(kg.settings.retrieval.retriever, kg.sources) if text else ""
-        return page("search.html", kg.base, text=text, things=things, passages=passages, words_only=only, lacks=lacks)
+        passing = not things and not _say(passages, text)
+        said: dict[str, Any] = {"words_only": only, "lacks": lacks, "near_only": passing}
+        return page("search.html", kg.base, text=text, things=things, passages=passages, **said)
 
     @routes.get("/api/search")
     def api_search() -> Response:
@@ -569,6 +572,12 @@ def _passage(item: Evidence) -> dict[str, object]:
 
 def _types(kg: KnowledgeGraph, iri: NamedNode, labels: Labels) -> list[str]:
     return [labels.of(term).text for term in kg.store.objects(iri, TYPE) if isinstance(term, NamedNode)]
+
+
+def _say(passages: Iterable[Evidence], text: str) -> bool:
+    """Whether one of the passages has a word of the text; else they are only near."""
+    wanted = normalise(text).split()
+    return any(word in normalise(item.quote) for item in passages for word in wanted)
 
 
 def _kinds(kg: KnowledgeGraph, iri: NamedNode, labels: Labels) -> list[str]:
@@ -629,7 +638,14 @@ def _page(
         return shown
     asked = turned(*(request.args.get(name, "") for name in ("page", "of", "by")))
     find = kg.evidence_finder.find
-    view = describe(iri, dataset=dataset, ontology=kg.ontology, find_evidence=find, language=language(), turned=asked)
+    own = language()
+    try:
+        view = describe(iri, dataset=dataset, ontology=kg.ontology, find_evidence=find, language=own, turned=asked)
+    except NotFoundError:
+        if version is None or asked or not kg.store.mentions(iri):
+            raise
+        named = Labels(kg.dataset, kg.ontology, tongues()).of(iri).text
+        return page("absent.html", kg.base, iri=iri, label=named, version=version, versions=kg.versions.listed())
     tables = sheets(view, Frame(language(), kg.base))
     if (wanted := csv_of(*tables)) is not None:
         return wanted

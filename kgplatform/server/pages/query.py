@@ -229,7 +229,8 @@ def _record(item: SavedQuery) -> dict[str, str]:
 SCRIPTS = "kgplatform_scripts"
 _MAX_ROWS = 1000
 _MAX_GRAPH_BYTES = 100_000
-_FIRST = "SELECT ?thing ?label WHERE {\n  ?thing a ?class ;\n         rdfs:label ?label .\n}\nLIMIT 20\n"
+_FIRST = "SELECT DISTINCT ?thing WHERE {\n  ?thing a ?class ;\n         rdfs:label ?name .\n}\nLIMIT 20\n"
+_AGGREGATES = frozenset(("COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT"))
 _STANDARD = (OWL, RDF, RDFS, SKOS, XSD)
 
 
@@ -274,8 +275,13 @@ def _page(kg: KnowledgeGraph, text: str, *, saved: SavedQuery | None = None) -> 
         kept=Saved(kg.folder).listed(),
         prefixes=sorted(kg.store.prefixes.items()),
         max_rows=_MAX_ROWS,
-        limited=f"{text.rstrip()}\nLIMIT 1000\n",
+        limited="" if _counts(text) else f"{text.rstrip()}\nLIMIT 1000\n",
     )
+
+
+def _counts(text: str) -> bool:
+    """Whether the query goes through all rows to count or sum them, so that fewer of them are no less work."""
+    return bool(_AGGREGATES & {token.text.upper() for token in tokens(text)})
 
 
 def built_here() -> bool:
