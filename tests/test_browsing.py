@@ -20,7 +20,7 @@ from kgplatform.errors import ConfigError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.ontology.schema import Ontology, OntologyClass
 from kgplatform.server.app import create_app
-from kgplatform.server.frame import Lately, Overview
+from kgplatform.server.frame import Lately
 from kgplatform.server.pages.entity import DirectedRelation, Surroundings
 from kgplatform.server.pages.explore import Exploration, ExploreStep, PrefixedNames, read, shortest
 from kgplatform.server.pages.terms import Members, tree
@@ -365,7 +365,7 @@ def test_the_ontology_is_searched_in_both_languages_and_keeps_what_is_above(clie
     assert len(rows(client, "/ontology?format=csv&table=classes")) > 50
     a, b = NamedNode("http://e.org/A"), NamedNode("http://e.org/B")
     circle = Ontology({a: OntologyClass(a, parents=(b,)), b: OntologyClass(b, parents=(a,))}, {}, {})
-    shown = tree(circle, Overview(), Labels(kg.dataset, circle, "en"), "en")
+    shown = tree(circle, {a: 0, b: 0}, Labels(kg.dataset, circle, "en"), "en")
     assert {branch.term.iri for branch in shown} == {a, b}
 
 
@@ -438,7 +438,7 @@ def test_members_names_and_shares_of_a_large_class(large):
     assert lately.called("  ", 3) == []
     hotels = len(set(Members(large.store, large.ontology, travel("Hotel"))))
     assert lately.overview().classes[travel("Hotel")] == hotels
-    record = schema_record(large, lately.overview())
+    record = schema_record(large, lately)
     hotel = next(item for item in record["classes"] if item["name"] == "travel:Hotel")
     names = {record["properties"][at]["name"]: number for at, number in hotel["properties"]}
     assert 0 < names["geo:near"] <= hotel["count"] == hotels
