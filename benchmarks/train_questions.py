@@ -1,14 +1,14 @@
-"""Learns what the logical forms of questions are ranked by, from the question sets of ``tests/data/questions``.
+"""Learns what the logical forms of questions are ranked by, from the questions of ``tests/data``.
 
-Two steps, each on graphs that the other has not seen. The *intent* model (low-rank adapters in the upper half of the
-carried sentence model, and a head for the operations) learns from all graphs of ``train`` but those of ``--rank-on``.
-The *weights* of the ranking and its calibration are learnt on these and on ``choose``, where the intents are those of
+Two steps, each on what the other has not seen. The *intent* model (low-rank adapters in the upper half of the carried
+sentence model, and a head for the operations) learns from the invented schemas of ``tests/data/intents``. The *weights*
+of the ranking and its calibration are learnt on the graphs of ``train`` and ``choose``, where the intents are those of
 unseen graphs, as they are for users. ``frozen`` is never read. Run as
 
     python -m benchmarks.train_questions [--only weights]
 
-It takes an hour on two cores, nearly all of it for the intent model, and writes the files beside
-``kgplatform/questions/forms``; ``python -m benchmarks.question_sets`` then tells what they are worth.
+It takes half an hour on two cores and writes the files beside ``kgplatform/questions/forms``;
+``python -m benchmarks.question_sets`` then tells what they are worth.
 """
 
 from __future__ import annotations
@@ -32,48 +32,36 @@ from safetensors.numpy import save_file
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
+from benchmarks.common import ROOT
 from benchmarks.question_sets import EMBEDDER, FOLDER, graph_of
 from kgplatform.evaluation.gold import GoldQuestion, read_gold
 from kgplatform.evaluation.metrics import best_score
 from kgplatform.models.embed import carried_path
+from kgplatform.ontology.schema import Word
 from kgplatform.questions.forms import form_reader, intent
 from kgplatform.questions.forms.fact_graph import FactGraph
 from kgplatform.questions.forms.floating_parser import Candidate, Generator
 from kgplatform.questions.forms.form_reader import Describer, FormReader, Ranked, Weights, merged, signs, softmax
-from kgplatform.questions.forms.intent import OPERATIONS, IntentModel, IntentReader, description, terms_of, unnamed
+from kgplatform.questions.forms.intent import OPERATIONS, IntentModel, IntentReader, described
 from kgplatform.questions.forms.logical_form import Listed, SizeOf, denotation
+from kgplatform.questions.forms.question_language import in_english
 from kgplatform.questions.forms.question_text import Read, read
 
-RANK_ON = ("bakery", "cinema", "clinic", "games", "harvest", "opera", "wines")
-LOWER, RANK, EPOCHS, RATE, BATCH = 3, 12, 4, 6e-4, 16
+SCHEMAS = ROOT / "tests" / "data" / "intents"
+RANK_ON = ("train", "choose")
+LOWER, RANK, EPOCHS, RATE, BATCH = 3, 12, 4, 6e-4, 32
+TOGETHER, AS_WRITTEN = 20, 0.1
 RARE, PENALTY, ROUNDS = 60, 6e-3, 12
-
-_PREFIX = re.compile(r"PREFIX\s+(\S*?):\s*<([^>]*)>", re.IGNORECASE)
-_SIGNS = {
-    "count": r"^[^{]*COUNT\((?![\s\S]*GROUP BY)", "most": r"MAX\(|DESC\(", "least": r"MIN\(|ORDER BY (?:ASC|\?)",
-    "negation": r"NOT EXISTS|MINUS", "ask": r"\bASK\s*\{", "group": r"SELECT \?\w+ \([\s\S]*GROUP BY", "avg": r"AVG\(",
-    "sum": r"SUM\(", "compare": r"FILTER\s*\(\s*\?\w+ *[<>]",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Taught:
-    """A question of a set, read, with the terms of its gold query and its operations."""
-
-    gold: GoldQuestion
-    read: Read
-    terms: tuple[int, ...]
-    operations: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class TaughtGraph:
-    """A graph with its questions."""
+    """A graph with its questions, read."""
 
     name: str
     forms: FormReader
     label: Any
-    questions: tuple[Taught, ...]
+    questions: tuple[tuple[GoldQuestion, Read], ...]
 
     @property
     def graph(self) -> FactGraph:
@@ -86,33 +74,56 @@ def taught_graph(folder: Path) -> TaughtGraph:
     _, parts = graph_of(folder)
     forms = parts.knowledge.forms
     assert forms is not None
-    known = {term.value: place for place, term in enumerate(terms_of(forms.graph))}
-    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    columns = {item["id"]: len(item.get("columns") or ()) for item in map(json.loads, lines)}
-    found = []
-    for gold in read_gold(folder / "questions.jsonl").questions:
-        used = tuple(sorted({known[iri] for iri in iris(gold.query) if iri in known}))
-        operations = operations_of(gold, columns[gold.id])
-        found.append(Taught(gold, read(gold.text, gold.language, forms.names), used, operations))
-    return TaughtGraph(folder.name, forms, parts.knowledge.names.label, tuple(found))
+    golds = read_gold(folder / "questions.jsonl").questions
+    found = tuple((gold, read(gold.text, gold.language, forms.names)) for gold in golds)
+    return TaughtGraph(folder.name, forms, parts.knowledge.names.label, found)
 
 
-def iris(query: str) -> set[str]:
-    """The IRIs of a query, those that it abbreviates too."""
-    prefixes = dict(_PREFIX.findall(query))
-    body = _PREFIX.sub("", query)
-    short = re.findall(r"(?<![\w<])([A-Za-z][\w-]*|):([\w.%-]*\w)", body)
-    return {*re.findall(r"<([^>\s]*)>", body), *(prefixes[p] + name for p, name in short if p in prefixes)}
+@dataclass(frozen=True)
+class Lesson:
+    """A question of an invented schema: its wording, the terms that it is after by their places, its operations."""
+
+    text: str
+    terms: tuple[int, ...]
+    operations: tuple[str, ...]
 
 
-def operations_of(gold: GoldQuestion, columns: int) -> tuple[str, ...]:
-    """The operations of a gold query."""
-    if not gold.query:
-        return ("none",)
-    body = _PREFIX.sub("", gold.query).strip()
-    found = [name for name, sign in _SIGNS.items() if re.search(sign, body, re.IGNORECASE)]
-    found += ["columns"] * (columns > 1) + ["listed"] * (len(gold.answers[0]) > 1)
-    return tuple(found)
+@dataclass(frozen=True)
+class InventedSchema:
+    """The descriptions of a schema's properties and classes, and its questions."""
+
+    descriptions: tuple[str, ...]
+    lessons: tuple[Lesson, ...]
+
+
+def invented_schema(path: Path, chance: random.Random) -> InventedSchema:
+    """A schema with its questions, said as `intent.description` and `intent.unnamed` say those of a graph.
+
+    One name in ten stays as it is written, since names are not always found.
+    """
+    data = json.loads(path.read_text(encoding="utf-8"))
+    labels = {item["id"]: item["names"][0] for item in data["classes"]}
+    terms = [*data["properties"], *data["classes"]]
+    places = {item["id"]: place for place, item in enumerate(terms)}
+
+    def said(match: re.Match[str]) -> str:
+        class_, _, name = match[1].partition(":")
+        return name if chance.random() < AS_WRITTEN else f" {labels.get(class_, class_)} "
+
+    lessons = []
+    for item in data["questions"]:
+        text = re.sub(r"\s+", " ", re.sub(r"\{([^{}]*)\}", said, item["q"])).strip()
+        used = tuple(sorted({places[term] for term in item["terms"]}))
+        lessons.append(Lesson(in_english(text), used, tuple(item["ops"])))
+    return InventedSchema(tuple(_described(item, labels) for item in terms), tuple(lessons))
+
+
+def _described(item: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    of = [in_english(labels[class_]) for class_ in item.get("of", ()) if class_ in labels][:2]
+    to = labels.get(item.get("to") or "", "")
+    names = [Word(name, "") for name in item["names"]]
+    comments = [Word(item["comment"], "")] if item["comment"] else []
+    return described(names, comments, of=of, to=in_english(to))
 
 
 class _Adapted(nn.Module):
@@ -162,10 +173,16 @@ class _Encoder(nn.Module):
                 self._states[text] = row[: int(held.sum())].clone()
 
     def forward(self, texts: Sequence[str]) -> torch.Tensor:
-        """The means of the texts' token vectors."""
+        """The means of the texts' token vectors; texts of like length go together, so that little is padded."""
         self._lower(texts)
         states = [self._states[text or "?"] for text in texts]
-        rows = nn.utils.rnn.pad_sequence(states, batch_first=True)
+        order = sorted(range(len(texts)), key=lambda place: len(states[place]))
+        parts = [order[start : start + TOGETHER] for start in range(0, len(order), TOGETHER)]
+        means = torch.cat([self._upper([states[place] for place in part]) for part in parts])
+        return means[torch.tensor(order).argsort()]
+
+    def _upper(self, states: Sequence[torch.Tensor]) -> torch.Tensor:
+        rows = nn.utils.rnn.pad_sequence(list(states), batch_first=True)
         mask = nn.utils.rnn.pad_sequence([torch.ones(len(state)) for state in states], batch_first=True)
         for layer in self.model.encoder.layer[LOWER:]:
             rows = _first(layer(rows, _hidden(mask)))
@@ -191,53 +208,51 @@ def _first(found: Any) -> torch.Tensor:
     return found[0] if isinstance(found, tuple) else found
 
 
-def train_intent(graphs: Sequence[TaughtGraph], *, epochs: int = EPOCHS) -> dict[str, NDArray[Any]]:
-    """The adapters and the head, learnt on all questions of the graphs."""
+def train_intent(schemas: Sequence[InventedSchema], *, epochs: int = EPOCHS) -> dict[str, NDArray[Any]]:
+    """The adapters and the head, learnt on all questions of the schemas."""
     random.seed(0)
     torch.manual_seed(0)
     encoder = _Encoder()
     learnt = [parameter for parameter in encoder.parameters() if parameter.requires_grad]
     optimiser = torch.optim.AdamW(learnt, lr=RATE, weight_decay=0.01)
-    texts = {g.name: [description(g.graph, term) for term in terms_of(g.graph)] for g in graphs}
-    asked = {g.name: [unnamed(taught.read, g.graph) for taught in g.questions] for g in graphs}
-    step, steps = 0, epochs * sum(math.ceil(len(g.questions) / BATCH) for g in graphs)
+    step, steps = 0, epochs * sum(math.ceil(len(schema.lessons) / BATCH) for schema in schemas)
     for epoch in range(epochs):
         batches = []
-        for g in graphs:
-            order = random.sample(range(len(g.questions)), len(g.questions))
-            batches += [(g, order[start : start + BATCH]) for start in range(0, len(order), BATCH)]
+        for schema in schemas:
+            order = random.sample(schema.lessons, len(schema.lessons))
+            batches += [(schema, order[start : start + BATCH]) for start in range(0, len(order), BATCH)]
         random.shuffle(batches)
         total = 0.0
-        for g, chosen in batches:
+        for schema, chosen in batches:
             for group in optimiser.param_groups:
                 group["lr"] = RATE * min(1, step / 30) * (1 - step / steps)
             step += 1
-            vectors = encoder([*texts[g.name], *(asked[g.name][i] for i in chosen)])
-            loss = _loss(encoder, vectors, len(texts[g.name]), [g.questions[i] for i in chosen])
+            vectors = encoder([*schema.descriptions, *(lesson.text for lesson in chosen)])
+            loss = _loss(encoder, vectors, len(schema.descriptions), chosen)
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(learnt, 1.0)
             optimiser.step()
-            total += float(loss)
+            total += float(loss.detach())
         print(f"intent, epoch {epoch + 1} of {epochs}: loss {total / len(batches):.3f}", flush=True)
     return encoder.learnt()
 
 
-def _loss(encoder: _Encoder, vectors: torch.Tensor, terms: int, questions: Sequence[Taught]) -> torch.Tensor:
+def _loss(encoder: _Encoder, vectors: torch.Tensor, terms: int, lessons: Sequence[Lesson]) -> torch.Tensor:
     """Which terms are used, one by one and in comparison, and which operations."""
     units, own = nn.functional.normalize(vectors, dim=1), vectors[terms:]
     near = units[terms:] @ units[:terms].T
-    used, done = torch.zeros(near.shape), torch.zeros(len(questions), len(OPERATIONS))
-    for place, taught in enumerate(questions):
-        used[place, list(taught.terms)] = 1
-        done[place, [OPERATIONS.index(name) for name in taught.operations]] = 1
+    used, done = torch.zeros(near.shape), torch.zeros(len(lessons), len(OPERATIONS))
+    for place, lesson in enumerate(lessons):
+        used[place, list(lesson.terms)] = 1
+        done[place, [OPERATIONS.index(name) for name in lesson.operations]] = 1
     each = nn.functional.binary_cross_entropy_with_logits(encoder.scale * near + encoder.bias, used, reduction="sum")
     some = used.sum(1) > 0
     shares = torch.log_softmax(20 * near[some], 1) * used[some] / used[some].sum(1, keepdim=True)
     among = -shares.sum(1).mean() if some.any() else torch.tensor(0.0)
     said = encoder.head(nn.functional.dropout(own, 0.1))
     operations = nn.functional.binary_cross_entropy_with_logits(said, done, reduction="sum")
-    return 0.5 * each / len(questions) + among + 0.7 * operations / len(questions)
+    return 0.5 * each / len(lessons) + among + 0.7 * operations / len(lessons)
 
 
 @dataclass(frozen=True)
@@ -245,7 +260,7 @@ class Ranking:
     """The candidates of a question with their features, and which of them give the gold answer."""
 
     graph: str
-    describer: Describer
+    unanswerable: float
     candidates: tuple[Candidate, ...]
     features: tuple[Mapping[str, float], ...]
     right: NDArray[np.bool_]
@@ -254,14 +269,14 @@ class Ranking:
 def rankings(g: TaughtGraph, model: IntentModel) -> list[Ranking]:
     """Every question of a graph with its candidates."""
     intents, found = IntentReader(g.graph, model), []
-    for taught in g.questions:
-        generator = Generator(g.graph, g.forms.vocabulary(EMBEDDER), taught.read, intents.intent(taught.read))
+    for gold, asked in g.questions:
+        generator = Generator(g.graph, g.forms.vocabulary(EMBEDDER), asked, intents.intent(asked))
         candidates = tuple(generator.candidates())
         if candidates:
             describer = Describer(generator)
-            right = np.array([is_right(candidate, taught.gold, g) for candidate in candidates])
+            right = np.array([is_right(candidate, gold, g) for candidate in candidates])
             features = tuple(describer.features(candidate) for candidate in candidates)
-            found.append(Ranking(g.name, describer, candidates, features, right))
+            found.append(Ranking(g.name, describer.unanswerable, candidates, features, right))
     return found
 
 
@@ -325,15 +340,15 @@ def _matrix(features: Sequence[Mapping[str, float]], places: Mapping[str, int]) 
     return rows
 
 
-def ranked_by(weights: Mapping[str, float], item: Ranking) -> list[tuple[Ranked, bool]]:
-    """The candidates in the order of some weights, those of one outcome together, with whether each is right."""
+def ranked_by(weights: Mapping[str, float], item: Ranking) -> tuple[dict[str, float], bool]:
+    """What tells whether the first reading by some weights is right, and whether it is."""
     model = Weights(weights, {})
     scores = np.array([model.score(dict(features)) for features in item.features])
     shares = softmax(scores)
     order = np.argsort(-scores, kind="stable")
-    right = {id(candidate): bool(ok) for candidate, ok in zip(item.candidates, item.right, strict=True)}
     found = merged([Ranked(item.candidates[i], float(shares[i]), float(scores[i])) for i in order])
-    return [(one, right[id(one.candidate)]) for one in found]
+    first = next(i for i, candidate in enumerate(item.candidates) if candidate is found[0].candidate)
+    return signs(item.features[first], item.unanswerable, found), bool(item.right[first])
 
 
 def calibrated(found: Sequence[Ranking], folds: int = 4) -> tuple[dict[str, float], str]:
@@ -343,9 +358,7 @@ def calibrated(found: Sequence[Ranking], folds: int = 4) -> tuple[dict[str, floa
     for fold in range(folds):
         out = set(graphs[fold::folds])
         weights = train_weights([item for item in found if item.graph not in out])
-        for item in (item for item in found if item.graph in out):
-            readings = ranked_by(weights, item)
-            told.append((signs(item.describer, [one for one, _ in readings]), readings[0][1]))
+        told += [ranked_by(weights, item) for item in found if item.graph in out]
     names = list(told[0][0])
     rows, right = np.array([[said[name] for name in names] for said, _ in told]), np.array([ok for _, ok in told])
     spread = rows.std(axis=0) + 1e-6
@@ -358,20 +371,18 @@ def main() -> int:
     """Learns, writes, and says how good the ranking is on graphs left out; 0."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.train_questions", description=__doc__)
     parser.add_argument("--only", choices=("intent", "weights"), help="learn this alone")
-    parser.add_argument("--rank-on", nargs="+", default=RANK_ON, help="graphs of train for the ranking (seven)")
     parser.add_argument("--epochs", type=int, default=EPOCHS, help="passes over the questions for the intent model")
     parser.add_argument("--output", type=Path, help="a folder for the files (default: where the package has them)")
     given = parser.parse_args()
     output = given.output or form_reader.WEIGHTS.parent
-    folders = sorted(path for path in (FOLDER / "train").iterdir() if path.is_dir())
     if given.only != "weights":
-        taught = [taught_graph(folder) for folder in folders if folder.name not in given.rank_on]
-        save_file(train_intent(taught, epochs=given.epochs), output / intent.WEIGHTS.name)
+        chance = random.Random(0)
+        schemas = [invented_schema(path, chance) for path in sorted(SCHEMAS.glob("*.json"))]
+        save_file(train_intent(schemas, epochs=given.epochs), output / intent.WEIGHTS.name)
     if given.only != "intent":
         model = IntentModel(output / intent.WEIGHTS.name)
-        chosen = [folder for folder in folders if folder.name in given.rank_on]
-        chosen += sorted(path for path in (FOLDER / "choose").iterdir() if path.is_dir())
-        found = [item for folder in chosen for item in rankings(taught_graph(folder), model)]
+        folders = [path for split in RANK_ON for path in sorted((FOLDER / split).iterdir()) if path.is_dir()]
+        found = [item for folder in folders for item in rankings(taught_graph(folder), model)]
         calibration, line = calibrated(found)
         data = {"features": train_weights(found), "calibration": calibration}
         text = json.dumps(data, indent=0, ensure_ascii=False, sort_keys=True)

@@ -423,7 +423,8 @@ class Weights:
         """How likely the first of the readings is right: a logistic model over `signs`, learnt on graphs left out."""
         if not found:
             return 0.0
-        return 1 / (1 + math.exp(-self.sum_of(signs(describer, found))))
+        told = signs(describer.features(found[0].candidate), describer.unanswerable, found)
+        return 1 / (1 + math.exp(-self.sum_of(told)))
 
     def sum_of(self, told: Features) -> float:
         """What the signs add up to."""
@@ -437,11 +438,10 @@ def shipped_weights(path: Path = WEIGHTS) -> Weights:
     return Weights(data["features"], data["calibration"])
 
 
-def signs(describer: Describer, found: Sequence[Ranked]) -> Features:
-    """What tells whether the first of some readings is right: its share, its lead, what it leaves out."""
+def signs(features: Mapping[str, float], unanswerable: float, found: Sequence[Ranked]) -> Features:
+    """What tells whether the first of some readings is right: its features, its share, its lead, what it leaves out."""
     first = found[0]
     second = found[1].probability if len(found) > 1 else 0.0
-    features = describer.features(first.candidate)
     kept = (
         "left", "left share", "left name", "left any name", "left number", "left sense", "name score", "nothing named",
         "intent left", "likely term left", "best intent is used", "unlikely term", "operations", "bridge number",
@@ -453,7 +453,7 @@ def signs(describer: Describer, found: Sequence[Ranked]) -> Features:
         "share": share,
         "odds": math.log(share / (1 - share)),
         "lead": first.probability - second,
-        "none": describer.unanswerable,
+        "none": unanswerable,
         **{name: features.get(name, 0.0) for name in kept},
     }
 

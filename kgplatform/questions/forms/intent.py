@@ -2,8 +2,8 @@
 
 The carried sentence model with low-rank adapters (Hu et al. 2021, LoRA) in its upper layers maps a question, its names
 replaced by their classes, and the description of each property and class to vectors; their cosine says how likely the
-property is in the query, and a linear head how likely each operation is. Adapters and head are learnt on the question
-sets of many graphs (``python -m benchmarks.train_questions``).
+property is in the query, and a linear head how likely each operation is. Adapters and head are learnt on the questions
+of many invented schemas (``python -m benchmarks.train_questions``).
 """
 
 from __future__ import annotations
@@ -123,18 +123,21 @@ def description(graph: FactGraph, term: NamedNode) -> str:
     schema = graph.schema
     property_ = schema.properties.get(term)
     found = property_ or schema.classes[term]
-    text = ", ".join(_in_english(found.words)[:4])
+    of, to = [], ""
     if property_ is not None:
         of = [in_english(schema.label(class_, "en")) for class_ in schema.domains(term)[:2]]
-        text += f" of {' or '.join(of)}" if of else ""
-        to = (
-            [in_english(schema.label(class_, "en")) for class_ in schema.ranges(term)[:1]]
-            if property_.is_object
-            else []
-        )
-        text += f" : {to[0]}" if to else ""
-    comments = _in_english(found.comments)
-    return f"{text}. {comments[0][:_LONGEST_COMMENT]}" if comments else text
+        ranges = schema.ranges(term)[:1] if property_.is_object else ()
+        to = "".join(in_english(schema.label(class_, "en")) for class_ in ranges)
+    return described(found.words, found.comments, of=of, to=to)
+
+
+def described(names: Sequence[Word], comments: Sequence[Word], *, of: Sequence[str], to: str) -> str:
+    """The words by which the model knows a property or class; ``of`` and ``to`` are what it is of and leads to."""
+    text = ", ".join(_in_english(names)[:4])
+    text += f" of {' or '.join(of)}" if of else ""
+    text += f" : {to}" if to else ""
+    told = _in_english(comments)
+    return f"{text}. {told[0][:_LONGEST_COMMENT]}" if told else text
 
 
 def _in_english(words: Sequence[Word]) -> list[str]:
