@@ -89,6 +89,13 @@ def test_vectors_are_made_once_and_kept_over_processes(tmp_path):
     again = eg.EmbeddedTexts(Counting(16), tmp_path / "texts.npz")
     assert np.allclose(again.of(["two", "three"])[0], HashEmbedder(16).embed(["two"])[0], atol=1e-2)
     assert Counting.made == 3
+    again.keep(["two", "three"])
+    eg.EmbeddedTexts(Counting(16), tmp_path / "texts.npz").of(["two", "three"])
+    assert Counting.made == 3
+    again.of(["four"])
+    again.keep(["two", "three", "four"])
+    eg.EmbeddedTexts(Counting(16), tmp_path / "texts.npz").of(["four"])
+    assert Counting.made == 4
     again.keep(["three"])
     (tmp_path / "texts.npz").write_bytes(b"junk")
     assert eg.EmbeddedTexts(Counting(16), tmp_path / "texts.npz").of(["one"]).any()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pyoxigraph import Literal
 
@@ -19,7 +22,7 @@ from kgplatform.questions.answer import ask
 from kgplatform.questions.forms.fact_graph import FactGraph
 from kgplatform.questions.forms.floating_parser import Generator
 from kgplatform.questions.forms.form_reader import Describer, FormReader, merged, ranked, shipped_weights
-from kgplatform.questions.forms.intent import OPERATIONS
+from kgplatform.questions.forms.intent import OPERATIONS, WEIGHTS, IntentModel, IntentReader
 from kgplatform.questions.forms.logical_form import (
     Aggregated,
     And,
@@ -40,6 +43,8 @@ from kgplatform.questions.forms.logical_form import (
 )
 from kgplatform.questions.forms.question_language import in_english, languages
 from kgplatform.questions.forms.question_text import factors_between, read, tokens_of
+from kgplatform.questions.forms.relevance import KeptVectors, Vocabulary
+from kgplatform.retrieval import index
 from kgplatform.types import Verdict
 
 SETS = Path(__file__).parent / "data" / "questions" / "train"
@@ -177,6 +182,132 @@ def test_probabilities_add_up_and_confidence_is_one():
     assert together[0].probability >= readings[0].probability
     assert 0 < shipped_weights().confidence(Describer(found), together) < 1
     assert set(found.intent.operations) == set(OPERATIONS)
+
+
+@pytest.mark.embedding
+@pytest.mark.parametrize("name", ["bakery", "games"])
+def test_what_a_reading_gives_in_its_first_column_is_what_its_query_gives(name):
+    store, _, forms = asked(name)
+    told = 0
+    for gold in read_gold(SETS / name / "questions.jsonl").questions[::5]:
+        for reading in forms.readings(gold.text, gold.language, EMBEDDER):
+            if reading.column is not None and not any(
+                isinstance(p, Top) and p.size > 1 for p in parts_of(reading.form)
+            ):
+                found = store.query(reading.query, max_rows=100_000)
+                assert {str(row[0]) for row in found.rows} == set(map(str, reading.column)), reading.query
+                told += 1
+    assert told > 40
+
+
+class Embedded:
+    """The embedder, counting the texts that it is given."""
+
+    name, dimensions, languages = EMBEDDER.name, EMBEDDER.dimensions, EMBEDDER.languages
+
+    def __init__(self):
+        self.texts = 0
+
+    def embed(self, texts):
+        self.texts += len(texts)
+        return EMBEDDER.embed(texts)
+
+
+def readings(name, kept, embedder=EMBEDDER):
+    _, parts, _ = asked(name)
+    forms = FormReader(parts.knowledge.names.facts, parts.knowledge.schema, parts.knowledge.names.label, kept)
+    questions = read_gold(SETS / name / "questions.jsonl").questions[::9]
+    return [forms.readings(gold.text, gold.language, embedder) for gold in questions]
+
+
+def modes(folder):
+    return {path.name: (stat.S_IMODE(path.stat().st_mode), path.stat().st_mtime_ns) for path in folder.iterdir()}
+
+
+@pytest.mark.embedding
+def test_kept_vectors_change_no_reading_and_nothing_is_embedded_twice(tmp_path):
+    first, second = Embedded(), Embedded()
+    without = readings("games", None)
+    assert without == readings("games", tmp_path / "vectors", first)
+    assert set(modes(tmp_path / "vectors")) == {"terms.npz", "intents.npz"}
+    before = modes(tmp_path / "vectors")
+    assert without == readings("games", tmp_path / "vectors", second)
+    assert modes(tmp_path / "vectors") == before
+    terms = len(index.load(tmp_path / "vectors" / "terms.npz")[1]["keys"])
+    assert first.texts - second.texts == terms > 50
+
+
+@pytest.mark.embedding
+@pytest.mark.parametrize("damage", ["cut", "junk", "empty", "folder", "array", "foreign", "not finite", "too narrow"])
+def test_kept_vectors_that_are_damaged_or_foreign_count_for_nothing(tmp_path, damage):
+    path, texts = tmp_path / "vectors" / "terms.npz", ["a dog", "a cat"]
+    wanted = KeptVectors(path, "this", 384).of(texts, EMBEDDER.embed)
+    whole = path.read_bytes()
+    arrays, noted = index.load(path)
+    if damage in ("cut", "junk", "empty"):
+        path.write_bytes({"cut": whole[:-200], "junk": b"PK\x03\x04" + whole[9:], "empty": b""}[damage])
+    elif damage == "folder":
+        path.unlink()
+        path.mkdir()
+    elif damage == "array":
+        with path.open("wb") as file:
+            np.save(file, np.zeros((2, 384), np.float32))
+    elif damage == "foreign":
+        index.save(path, {"vectors": arrays["vectors"][::-1]}, noted | {"model": "that"})
+    elif damage == "not finite":
+        index.save(path, {"vectors": arrays["vectors"] * np.float32("nan")}, noted)
+    else:
+        index.save(path, {"vectors": arrays["vectors"][:, :5].copy()}, noted)
+    assert np.array_equal(KeptVectors(path, "this", 384).of(texts, EMBEDDER.embed), wanted)
+    if damage != "folder":
+        assert index.load(path)[1] == noted
+
+
+@pytest.mark.embedding
+def test_only_what_an_ontology_says_anew_is_embedded_and_another_model_starts_anew(tmp_path):
+    path, embedder = tmp_path / "terms.npz", Embedded()
+    KeptVectors(path, "this", 384).of(["a dog", "a cat", "a dog"], embedder.embed)
+    assert embedder.texts == 2
+    found = KeptVectors(path, "this", 384).of(["a cat", "a horse"], embedder.embed)
+    assert embedder.texts == 3
+    assert np.allclose(found, EMBEDDER.embed(["a cat", "a horse"]), atol=1e-5)
+    KeptVectors(path, "that", 384).of(["a cat"], embedder.embed)
+    assert embedder.texts == 4
+
+
+@pytest.mark.embedding
+def test_vectors_of_other_learnt_weights_are_not_taken(tmp_path):
+    other = tmp_path / "intent.safetensors"
+    assert IntentModel(WEIGHTS).identity == IntentModel(WEIGHTS).identity
+    other.write_bytes(WEIGHTS.read_bytes()[:-1] + b"\x3f")
+    assert IntentModel(other).identity != IntentModel(WEIGHTS).identity
+
+
+@pytest.mark.embedding
+def test_a_label_that_changes_is_noticed_and_the_rest_is_kept(tmp_path):
+    graph, first, second = reader("games").graph, Embedded(), Embedded()
+    Vocabulary(graph, first, tmp_path / "terms.npz")
+    iri, told = next((i, p) for i, p in graph.schema.properties.items() if p.count and p.words)
+    properties = dict(graph.schema.properties)
+    properties[iri] = replace(told, words=(replace(told.words[0], text="zither players"), *told.words[1:]))
+    changed = FactGraph(graph.facts, replace(graph.schema, properties=properties))
+    new = Vocabulary(changed, second, tmp_path / "terms.npz")
+    assert 1 <= second.texts <= 2
+    asked_ = read("How many zither players are there?", "en", reader("games").names)
+    same = Vocabulary(changed, EMBEDDER).meanings(asked_)
+    assert new.meanings(asked_).keys() == same.keys()
+    assert iri in same
+    kept, plain_ = (IntentReader(changed, IntentModel(), file) for file in (tmp_path / "intents.npz", None))
+    assert kept.intent(asked_) == plain_.intent(asked_)
+
+
+@pytest.mark.embedding
+def test_where_nothing_can_be_written_vectors_are_computed(tmp_path):
+    (tmp_path / "vectors").write_text("a file where the folder would be", encoding="utf-8")
+    assert readings("bakery", tmp_path / "vectors") == readings("bakery", None)
+    shut = tmp_path / "shut"
+    shut.mkdir(mode=0o500)
+    assert np.isfinite(KeptVectors(shut / "vectors" / "terms.npz", "this", 384).of(["a dog"], EMBEDDER.embed)).all()
 
 
 @pytest.mark.embedding

@@ -19,12 +19,15 @@ Interaction over BERT, 2020, section 3.3; here over the tokens of an embedding m
 from __future__ import annotations
 
 import hashlib
+import json
+import mmap
 import os
 import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast, runtime_checkable
@@ -110,13 +113,7 @@ class MiniLM:
             OSError, ValueError, KeyError: the folder does not hold this model.
             ImportError: a package that reads it is not installed.
         """
-        from safetensors import SafetensorError
-        from safetensors.numpy import load_file
-
-        try:
-            found = load_file(folder / "model.safetensors")
-        except SafetensorError as error:
-            raise ValueError(f"the weights are damaged: {error}") from error
+        found = _mapped(folder / "model.safetensors")
         for key, down in (adapters or {}).items():
             name, _, side = key.rpartition(".")
             if adapters is not None and side == "down":
@@ -152,6 +149,20 @@ class MiniLM:
         yield from (rows[span] for span in spans)
 
 
+def _mapped(path: Path) -> dict[str, Floats]:
+    """The weights of a safetensors file (https://huggingface.co/docs/safetensors), mapped: processes share them."""
+    with path.open("rb") as file:
+        held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    start = 8 + int.from_bytes(held[:8], "little")
+    found = {}
+    for name, told in json.loads(held[8:start]).items():
+        if name != "__metadata__" and told["dtype"] == "F32":
+            first, last = told["data_offsets"]
+            found[name] = np.frombuffer(held, "<f4", (last - first) // 4, start + first).reshape(told["shape"])
+    return found
+
+
+@cache
 def _tokenizer(file: Path) -> Tokenizer:
     from tokenizers import Tokenizer
 
@@ -174,9 +185,9 @@ def _batches(texts: Iterable[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
 
 
 def _linear(found: dict[str, Floats], *names: str) -> _Linear:
-    """The matrices of those names side by side."""
-    matrix = np.concatenate([found[f"{name}.weight"] for name in names]).T
-    return _Linear(np.ascontiguousarray(matrix), np.concatenate([found[f"{name}.bias"] for name in names]))
+    """The matrices of those names side by side, transposed without copying one that stands alone."""
+    weights, biases = ([found[f"{name}.{kind}"] for name in names] for kind in ("weight", "bias"))
+    return _Linear((np.concatenate(weights) if names[1:] else weights[0]).T, np.concatenate(biases))
 
 
 def _norm(found: dict[str, Floats], name: str) -> _Norm:

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
+from pathlib import Path
 
 from pyoxigraph import Literal, NamedNode
 
@@ -111,8 +112,10 @@ class GraphKnowledge:
         return frozenset().union(*(frame.scheme.idle for frame in self.frames))
 
 
-def knowledge(dataset: EvidenceDataset, ontology: Ontology, schemes: Iterable[Scheme] = ()) -> GraphKnowledge:
-    """The schema view, name index and translator of what is stated, from one pass over it, with the schemes bound."""
+def knowledge(
+    dataset: EvidenceDataset, ontology: Ontology, schemes: Iterable[Scheme] = (), kept: Path | None = None
+) -> GraphKnowledge:
+    """What is stated, ready to be asked with the schemes bound; ``kept`` is a folder for the vectors of the ontology."""
     with _no_collection():
         facts = read_facts(dataset, ontology)
         schema = schema_view(facts, ontology)
@@ -125,7 +128,7 @@ def knowledge(dataset: EvidenceDataset, ontology: Ontology, schemes: Iterable[Sc
             BuiltinTranslator(names),
             Briefer(dataset, names, ontology),
             frames,
-            FormReader(facts, schema, names.label) if small else None,
+            FormReader(facts, schema, names.label, kept) if small else None,
         )
 
 
@@ -662,6 +665,8 @@ class _Asking:
 
     def _gives_the_same(self, reading: Reading, found: Solutions | None) -> bool:
         """Whether a reading gives the same rows, or the same in the first column, as what was found."""
+        if found is not None and reading.column is not None and not found.truncated:
+            return found.boolean is None and reading.column == {row[0] for row in found.rows if row}
         other = self._ran(reading.query) if found is not None else None
         if found is None or other is None or found.boolean is not other.boolean:
             return False

@@ -52,6 +52,7 @@ class EmbeddedTexts:
         held = index.load(path) if path else None
         if held and (held[1].get("format"), held[1].get("model")) == (_FORMAT, embedder.name):
             self._known = dict(zip(held[1]["keys"], held[0]["vectors"], strict=True))
+        self._written = frozenset(self._known)
 
     def knows(self, text: str) -> bool:
         """Whether the model knows the language of the text."""
@@ -94,13 +95,13 @@ class EmbeddedTexts:
             WorkspaceError: the disk refuses.
         """
         wanted = {key for text in texts if (key := _key(text)) in self._known}
-        changed = wanted != self._known.keys()
         self._known = {key: self._known[key] for key in self._known if key in wanted}
-        if self._path is None or not (changed or not self._path.exists()):
+        if self._path is None or (wanted == self._written and self._path.exists()):
             return
         vectors = np.array(list(self._known.values()), dtype=np.float16).reshape(-1, self.embedder.dimensions)
         noted = {"format": _FORMAT, "model": self.embedder.name, "keys": list(self._known)}
         index.save(self._path, {"vectors": vectors}, noted)
+        self._written = frozenset(wanted)
 
 
 def _key(text: str) -> str:

@@ -15,9 +15,12 @@ import json
 import os
 import re
 import shutil
+import struct
+import threading
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import count, islice, pairwise, takewhile
@@ -35,6 +38,18 @@ from kgplatform.types import Chunk, Embedder
 # A file holds plain arrays (no pickled objects) and one line of JSON; what made it is noted in it, so that a graph made
 # from other passages, or by another version, is not taken for this one's.
 _SAVING_TEXTS = "texts"
+_DAMAGED = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    RuntimeError,
+    struct.error,
+    zlib.error,
+    zipfile.BadZipFile,
+)
+"""What reading a file that was cut, changed or never one of these raises."""
 
 
 def save(path: Path, arrays: Mapping[str, NDArray[Any]], texts: Mapping[str, object]) -> None:
@@ -43,7 +58,7 @@ def save(path: Path, arrays: Mapping[str, NDArray[Any]], texts: Mapping[str, obj
     Raises:
         WorkspaceError: the disk refuses; the old file stays.
     """
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")
     said = np.frombuffer(json.dumps(texts, ensure_ascii=False).encode("utf-8", "surrogatepass"), dtype=np.uint8)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +66,8 @@ def save(path: Path, arrays: Mapping[str, NDArray[Any]], texts: Mapping[str, obj
             np.savez(file, allow_pickle=False, **{_SAVING_TEXTS: said}, **arrays)
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
         raise WorkspaceError(f"{path}: cannot be written: {error.strerror or error}", path=path) from error
 
 
@@ -61,7 +77,7 @@ def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             arrays = {name: held[name] for name in held.files}
         texts = json.loads(arrays.pop(_SAVING_TEXTS).tobytes().decode("utf-8", "surrogatepass"))
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError):
+    except _DAMAGED:
         return None
     return (arrays, texts) if isinstance(texts, dict) else None
 
@@ -71,7 +87,7 @@ def part(path: Path, name: str) -> NDArray[Any] | None:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             return np.asarray(held[name])
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError):
+    except _DAMAGED:
         return None
 
 

@@ -8,9 +8,10 @@ crash left between the two.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +23,6 @@ from kgplatform.documents.progress import ReadingRun
 from kgplatform.documents.records import DocumentRecord, Linking, NameKey, State
 from kgplatform.documents.tables.table_source import open_table
 from kgplatform.errors import KgPlatformError, NotFoundError, ReadError
-from kgplatform.extraction.builtin import quietly
 from kgplatform.extraction.given_statements import GivenReader, KnownDocuments, Listed, listed, read_lines, read_quads
 from kgplatform.linking.clusters import with_values
 from kgplatform.linking.projection import Projection, document_triples
@@ -31,7 +31,7 @@ from kgplatform.reasoning.scope import Finding
 from kgplatform.reasoning.shape_policy import Policing, Ruling, findings_of, release
 from kgplatform.store.dataset import Change, Committed
 from kgplatform.store.oxigraph import parse
-from kgplatform.types import Chunk, Claim, Document, Extraction, Progress, Refusal, Usage
+from kgplatform.types import Chunk, Claim, Document, Extraction, Extractor, Progress, Refusal, Usage
 from kgplatform.workspace import large_tables
 from kgplatform.workspace.intake import (
     AheadParts,
@@ -298,6 +298,12 @@ def _with_given(extraction: Extraction, source: str, claims: Iterable[Claim]) ->
     return extraction if set(after) == set(extraction.claims) else replace(extraction, claims=after)
 
 
+def _reader(workspace: Workspace) -> Callable[[Document], Extractor]:
+    from kgplatform.extraction.builtin import quietly  # not for a question
+
+    return quietly(workspace.extractor_for(), workspace.settings.documents.noise)
+
+
 class Ingest(Projecting):
     """Adds documents to a workspace and takes them out again."""
 
@@ -310,6 +316,7 @@ class Ingest(Projecting):
         tables, settings = tables_of(workspace, mapping), workspace.settings
         super().__init__(tables)
         self._workspace = workspace
+        self._reader = cache(partial(_reader, workspace))  # not yet: whatever opens a workspace comes by here
         self._intake = Intake(workspace.base, settings.documents, workspace.parsers)
         self._policing = Policing(workspace.dataset, workspace.shapes, policy or settings.checks.policy)
         self._reading = AheadParts(
@@ -317,7 +324,7 @@ class Ingest(Projecting):
             tables,
             self._intake,
             chunker(settings.documents.chunker),
-            quietly(workspace.extractor_for(), settings.documents.noise),
+            lambda document: self._reader()(document),
             workspace.model is not None,
             settings.model.workers,
         )
@@ -333,6 +340,7 @@ class Ingest(Projecting):
             ReadError: a path is missing, or nothing under the paths can be read.
             ConfigError: an address on the web is given, and the settings do not allow it.
         """
+        self._reader()
         pages = [location for location in given if isinstance(location, str)]
         paths = [self._tables.mappings.with_columns(place) for place in given if isinstance(place, Path)]
         self._intake.allow(pages)

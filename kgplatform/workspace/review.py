@@ -18,9 +18,6 @@ from kgplatform.documents.records import Judgement, Review
 from kgplatform.documents.registry import Registry
 from kgplatform.entities import find_iri
 from kgplatform.errors import ConfigError, NotFoundError
-from kgplatform.extraction.learnt import fit
-from kgplatform.extraction.learnt.examples import read_examples
-from kgplatform.extraction.learnt.fit import train
 from kgplatform.ontology.schema import Ontology
 from kgplatform.reasoning.conformance import is_well_formed
 from kgplatform.store.dataset import Change, EvidenceDataset
@@ -248,9 +245,12 @@ def learn(folder: Path, ontology: Ontology, path: Path, *, progress: Progress | 
         ReadError: the file cannot be read, or none of its lines can be used.
         WorkspaceError: what was learnt cannot be written.
     """
+    from kgplatform.extraction.learnt.examples import read_examples
+    from kgplatform.extraction.learnt.fit import save, train
+
     read = read_examples(path, ontology)
     learnt = train(read.examples, ontology, progress=progress)
-    fit.save(learnt, folder / FILE)
+    save(learnt, folder / FILE)
     rows = sorted(learnt.report.items(), key=lambda row: (-row[1][0], row[0]))
     found = tuple(Taught(iri, *numbers) for iri, numbers in rows if numbers[0])
     totals = (sum(numbers[column] for numbers in learnt.report.values()) for column in range(3))

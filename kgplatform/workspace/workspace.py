@@ -17,12 +17,6 @@ from kgplatform import settings as config
 from kgplatform.documents.registry import Registry
 from kgplatform.documents.sandbox import ParserLimits, Parsers
 from kgplatform.errors import ConfigError
-from kgplatform.extraction.builtin import BuiltinExtractor
-from kgplatform.extraction.learnt import fit
-from kgplatform.extraction.learnt.examples import read_examples
-from kgplatform.extraction.model_reader import ModelExtractor, PromptOptions
-from kgplatform.extraction.ontology_lexicon import compile_lexicon
-from kgplatform.extraction.prompt import Demonstrations
 from kgplatform.linking.clusters import named_values
 from kgplatform.linking.projection import EvidenceFinder, Projection
 from kgplatform.models.chat import OpenAIModel
@@ -42,11 +36,11 @@ from kgplatform.vocab import KGP, PREFIXES
 from kgplatform.workspace import search
 from kgplatform.workspace.community_stage import CommunityParts, ReportWriter
 from kgplatform.workspace.linking_state import LINKING_FILE, LinkingMemory
-from kgplatform.workspace.review import FILE as LEARNT_FILE
 from kgplatform.workspace.sparql_calls import Calling, Resemblance
-from kgplatform.workspace.table_stage import known_names
 
 if TYPE_CHECKING:
+    from kgplatform.extraction.model_reader import ModelExtractor, PromptOptions
+    from kgplatform.extraction.prompt import Demonstrations
     from kgplatform.questions import answer
 
 STORE, MODELS = "store", "models.sqlite"
@@ -54,7 +48,7 @@ UPDATE = "update.pending"
 """There while an update has not been reconciled with the evidence."""
 
 _REGISTRY, _CHUNKS, _WORKERS, _INFERENCE = "documents.sqlite", "chunks", "workers", "inference.json"
-_VERSIONS = "versions"
+_VERSIONS, _VECTORS = "versions", "vectors"
 
 
 class Workspace:
@@ -97,7 +91,6 @@ class Workspace:
         self.linking_memory = LinkingMemory(self.folder / LINKING_FILE)
         self.shapes = HeldShapes(loaded)
         self.named_values = cache(partial(named_values, self.ontology))
-        self._lexicon = cache(partial(compile_lexicon, self.ontology))
 
     def close(self) -> None:
         """Stops the query workers and lets go of the files."""
@@ -189,7 +182,8 @@ class Workspace:
             from kgplatform.questions import answer
             from kgplatform.questions.dialogue.scheme import read_schemes
 
-            self._known = (version, answer.knowledge(self.dataset, self.ontology, read_schemes(self.loaded.files)))
+            parts = (self.dataset, self.ontology, read_schemes(self.loaded.files), self.folder / _VECTORS)
+            self._known = (version, answer.knowledge(*parts))
         return self._known[1]
 
     def label(self, term: object, language: str = "en") -> str:
@@ -231,10 +225,17 @@ class Workspace:
         writer = ReportWriter(self.model if by_model else None, self.settings.model.workers)
         return CommunityParts(self.dataset, self.ontology, self.settings.communities, self.label, writer)
 
-    # who reads documents
+    # who reads documents: imported when there is one, since a question needs none of it
 
     def extractor_for(self) -> Callable[[Document], Extractor]:
         """Who reads a document; a model's replies about it are kept under its name."""
+        from kgplatform.extraction.builtin import BuiltinExtractor
+        from kgplatform.extraction.learnt import fit
+        from kgplatform.extraction.model_reader import ModelExtractor
+        from kgplatform.extraction.ontology_lexicon import compile_lexicon
+        from kgplatform.workspace.review import FILE
+        from kgplatform.workspace.table_stage import known_names
+
         model = self.model
         if model is not None:
             shown = cache(self._demonstrations)  # read when a document is
@@ -242,12 +243,14 @@ class Workspace:
                 model.about(document.iri.value), self.ontology, asking=self._asking, demonstrations=shown()
             )
         known = cache(lambda: known_names(self.dataset, self.registry, self.ontology))
-        learnt = fit.load(self.folder / LEARNT_FILE, self.ontology)
-        made = cache(lambda: BuiltinExtractor(self._lexicon(), known=known, learnt=learnt))
+        learnt = fit.load(self.folder / FILE, self.ontology)
+        made = cache(lambda: BuiltinExtractor(compile_lexicon(self.ontology), known=known, learnt=learnt))
         return lambda _document: made()  # when the first document is read: not every build reads one
 
     def estimating_extractor(self) -> ModelExtractor | None:
         """The model's extractor, for telling what it would be asked; None: no model is set."""
+        from kgplatform.extraction.model_reader import ModelExtractor
+
         shown = self._demonstrations()
         if self.model is None:
             return None
@@ -255,11 +258,16 @@ class Workspace:
 
     @property
     def _asking(self) -> PromptOptions:
+        from kgplatform.extraction.model_reader import PromptOptions
+
         chosen = self.settings.extraction
         return PromptOptions(chosen.schema_tokens, chosen.passage_tokens, chosen.gleaning, chosen.demonstrations)
 
     def _demonstrations(self) -> Demonstrations:
         """The annotated examples of the workspace, if there are any."""
+        from kgplatform.extraction.learnt.examples import read_examples
+        from kgplatform.extraction.prompt import Demonstrations
+
         chosen = self.settings.extraction
         path = self.folder / chosen.examples
         if not chosen.examples or not chosen.demonstrations:

@@ -490,6 +490,8 @@ class Reading:
     form: Form | None = None
     left: int = 0
     """How many words that say something it leaves out."""
+    column: frozenset[object] | None = None
+    """The terms that its query gives in the first column; None: only running it tells."""
 
     @property
     def stands_alone(self) -> bool:
@@ -500,9 +502,11 @@ class Reading:
 class FormReader:
     """Reads questions on one version of a graph; what it needs of the graph is made at the first question."""
 
-    def __init__(self, facts: GraphFacts, schema: SchemaView, label: Callable[[object, str], str]) -> None:
-        """``label`` names a thing in a language."""
-        self._facts, self._schema, self._label = facts, schema, label
+    def __init__(
+        self, facts: GraphFacts, schema: SchemaView, label: Callable[[object, str], str], kept: Path | None = None
+    ) -> None:
+        """``label`` names a thing in a language; ``kept`` is the folder for the vectors of what the ontology says."""
+        self._facts, self._schema, self._label, self._kept = facts, schema, label, kept
 
     @cached_property
     def graph(self) -> FactGraph:
@@ -517,12 +521,13 @@ class FormReader:
     @cached_property
     def intents(self) -> IntentReader:
         """What questions on the graph are after."""
-        return IntentReader(self.graph, shipped_model())
+        return IntentReader(self.graph, shipped_model(), self._kept and self._kept / "intents.npz")
 
     def vocabulary(self, embedder: Embedder | None) -> Vocabulary:
         """The terms of the ontology as they may be said, with their vectors."""
         if self._vocabulary is None or self._vocabulary[0] is not embedder:
-            self._vocabulary = (embedder, Vocabulary(self.graph, embedder))
+            kept = self._kept and self._kept / "terms.npz"
+            self._vocabulary = (embedder, Vocabulary(self.graph, embedder, kept))
         return self._vocabulary[1]
 
     _vocabulary: tuple[Embedder | None, Vocabulary] | None = None
@@ -551,9 +556,20 @@ class FormReader:
                 sure if place == 0 else min(sure, item.probability),
                 item.candidate.form,
                 describer.left(item.candidate),
+                _column(item.candidate, self.graph),
             )
             for place, item in enumerate(found[:_MOST_READINGS])
         ]
+
+
+def _column(candidate: Candidate, graph: FactGraph) -> frozenset[object] | None:
+    match candidate.form:
+        case Listed(_, ()):
+            return frozenset(graph.terms[item] for item in candidate.items)
+        case SizeOf():
+            return frozenset((Literal(len(candidate.items)),))
+        case _:
+            return None
 
 
 def outcome_of(candidate: Candidate) -> Hashable:

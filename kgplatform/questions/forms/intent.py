@@ -8,6 +8,7 @@ of many invented schemas (``python -m benchmarks.train_questions``).
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pyoxigraph import NamedNode
 
-from kgplatform.models.embed import MiniLM, carried_path
+from kgplatform.models.embed import CARRIED_SHA256, MiniLM, carried_path
 from kgplatform.ontology.schema import Word
 from kgplatform.questions.forms.fact_graph import FactGraph
 from kgplatform.questions.forms.question_language import glossed, in_english
 from kgplatform.questions.forms.question_text import Read
+from kgplatform.questions.forms.relevance import KeptVectors
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -53,17 +55,24 @@ class IntentModel:
     """The sentence model with its adapters, and the head."""
 
     def __init__(self, path: Path = WEIGHTS) -> None:
-        """Reads the model that is carried along and what was learnt on top of it.
+        """Reads the model that is carried along and what was learnt on top of it; ``identity`` tells it from others.
 
         Raises:
             OSError, ValueError, KeyError, ImportError: one of the two is not there or damaged.
         """
-        from safetensors.numpy import load_file
+        from safetensors.numpy import load
 
-        found = load_file(path)
+        learnt = path.read_bytes()
+        found = load(learnt)
+        self.identity = f"{CARRIED_SHA256} {hashlib.blake2b(learnt, digest_size=16).hexdigest()}"
         self._model = MiniLM(carried_path(), adapters=found)
         self._head, self._shift = found["head.weight"].astype(np.float32), found["head.bias"].astype(np.float32)
         self._scale, self._bias = float(found["scale"][0]), float(found["bias"][0])
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        return int(self._head.shape[1])
 
     def vectors(self, texts: Sequence[str]) -> Floats:
         """The means of the texts' token vectors, one row each."""
@@ -97,12 +106,16 @@ def shipped_model() -> IntentModel | None:
 class IntentReader:
     """Tells what questions on one graph are after."""
 
-    def __init__(self, graph: FactGraph, model: IntentModel | None) -> None:
-        """Describes every property and class that the data uses, once."""
+    def __init__(self, graph: FactGraph, model: IntentModel | None, kept: Path | None = None) -> None:
+        """Describes every property and class that the data uses, once; ``kept`` is the file that keeps the vectors."""
         self._graph, self._model = graph, model
         self.terms = terms_of(graph)
         if model is not None and self.terms:
-            found = model.vectors([description(graph, term) for term in self.terms])
+            told = [_untranslated(graph, term) for term in self.terms]
+            terms = dict(zip(told, self.terms, strict=True))
+            found = KeptVectors(kept, model.identity, model.dimensions).of(
+                told, lambda new: model.vectors([description(graph, terms[text]) for text in new])
+            )
             self._vectors = np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), dtype=np.float32)
 
     def intent(self, read: Read) -> Intent:
@@ -129,6 +142,16 @@ def description(graph: FactGraph, term: NamedNode) -> str:
         ranges = schema.ranges(term)[:1] if property_.is_object else ()
         to = "".join(in_english(schema.label(class_, "en")) for class_ in ranges)
     return described(found.words, found.comments, of=of, to=to)
+
+
+def _untranslated(graph: FactGraph, term: NamedNode) -> str:
+    """All that the description of a term depends on; telling it takes no dictionary."""
+    schema = graph.schema
+    property_ = schema.properties.get(term)
+    found = property_ or schema.classes[term]
+    ends = (*schema.domains(term)[:2], None, *schema.ranges(term)[:1]) if property_ is not None else ()
+    labels = [class_ and schema.label(class_, "en") for class_ in ends]
+    return repr((property_ is not None and property_.is_object, found.words, found.comments, labels))
 
 
 def described(names: Sequence[Word], comments: Sequence[Word], *, of: Sequence[str], to: str) -> str:

@@ -6,19 +6,27 @@ comments of the ontology. Where the embedding does not know the language, a dict
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pyoxigraph import Literal, NamedNode
 
+from kgplatform.errors import WorkspaceError
+from kgplatform.lexicon import LEXICONS
+from kgplatform.models.embed import CARRIED_SHA256
 from kgplatform.questions.forms.fact_graph import FactGraph
 from kgplatform.questions.forms.question_language import glossed, in_english, languages, segments
 from kgplatform.questions.forms.question_text import Read, TextToken, light_words, mask_of, tokens_of
+from kgplatform.retrieval import index
 from kgplatform.text import has_han
 from kgplatform.types import Embedder
 from kgplatform.vocab import local_name, words_of_iri
@@ -52,11 +60,62 @@ class Meaning:
 NO_MEANING = Meaning(0.0, 0)
 
 
+class KeptVectors:
+    """The vectors of what an ontology says, kept in a file so that only texts that are new to it cost a model's time.
+
+    The file is no more than a short cut: one that is missing, damaged or of another model counts for nothing and is
+    written anew, and where nothing can be written the vectors are computed in each process.
+    """
+
+    def __init__(self, path: Path | None, model: str, dimensions: int) -> None:
+        """``model`` is all that the vectors of a text depend on; ``path=None`` keeps them in no file."""
+        self._path, self._dimensions = path, dimensions
+        self._noted = {"format": _FORMAT, "model": f"{model} {_glosses_digest()}"}
+
+    def of(self, texts: Sequence[str], embed: Callable[[Sequence[str]], NDArray[np.float32]]) -> NDArray[np.float32]:
+        """The vectors, one row each; ``embed`` is given the texts that the file does not have."""
+        known = self._known()
+        keys = {
+            text: hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest() for text in texts
+        }
+        new = [text for text, key in keys.items() if key not in known]
+        if new:
+            known.update(zip((keys[text] for text in new), embed(new), strict=True))
+            self._keep({key: known[key] for key in keys.values()})
+        return np.stack([known[keys[text]] for text in texts]) if texts else np.zeros((0, 1), dtype=np.float32)
+
+    def _known(self) -> dict[str, NDArray[np.float32]]:
+        held = index.load(self._path) if self._path else None
+        if held is None:
+            return {}
+        vectors, keys = held[0].get("vectors"), held[1].pop("keys", None)
+        if held[1] != self._noted or vectors is None or vectors.dtype != np.float32 or not isinstance(keys, list):
+            return {}
+        fits = vectors.shape == (len(keys), self._dimensions) and np.isfinite(vectors).all()
+        return dict(zip(keys, vectors, strict=True)) if fits else {}
+
+    def _keep(self, known: Mapping[str, NDArray[np.float32]]) -> None:
+        if self._path is not None:
+            with suppress(WorkspaceError):
+                index.save(self._path, {"vectors": np.stack(list(known.values()))}, self._noted | {"keys": list(known)})
+
+
+_FORMAT = 1
+"""To be raised when a text is put into other words for the same model: kept vectors count for nothing then."""
+
+
+@cache
+def _glosses_digest() -> str:
+    found = sorted(Path(LEXICONS).glob("glosses.*"))
+    return hashlib.blake2b(b"".join(path.read_bytes() for path in found), digest_size=16).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class _Phrase:
-    """One way of saying a term: its English, its stems, whether it is a comment."""
+    """One way of saying a term: as it is, its language, its stems, its Chinese, whether it is a comment."""
 
-    english: str
+    text: str
+    language: str
     stems: tuple[str, ...]
     han: str
     weight: float
@@ -65,8 +124,8 @@ class _Phrase:
 class Vocabulary:
     """The terms of an ontology as they may be said, with the vectors of their phrases."""
 
-    def __init__(self, graph: FactGraph, embedder: Embedder | None) -> None:
-        """Embeds every label and comment once."""
+    def __init__(self, graph: FactGraph, embedder: Embedder | None, kept: Path | None = None) -> None:
+        """Embeds every label and comment once; ``kept`` is the file that keeps their vectors."""
         self._embedder = embedder
         self._keys: list[object] = []
         self._phrases: list[_Phrase] = []
@@ -80,7 +139,15 @@ class Vocabulary:
         for predicate, objects in graph.objects.items():
             if len(objects) <= _MOST_CODES and predicate not in graph.ordered:
                 self._codes(predicate, objects, graph)
-        self._vectors = self._embed([phrase.english for phrase in self._phrases])
+        said = {f"{phrase.language} {phrase.text}": phrase for phrase in self._phrases}
+        texts = [f"{phrase.language} {phrase.text}" for phrase in self._phrases]
+        if embedder is None:
+            self._vectors = self._embed(texts)
+        else:
+            known = KeptVectors(kept, f"{embedder.name} {CARRIED_SHA256}", embedder.dimensions)
+            self._vectors = known.of(
+                texts, lambda new: self._embed([in_english(said[key].text, said[key].language) for key in new])
+            )
         self._by_stem: dict[str, list[int]] = {}
         for number, phrase in enumerate(self._phrases):
             for stem in phrase.stems:
@@ -205,9 +272,7 @@ def _distinct(meanings: Iterable[Meaning]) -> list[Meaning]:
 def _phrase(text: str, weight: float, language: str = "") -> _Phrase:
     plain = re.sub(r"\s+", " ", text).strip()
     stems = tuple(token.stem for token in tokens_of(plain))
-    return _Phrase(
-        in_english(plain, language), stems, plain if has_han(plain) and not _WORDS.search(plain) else "", weight
-    )
+    return _Phrase(plain, language, stems, plain if has_han(plain) and not _WORDS.search(plain) else "", weight)
 
 
 def _explained(code: str, property_: Any) -> list[str]:
