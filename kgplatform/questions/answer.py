@@ -115,7 +115,7 @@ class GraphKnowledge:
 def knowledge(
     dataset: EvidenceDataset, ontology: Ontology, schemes: Iterable[Scheme] = (), kept: Path | None = None
 ) -> GraphKnowledge:
-    """What is stated, ready to be asked with the schemes bound; ``kept`` is a folder for the vectors of the ontology."""
+    """What is stated, ready to be asked with the schemes bound; ``kept`` is the folder of its vectors."""
     with _no_collection():
         facts = read_facts(dataset, ontology)
         schema = schema_view(facts, ontology)
