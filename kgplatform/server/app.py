@@ -6,6 +6,7 @@ import logging
 import resource
 import signal
 import socket
+import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -265,13 +266,15 @@ def serve(
     announce(f"Serving at http://{shown}:{listener.getsockname()[1]}/ (SPARQL at /sparql); stop with Ctrl-C")
     if not is_built():
         announce(NOT_BUILT)
+    over = threading.Event()
     try:
         with _stopping():
-            threading.Thread(target=_warm_up, args=(kg, app.extensions[WARMING]), daemon=True).start()
+            threading.Thread(target=_warm_up, args=(kg, app.extensions[WARMING], over), daemon=True).start()
             server.run()
     except (KeyboardInterrupt, SystemExit):
         pass
     finally:
+        over.set()
         server.close()
         app.extensions[JOBS].stop()
         workers.close()
@@ -288,13 +291,18 @@ def _connections_allowed() -> int:
     return max(100, min(_MOST_CONNECTIONS, soft - _OTHER_FILES))
 
 
-def _warm_up(kg: KnowledgeGraph, parts: Iterable[Callable[[], None]]) -> None:
+def _warm_up(kg: KnowledgeGraph, parts: Iterable[Callable[[], None]], over: threading.Event) -> None:
     """Loads what the first question, query and pages would wait for."""
-    with suppress(KgPlatformError):
+    try:
         kg.workers.solutions("ASK {}", timeout_seconds=30)
         kg.search("a", 1)
         for prepare in parts:
             prepare()
+    except KgPlatformError:
+        pass
+    except (OSError, RuntimeError, ValueError, TypeError, AttributeError, sqlite3.Error):
+        if not over.is_set():  # the server may end while this loads, from files and modules that close meanwhile
+            raise
 
 
 @contextmanager
