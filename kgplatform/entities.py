@@ -33,8 +33,9 @@ NAMING = tuple(
 """The properties whose values name a thing, the most telling first."""
 
 _DESCRIBING = (COMMENT, NamedNode(f"{SKOS}definition"), NamedNode(f"{DCTERMS}description"))
-_REPLACED_BY = NamedNode(f"{DCTERMS}isReplacedBy")
-APART = frozenset((*NAMING, *_DESCRIBING, ALT_LABEL, TYPE, _REPLACED_BY))
+REPLACED_BY = NamedNode(f"{DCTERMS}isReplacedBy")
+"""By what a retired IRI names the one that took its place."""
+APART = frozenset((*NAMING, *_DESCRIBING, ALT_LABEL, TYPE, REPLACED_BY))
 """The properties that are shown apart from the facts: names, descriptions, classes."""
 
 _LINKING = (NamedNode(f"{CORE}linkFrom"), NamedNode(f"{CORE}linkTo"))
@@ -238,7 +239,7 @@ def describe(
     words = labels.words(iri)
     if not stated and not incoming and not words:
         raise NotFoundError(f"nothing is known about “{iri.value}”", name=iri.value)
-    replaced = [term for term in stated.get(_REPLACED_BY, []) if isinstance(term, NamedNode)]
+    replaced = [term for term in stated.get(REPLACED_BY, []) if isinstance(term, NamedNode)]
     return EntityView(
         iri=iri,
         label=labels.of(iri).text,
@@ -250,6 +251,12 @@ def describe(
         incoming=incoming,
         replaced_by=labels.reference(replaced[0]) if replaced else None,
     )
+
+
+def is_bookkeeping(predicate: NamedNode, ontology: Ontology) -> bool:
+    """Whether statements with the property keep the platform's books, such as what a name was linked to."""
+    term = ontology.properties.get(predicate)
+    return predicate == REPLACED_BY or (term is not None and term.internal)
 
 
 def is_unnamed(term: Term) -> bool:
@@ -289,7 +296,8 @@ class _Told:
         """Who refers to it, a page for each property."""
         statements = EntityStatements(self.iri, self.dataset, self.ontology)
         totals = statements.counted(_REFERRING)
-        for predicate in sorted(totals, key=self._order):
+        told = (predicate for predicate in totals if not is_bookkeeping(predicate, self.ontology))
+        for predicate in sorted(told, key=self._order):
             first = self._first(predicate, size, totals[predicate], inward=True)
             quads = (quad for quad in statements.referring(predicate) if not is_unnamed(quad.subject))
             things: Iterator[NamedNode] = (q.subject for q in quads if isinstance(q.subject, NamedNode))

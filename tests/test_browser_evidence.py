@@ -5,8 +5,10 @@ import re
 import pytest
 from browser import browser, browsing, serve_in_thread, served, until  # noqa: F401
 
+from kgplatform.entities import find_iri
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.models.stubs import HashEmbedder
+from kgplatform.server.pages.entity import query_of
 
 NAMES = (
     "Amber",
@@ -144,3 +146,62 @@ def test_adding_a_document_ends_with_a_sentence_and_the_counts_are_those_of_now(
     assert re.search(r"\d{4}", moment.get_attribute("title"))
     page.locator(".outcome a").click()
     assert "/documents/" in page.url
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
+def test_a_source_from_a_table_is_a_card_of_columns_and_values_with_the_supporting_cell_marked(browsing, inns, scripts):
+    page = browsing.page("/ask?question=How much does Inn Cedar cost?", address=inns[1], scripts=scripts)
+    page.wait_for_selector(".answer")
+    source = page.locator("ol.sources > li").first
+    cells = dict(zip(source.locator("dt").all_inner_texts(), source.locator("dd").all_inner_texts(), strict=True))
+    assert cells == {
+        **{"name": "Inn Cedar", "town": "Wuzhen", "price per night": "1580"},
+        **{"star rating": "4.5", "amenities": "pool, spa"},
+    }
+    assert source.locator("mark").all_inner_texts() == ["Inn Cedar", "1580"], "what was asked for, and the answer"
+    assert "name: Inn Cedar" in page.locator(".answer a.mark").first.get_attribute("title")
+    if scripts:
+        page.locator(".answer a.mark").first.click()
+        assert page.locator(".cited mark").last.inner_text() == "1580"
+
+
+def test_cards_leave_out_empty_cells_and_mark_the_cell_of_the_property(browsing, tmp_path):
+    (tmp_path / "inns.csv").write_text(
+        "name,name_zh,town,price_per_night,star_rating,room_count,phone\n"
+        'Inn Reed,芦苇客栈,Wuzhen,"1,200",5,5,\nInn Moss,苔藓客栈,Wuzhen,,4,,,\n',
+        encoding="utf-8",
+    )
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel") as kg:
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        list(kg.add(tmp_path / "inns.csv"))
+        address, moss = browsing.serve(kg), find_iri(kg.store, "Inn Moss")
+        page = browsing.page(f"/resource?iri={moss.value}", address=address, scripts=False)
+        assert ",," not in page.locator("article").inner_text()
+        rating = page.locator("dl.facts > div", has=page.locator("dt a:text-is('star rating')")).locator(".prov-card")
+        assert rating.locator("mark").all_text_contents() == ["4"]
+        reed = find_iri(kg.store, "Inn Reed")
+        page = browsing.page(f"/resource?iri={reed.value}&lang=zh", address=address, scripts=False)
+        for column, value in (("star_rating", "5"), ("room_count", "5"), ("price_per_night", "1,200")):
+            cards = page.locator(".prov-card", has=page.locator(f".supports dt[title={column}]"))
+            assert cards.first.locator("mark").all_text_contents() == [value]
+
+
+def test_what_keeps_the_books_is_not_among_what_refers_to_a_thing_nor_in_its_query(browsing, tmp_path):
+    (tmp_path / "a.txt").write_text("The Reed Inn is a hotel in Wuzhen. Reed Inn has 31 rooms.\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("name,name_zh,town\nReed Inn,芦苇客栈,Wuzhen\n", encoding="utf-8")
+    (tmp_path / "c.txt").write_text("芦苇客栈位于乌镇。芦苇客栈有31间客房。\n", encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel") as kg:
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        list(kg.add(tmp_path / "a.txt", tmp_path / "b.csv", tmp_path / "c.txt"))
+        linked = kg.query("SELECT DISTINCT ?thing WHERE { ?link core:linkTo ?thing }").rows
+        assert linked, "names were linked, or there is nothing to leave out"
+        address = browsing.serve(kg)
+        for (thing,) in linked:
+            page = browsing.page(f"/resource?iri={thing.value}", address=address, scripts=False)
+            assert not re.search(r"link to|is replaced by|link from", page.locator("article").inner_text())
+            found = kg.query(query_of(thing)).rows
+            assert not any(
+                str(term).endswith(("linkTo>", "linkFrom>", "isReplacedBy>")) for row in found for term in row
+            )
+        page = browsing.page("/ontology", address=address, scripts=False)
+        assert "is replaced by" not in page.locator("main").inner_text()

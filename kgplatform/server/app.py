@@ -45,6 +45,7 @@ from kgplatform.server.pages import (
     world_map,
 )
 from kgplatform.server.pages.answers import Recent
+from kgplatform.server.source_cards import SourceCards
 from kgplatform.server.words import WORDS
 from kgplatform.sparql.protocol import MAX_BODY_BYTES, PROCESS, SERVER, ProtocolError
 from kgplatform.store.handover import AnswerTerms
@@ -96,6 +97,7 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
     app.url_map.merge_slashes = False
     prepare(app)
     app.jinja_env.filters["told"] = told
+    app.jinja_env.globals["cards"] = SourceCards(kg)
     access = access or Access()
     guard(app, access, lambda detail: problem(421, "Misdirected request", detail), tiles=kg.settings.map.tiles)
     app.config["MAP"] = {"boundaries": bool(kg.settings.map.boundaries), "tiles": kg.settings.map.tiles}

@@ -26,7 +26,7 @@ from markupsafe import Markup, escape
 from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform import resources
-from kgplatform.entities import NAMING, Labels
+from kgplatform.entities import NAMING, REPLACED_BY, Labels
 from kgplatform.lexicon import amounts
 from kgplatform.ontology.schema import Ontology
 from kgplatform.server import addresses, words
@@ -280,7 +280,7 @@ def _overview(kg: KnowledgeGraph) -> Overview:
             if not iri.value.startswith(_VOCABULARIES) and not _internal(kg, iri)
         },
         count=lambda: _counted(kg, "?s ?term ?o"),
-        internal=frozenset(iri for iri, term in ontology.properties.items() if term.internal),
+        internal=frozenset((*(iri for iri, term in ontology.properties.items() if term.internal), REPLACED_BY)),
     )
 
 

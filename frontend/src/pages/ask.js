@@ -29,11 +29,11 @@ const citing = (root) => {
     const link = source.querySelector("a"), quote = source.querySelector("blockquote");
     const card = h("div", { class: "cited", role: "note", "aria-label": t("source", { n: mark.textContent }) },
       h("p", {}, h("b", {}, link.textContent), h("button", { type: "button", class: "small", onclick: () => { mark.focus(); close(); } }, t("close"))),
-      h("blockquote", { lang: quote.lang }, quote.textContent), h("a", { href: link.getAttribute("href") }, t("open_document")));
+      quote.cloneNode(true), h("a", { href: link.getAttribute("href") }, t("open_document")));
     root.querySelector(".answer").after(card);
     mark.setAttribute("aria-expanded", "true");
     open = { mark, card };
-    live(quote.textContent);
+    live(quote.innerText);
   });
   root.addEventListener("keydown", (event) => { if (event.key === "Escape" && open) { open.mark.focus(); close(); } });
 };

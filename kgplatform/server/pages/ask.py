@@ -22,7 +22,7 @@ from kgplatform.errors import ConfigError, KgPlatformError, ReadError
 from kgplatform.lexicon.amounts import measure, plural
 from kgplatform.ontology.schema import OntologyProperty, label_of
 from kgplatform.questions import answer_text
-from kgplatform.server import addresses, result_tables
+from kgplatform.server import addresses, result_tables, source_cards
 from kgplatform.server.access import Role, client
 from kgplatform.server.frame import Lately, Overview, Remembered, language, page, tongues
 from kgplatform.server.http import problem
@@ -475,6 +475,7 @@ def _shown(kg: KnowledgeGraph, lately: Lately, answer: Answer) -> dict[str, obje
     picture = _picture(kg, lately, answer, query) if answered and len(rows.rows) > 1 else None
     return {
         **{"answer": answer, "sentence": sentence, "said": said, "query": query},
+        "supported": source_cards.of_answer(answer, labels) if sources else {},
         **{"table": rows, "row_marks": [*row_marks, *([()] * len(rows.rows))], "looked": len(row_marks)},
         "sourced_rows": sum(map(bool, row_marks)),
         **{

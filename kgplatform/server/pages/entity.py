@@ -27,6 +27,7 @@ from kgplatform.entities import (
     Labels,
     Turned,
     describe,
+    is_bookkeeping,
     is_unnamed,
 )
 from kgplatform.errors import NotFoundError
@@ -38,6 +39,7 @@ from kgplatform.server.http import problem
 from kgplatform.server.pages.terms import Terms
 from kgplatform.server.places import Spot, hierarchy_of, lies_in, spot_of, ways
 from kgplatform.server.result_tables import Cell, Sheet, csv_of, passages, sheet
+from kgplatform.server.source_cards import of_facts, of_sources
 from kgplatform.server.words import phrase
 from kgplatform.sparql.protocol import GRAPHS, HTML, TRIPLES, Format, ProtocolError, choose, listing, named
 from kgplatform.store.dataset import EvidenceDataset
@@ -105,8 +107,7 @@ class Surroundings:
     def _is_tie(self, predicate: NamedNode) -> bool:
         if predicate in APART or predicate.value.startswith((RDF, RDFS)):
             return False
-        term = self._ontology.properties.get(predicate)
-        return not (term and term.internal)
+        return not is_bookkeeping(predicate, self._ontology)
 
     def _only_follows(self, quad: Quad) -> bool:
         """Whether the statement holds only because somebody says the same the other way round."""
@@ -272,7 +273,9 @@ def query_of(iri: NamedNode) -> str:
     return (
         "SELECT ?property ?other ?to WHERE {\n"
         f"  {{ {iri} ?property ?to }}\n  UNION\n  {{ ?other ?property {iri} }}\n"
-        "  FILTER(!BOUND(?to) || isIRI(?to))\n}\nLIMIT 300\n"
+        "  FILTER(!BOUND(?to) || isIRI(?to))\n"
+        "  FILTER(?property != dcterms:isReplacedBy) FILTER NOT EXISTS { ?property core:internal true }\n"
+        "}\nLIMIT 300\n"
     )
 
 
@@ -650,12 +653,14 @@ def _page(
     if (wanted := csv_of(*tables)) is not None:
         return wanted
     labels, palette = Labels(dataset, kg.ontology, tongues()), Palette(lately.overview())
-    sources = view.evidence
+    sources, shown = view.evidence, of_facts(view, labels)
     return page(
         "entity.html",
         kg.base,
         view=view,
         sources=sources,
+        shown=shown,
+        supported=of_sources(view, shown),
         number={passage: index for index, passage in enumerate(sources, start=1)},
         formats=formats,
         version=version,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from flask import Blueprint, redirect, request
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
 
-from kgplatform.entities import APART, Labels, Reference, is_unnamed
+from kgplatform.entities import APART, Labels, Reference, is_bookkeeping, is_unnamed
 from kgplatform.errors import KgPlatformError, NotFoundError
 from kgplatform.lexicon.amounts import brief
 from kgplatform.ontology import packs
@@ -236,8 +236,7 @@ def _member(kg: KnowledgeGraph, class_: NamedNode) -> str:
 
 
 def _internal(kg: KnowledgeGraph, predicate: NamedNode) -> bool:
-    term = kg.ontology.properties.get(predicate)
-    return predicate == TYPE or (term is not None and term.internal)
+    return predicate == TYPE or is_bookkeeping(predicate, kg.ontology)
 
 
 _TOLD = ("path", "message", "severity", "name", "description", "order", "group", "property", "targetClass")
