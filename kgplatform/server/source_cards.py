@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgplatform.graph import KnowledgeGraph
 
 _MOST_ROWS: Final = 3
-_MOST_CELLS: Final = 8
+_MOST_CELLS: Final = 12
 _LONGEST: Final = 160
 _HEAD_BYTES: Final = 65_536
 _PARTS = re.compile(r"[;|；、,，]")
@@ -115,7 +115,7 @@ def _beginning(path: Path) -> str:
 def _card(columns: Sequence[str], row: Sequence[str], shown: Sequence[ShownValue]) -> RowCard:
     cells = [(column, text) for column, text in zip(columns, row, strict=False) if text]
     marked = _supporting(cells, shown)
-    first = sorted(range(len(cells)), key=lambda at: (at not in marked, at))[:_MOST_CELLS]
+    first = sorted(range(len(cells)), key=lambda at: (at > 0 and at not in marked, at))[:_MOST_CELLS]
     made = (
         CardCell(
             words_of_identifier(column), column, text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…", at in marked
