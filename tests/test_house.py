@@ -26,9 +26,9 @@ LOOSE_FILES = 12
 NAMED_FOR_A_STAGE = frozenset({"chunking", "linking", "mapping", "reasoning"})
 NOUNS_LIKE_IT = frozenset({"delimited", "embed", "encoding", "zipped"})  # kinds of files, a verb of the field
 
-# Pages, verbs, readers and kinds of tables are doors by where they lie; any other module that one module alone imports
-# says here why it is apart.
-DOORS = ("server.pages.", "cli.", "packs.", "documents.readers.", "documents.tables.")
+# Pages, interfaces, verbs, readers and kinds of tables are doors by where they lie; any other module that one module
+# alone imports says here why it is apart.
+DOORS = ("server.pages.", "server.interfaces.", "cli.", "packs.", "documents.readers.", "documents.tables.")
 MOST_WITH_ONE_IMPORTER = 25
 ONE_IMPORTER = {
     "evaluation.gold_reports": "a door: what `evaluate` prints and keeps",

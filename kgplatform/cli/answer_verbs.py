@@ -28,11 +28,12 @@ from kgplatform.cli.verb import (
     verb,
 )
 from kgplatform.errors import NotFoundError
+from kgplatform.server.interfaces.json_records import explanation_json, view_json
 from kgplatform.text import has_han
 from kgplatform.vocab import TYPE
 
 if TYPE_CHECKING:
-    from kgplatform.entities import EntityFact, EntityView, Labels, Reference
+    from kgplatform.entities import EntityFact, EntityView, Labels
     from kgplatform.graph import KnowledgeGraph
     from kgplatform.reasoning.inference import Explanation, Inferred
     from kgplatform.reasoning.owl_rl import Atom, Contradiction, InferenceRule
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from kgplatform.workspace.question_settings import AskOptions
 
 _QUOTE = 110
-_PASSAGE = ("chunk", "document", "title", "quote", "start", "end", "given")
 _WORDING = {"": None, "model": True, "builtin": False}
 
 
@@ -133,7 +133,7 @@ def show(given: Given) -> int:
     with opened(given.workspace) as kg, store_at(kg, given.at) as store:
         view = kg.show(given.name, store=store)
         if given.format == "json":
-            output.as_json(_view_json(view))
+            output.as_json(view_json(view))
         elif given.format == "turtle":
             quads = (quad.triple for quad in store.quads(view.iri))
             sys.stdout.buffer.write(kg.store.serialise(sorted(set(quads), key=str), FORMATS["turtle"]))
@@ -175,38 +175,6 @@ def _print_fact(fact: EntityFact) -> None:
 def _print_passage(passage: Evidence, indent: str) -> None:
     given = f" (given by {passage.given})" if passage.given else ""
     output.say(f"{indent}“{output.cut(passage.quote, _QUOTE)}” — {passage.title}{given}")
-
-
-def _view_json(view: EntityView) -> dict[str, object]:
-    return {
-        "iri": view.iri.value,
-        "label": view.label,
-        "labels": [output.fields(word, "text", "language") for word in view.labels],
-        "aliases": [output.fields(word, "text", "language") for word in view.aliases],
-        "types": [_reference(reference) for reference in view.types],
-        "description": view.description,
-        "facts": [_fact(fact) for fact in view.facts],
-        "incoming": [
-            {"property": _reference(one.predicate), "subjects": [*map(_reference, one.subjects)], "total": one.total}
-            for one in view.incoming
-        ],
-    }
-
-
-def _fact(fact: EntityFact) -> dict[str, object]:
-    values = [
-        {
-            **_reference(value.value),
-            "origins": list(value.origins),
-            "evidence": [output.fields(passage, *_PASSAGE) for passage in value.evidence],
-        }
-        for value in fact.values
-    ]
-    return {"property": _reference(fact.predicate), "unit": fact.unit, "total": fact.total, "values": values}
-
-
-def _reference(reference: Reference) -> dict[str, object]:
-    return {**output.term_json(reference.term), "label": reference.label}
 
 
 @verb("communities", reads=lambda given: not given.refresh)
@@ -322,7 +290,7 @@ def why(given: Given) -> int:
     with opened(given.workspace) as kg:
         found = kg.why(given.subject, given.predicate, given.object)
         if given.format == "json":
-            output.as_json(_explanation_json(found))
+            output.as_json(explanation_json(found))
         else:
             parts = (given.subject, given.predicate, given.object)
             spoken = "zh" if any(has_han(part) for part in parts if "://" not in part) else "en"
@@ -371,21 +339,6 @@ class _Printed:
     def _sentence(self, triple: Triple) -> str:
         parts = (triple.subject, triple.predicate, triple.object)
         return " · ".join(self._labels.reference(part).label for part in parts)
-
-
-def _explanation_json(found: Explanation) -> dict[str, object]:
-    return {
-        "statement": _triple_json(found.statement),
-        "rule": found.rule.kind.value if found.rule else None,
-        "axiom": _triple_json(found.rule.axiom) if found.rule else None,
-        "premises": [_explanation_json(premise) for premise in found.premises],
-        "origins": list(found.origins),
-        "evidence": [output.fields(passage, *_PASSAGE) for passage in found.evidence],
-    }
-
-
-def _triple_json(triple: Triple) -> dict[str, object]:
-    return {name: output.term_json(getattr(triple, name)) for name in ("subject", "predicate", "object")}
 
 
 def print_inferred(inferred: Inferred, prefixes: Mapping[str, str]) -> None:

@@ -13,9 +13,11 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from pyoxigraph import BlankNode, Literal, NamedNode, Triple
+from pyoxigraph import Literal, NamedNode
 
-from kgplatform.vocab import XSD_STRING, local_name
+from kgplatform.server.interfaces.json_records import fields as fields
+from kgplatform.server.interfaces.json_records import term_json as term_json
+from kgplatform.vocab import local_name
 
 if TYPE_CHECKING:
     from kgplatform.types import Answer, Choice, Solutions, Term
@@ -71,17 +73,6 @@ def _sources(choice: Choice) -> str:
     ]
     about = f"; about: {choice.domain} ({choice.certainty:.2f}), {choice.changes}" if choice.domain else ""
     return f"{', '.join(asked)}{about}"
-
-
-def fields(item: object, *names: str) -> dict[str, object]:
-    """The attributes of that name as JSON values: IRIs as text, tuples as lists."""
-    return {name: _plain(getattr(item, name)) for name in names}
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, NamedNode):
-        return value.value
-    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def plural(count: int, noun: str) -> str:
@@ -175,22 +166,6 @@ def solutions(found: Solutions, prefixes: Mapping[str, str]) -> None:
         return
     table(found.variables, [[short(term, prefixes) for term in row] for row in found.rows])
     note(f"{len(found.rows)} row{'' if len(found.rows) == 1 else 's'}{' (there are more)' if found.truncated else ''}")
-
-
-def term_json(term: Term) -> dict[str, str]:
-    """A term as in SPARQL 1.1 Query Results JSON, §3.2.2."""
-    if isinstance(term, NamedNode):
-        return {"type": "uri", "value": term.value}
-    if isinstance(term, BlankNode):
-        return {"type": "bnode", "value": term.value}
-    if isinstance(term, Triple):
-        return {"type": "triple", "value": str(term)}
-    found = {"type": "literal", "value": term.value}
-    if term.language:
-        found["xml:lang"] = term.language
-    elif term.datatype != XSD_STRING:
-        found["datatype"] = term.datatype.value
-    return found
 
 
 @contextmanager

@@ -105,16 +105,16 @@ class Rights:
     local: bool = False
 
     def client(self, authorization: str, address: str, *, is_forwarded: bool) -> Client:
-        """Who that is.
+        """Who that is; where there are no tokens, a key proves nothing and its sender may read as anybody may.
 
         Raises:
-            ProtocolError: 401, a token that is not known.
+            ProtocolError: 401, a token that is not known among those that there are.
         """
         secret, by_bearer = _secret(authorization)
-        if secret:
+        if secret and self.tokens:
             return self._holder(secret, by_bearer=by_bearer)
         role = Role.READ if self.public_reads else Role.NONE
-        if not self.tokens and self.local and not is_forwarded and _is_loopback(address):
+        if not secret and not self.tokens and self.local and not is_forwarded and _is_loopback(address):
             role = Role.ADMIN
         return Client(address or "unknown", role)
 

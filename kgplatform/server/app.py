@@ -26,6 +26,7 @@ from kgplatform.server.access import Access, Rates, Rights, Role, Token, client,
 from kgplatform.server.connections import Handover, listening
 from kgplatform.server.frame import NOT_BUILT, Lately, is_built, page, prepare
 from kgplatform.server.http import compress, problem, told
+from kgplatform.server.interfaces import operations
 from kgplatform.server.jobs import Jobs
 from kgplatform.server.jobs import blueprint as jobs_blueprint
 from kgplatform.server.pages import (
@@ -114,6 +115,7 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
         endpoint.blueprint(kg, lambda: describes.of_endpoint(request.host_url)),
         graph_store.blueprint(kg),
         self_description.blueprint(describes),
+        operations.blueprint(operations.Operations(kg, lately)),
         export.blueprint(kg, lately),
         ask.blueprint(kg, lately, recent),
         answers.blueprint(kg, recent),

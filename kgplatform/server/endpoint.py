@@ -208,16 +208,23 @@ def _update(kg: KnowledgeGraph, asked: UpdateRequest) -> Response:
     started = time.monotonic()
     default, named = ([NamedNode(iri) for iri in group] for group in (asked.default_graphs, asked.named_graphs))
     text = with_using_clauses(kg.resolved(asked.text), default, named)
+    carry_out(kg, text, timeout_seconds=allowed_seconds(kg, asked.timeout_seconds), client=client().name)
+    return Response(status=204, headers={"Server-Timing": f"update;dur={1000 * (time.monotonic() - started):.1f}"})
+
+
+def carry_out(kg: KnowledgeGraph, text: str, *, timeout_seconds: float, client: str) -> None:
+    """Carries out an update that a worker could carry out on a copy; whoever asks for it has to be known to be allowed.
+
+    Raises:
+        QueryError: it is no update, or cannot be carried out in that time; nothing has changed.
+    """
     if (form := scan(text).form) not in ("UPDATE", ""):
         raise QueryRejectedError((f"this is a query ({form}), not an update; send it as `query`",), query=text)
-    kg.workers.try_update(
-        text, base_iri=kg.base, timeout_seconds=allowed_seconds(kg, asked.timeout_seconds), client=client().name
-    )
+    kg.workers.try_update(text, base_iri=kg.base, timeout_seconds=timeout_seconds, client=client)
     with kg.store.write_lock():
         kg.update(text)
         kg.workers.refresh()
     kg.store.flush()
-    return Response(status=204, headers={"Server-Timing": f"update;dur={1000 * (time.monotonic() - started):.1f}"})
 
 
 def _answer(kg: KnowledgeGraph, asked: QueryRequest, started: float) -> Response:

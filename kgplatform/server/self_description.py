@@ -19,7 +19,7 @@ from kgplatform import __version__, resources
 from kgplatform.errors import KgPlatformError
 from kgplatform.server.access import Role, require
 from kgplatform.server.http import is_known, query_problem
-from kgplatform.server.pages import ask
+from kgplatform.server.interfaces.operations import OPERATIONS
 from kgplatform.sparql.protocol import GRAPHS, ROWS, ProtocolError, choose, listing, named, weak_tag
 from kgplatform.store.child_process import Snapshot
 from kgplatform.store.worker_pool import WorkersBusyError
@@ -214,8 +214,7 @@ def described() -> dict[str, Any]:
     text = _rendered(
         "openapi.json",
         version=__version__,
-        options=ask.VALUES,
-        most_drafts=ask.MOST_DRAFTS,
+        operations=[operation for operation in OPERATIONS.values() if operation.path],
         row_types=[item.media_type for item in ROWS],
         graph_types=[item.media_type for item in GRAPHS],
     )

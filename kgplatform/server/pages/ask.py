@@ -1,4 +1,4 @@
-"""The Ask page, ``/ask/<id>`` and ``/api/ask``: a question in, an answer with its steps, query, rows, passages out.
+"""The Ask page and ``/ask/<id>``: a question in, an answer with its steps, query, rows, passages out.
 
 The options beside a question are those of ``kgplatform ask``. ``GET /?dataset=…&question=…`` is the interface of the
 TEXT2SPARQL challenge, so that the challenge's own client scores a running server: the query that it gets is the one
@@ -302,14 +302,6 @@ def blueprint(kg: KnowledgeGraph, lately: Lately, recent: Recent) -> Blueprint:
         said = request.args.get("said", "")
         return _page(asking, found.answer, kept=found, said=said)
 
-    @routes.route("/api/ask", methods=["GET", "POST"])
-    def api_ask() -> Response:
-        answer = _asked_for(kg, _asked())
-        if isinstance(answer, Response):
-            return answer
-        labels = Labels(kg.dataset, kg.ontology, answer.question.language)
-        return jsonify(answer_text.as_json(answer, lambda term: labels.reference(term).label))
-
     following.add_routes(routes, kg, lambda question: _answer_page(asking, question))
     return routes
 
@@ -362,22 +354,6 @@ def _home(asking: AskPages) -> Any:
         starters=asking.starters(),
         selects=selects(kg, {}),
     )
-
-
-def _asked_for(kg: KnowledgeGraph, question: object) -> Answer | Response:
-    """The answer to what was sent; a response that says what is wrong with it."""
-    if not isinstance(question, str) or not question.strip():
-        return problem(400, "Bad request", 'send {"question": "…"} as JSON, or ?question=…')
-    if len(question) > MAX_QUESTION_CHARACTERS:
-        return problem(400, "Bad request", f"a question has at most {MAX_QUESTION_CHARACTERS} characters")
-    return _answered(kg, question.strip())
-
-
-def _asked() -> object:
-    if request.method == "GET" or not request.is_json:
-        return request.values.get("question")
-    record = request.get_json(silent=True)
-    return record.get("question") if isinstance(record, dict) else None
 
 
 def _answer_page(asking: AskPages, question: str) -> Any:

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
-from flask import Blueprint, Response, jsonify, redirect, request
+from flask import Blueprint, Response, redirect, request
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple
 
 from kgplatform.entities import (
@@ -40,7 +40,6 @@ from kgplatform.server.pages.terms import Terms
 from kgplatform.server.places import Spot, hierarchy_of, lies_in, spot_of, ways
 from kgplatform.server.result_tables import Cell, Sheet, csv_of, passages, sheet
 from kgplatform.server.source_cards import of_facts, of_sources
-from kgplatform.server.words import phrase
 from kgplatform.sparql.protocol import GRAPHS, HTML, TRIPLES, Format, ProtocolError, choose, listing, named
 from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
@@ -535,42 +534,7 @@ def blueprint(kg: KnowledgeGraph, lately: Lately, terms: Terms) -> Blueprint:
         said: dict[str, Any] = {"words_only": only, "lacks": lacks, "near_only": passing}
         return page("search.html", kg.base, text=text, things=things, passages=passages, **said)
 
-    @routes.get("/api/search")
-    def api_search() -> Response:
-        text = request.args.get("q", "").strip()[:200]
-        if not text:
-            return problem(400, "Bad request", "say what to look for: ?q=…")
-        labels = Labels(kg.dataset, kg.ontology, tongues())
-        chosen, most = (
-            request.args.get("retriever") or kg.settings.retrieval.retriever,
-            request.args.get("per_document"),
-        )
-        if most is not None and not (most.isdecimal() and len(most) < 6):
-            return problem(400, "Bad request", "per_document is a number, 0 for any number of passages of a document")
-        found = kg.search(text, 10, retriever=chosen, per_document=None if most is None else int(most))
-        lacks = lacking(chosen, kg.sources)
-        return jsonify(
-            {
-                "query": text,
-                "entities": [
-                    {
-                        **{"iri": iri.value, "label": labels.of(iri).text},
-                        **{"types": _types(kg, iri, labels), "page": addresses.of_iri(iri, kg.base)},
-                    }
-                    for iri in lately.called(text, _MOST_FOUND)
-                ],
-                "passages": [_passage(item) for item in found],
-                "words_only": kg.sources.index.words_only,
-                "note": phrase(lacks, language()) if lacks else "",
-            }
-        )
-
     return routes
-
-
-def _passage(item: Evidence) -> dict[str, object]:
-    found = {name: getattr(item, name) for name in ("title", "quote", "start", "end", "score")}
-    return {"chunk": item.chunk.value, "document": item.document.value, **found}
 
 
 def _types(kg: KnowledgeGraph, iri: NamedNode, labels: Labels) -> list[str]:
