@@ -56,7 +56,13 @@ PREFIXES: Final[dict[str, str]] = {
     "academic": ACADEMIC,
     "airport": AIRPORT,
 }
-"""Prefixes that every query may use without declaring them; a workspace adds ``kg:`` for its base."""
+"""Prefixes that every query may use without declaring them; a workspace adds those of `prefixes_of`."""
+
+
+def prefixes_of(base: str) -> dict[str, str]:
+    """The prefixes of a workspace: ``id:`` for its entities, ``kg:`` for all below its base, ``kgp:`` for functions."""
+    return {**PREFIXES, "kgp": KGP, "kg": base, "id": f"{base}entity/"}
+
 
 TYPE: Final = NamedNode(f"{RDF}type")
 LABEL: Final = NamedNode(f"{RDFS}label")

@@ -44,7 +44,7 @@ from kgplatform.types import (
     Usage,
     Verdict,
 )
-from kgplatform.vocab import GEO, KGP, LABEL, PREFIXES, TRAVEL, XSD_INTEGER, chunk_iri, document_iri
+from kgplatform.vocab import GEO, LABEL, TRAVEL, XSD_INTEGER, chunk_iri, document_iri, prefixes_of
 from kgplatform.workspace import search as searching
 from kgplatform.workspace.community_stage import CommunityParts, communities, find_communities
 from kgplatform.workspace.question_settings import AskOptions, chosen_model
@@ -260,7 +260,7 @@ class SmallGraph:
 
 def small_graph(folder, *, timeout_seconds=10.0, empty=False, server=None):
     """The workspace in a new folder."""
-    store = Store.open(folder / "store", prefixes={**PREFIXES, "kgp": KGP, "kg": BASE})
+    store = Store.open(folder / "store", prefixes=prefixes_of(BASE))
     dataset, registry = EvidenceDataset(store, BASE), Registry(folder / "documents.sqlite")
     loaded = packs.load(["travel"], folder=folder)
     dataset.commit(Change(added={dataset.ontology: loaded.triples}))

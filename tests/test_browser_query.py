@@ -8,6 +8,11 @@ import pytest
 from browser import LOOKS, Browsing, axe, browser, browsing, served, shot, until  # noqa: F401
 from small_graph import EVIL, HOTELS, small_graph
 
+from kgplatform.server.result_tables import prefixed
+from kgplatform.sparql.rewrite import with_prefixed_names
+from kgplatform.store.oxigraph import Store
+from kgplatform.vocab import prefixes_of
+
 RUNAWAY = (
     "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . FILTER(CONCAT(STR(?c), STR(?f)) = 'x') }"
 )
@@ -378,3 +383,40 @@ def test_what_was_on_its_way_when_a_query_is_run_is_dropped_and_hints_stay(brows
     page.wait_for_timeout(900)
     assert page.locator(".cm-tooltip-autocomplete").count() == 0
     assert "Hotle" in page.locator(".editor-status").inner_text() or "Hotel" in page.locator(".trouble").inner_text()
+
+
+def test_an_entity_has_a_short_name_where_it_is_completed_shared_explained_and_explored(browsing):
+    base, kg, name = browsing.kg.base, browsing.kg, "wuzhen-92434d04"
+    page = opened(browsing, "SELECT * WHERE { ?hotel geo:locatedIn ?place }")
+    typed(page, "SELECT * WHERE { ?hotel geo:locatedIn wuz")
+    page.keyboard.press("Control+Space")
+    assert f"id:{name}" in offered(page)
+    accept(page)
+    assert text_of(page).startswith(f"PREFIX id: <{base}entity/>\n")
+    assert text_of(page).endswith(f"geo:locatedIn id:{name}}}")
+    why = page.request.post(
+        f"{browsing.address}/api/why-empty",
+        form={"query": f"SELECT * WHERE {{ ?x a travel:Hotel ; geo:locatedIn <{base}entity/nowhere> }}"},
+    ).json()
+    assert "id:nowhere" in why["words"]
+    assert "https://" not in why["words"]
+    page = browsing.page(f"/id/entity/{name}")
+    query = unquote(page.get_by_role("link", name="Show query").first.get_attribute("href")).partition("=")[2]
+    assert f"id:{name} ?property" in query
+    assert "https://" not in re.sub("PREFIX .*", "", query)
+    assert kg.query(query).rows
+    page = browsing.page(f"/explore?focus=kg:entity/{name}")
+    links = [link.get_attribute("href") for link in page.locator("a[data-step]").all()]
+    assert any(f"id%3A{name}" in link for link in links)
+    assert not any("entity%2F" in link for link in links)
+
+
+def test_chinese_names_are_shortened_and_what_sparql_cannot_write_is_not():
+    prefixes = prefixes_of("https://example.org/kg/")
+    names = ("法国-35ae87cd", "kuiyuanguan-f55b26c7", "2024-x", "r²", "a.b", "x/y", "-a", "℃")
+    for name in names:
+        iri = f"https://example.org/kg/entity/{name}"
+        text = with_prefixed_names(f"ASK {{ <{iri}> ?p ?o }}", prefixes)
+        assert (f"id:{name} " in text) == (name in names[:3])
+        assert Store.open(prefixes=prefixes).query(text).boolean is False
+        assert prefixed(iri, prefixes.items()) == (f"id:{name}" if name in names[:3] else f"<{iri}>")

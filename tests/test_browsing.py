@@ -28,7 +28,7 @@ from kgplatform.server.pages.workbench import schema_record
 from kgplatform.server.places import Ways, atlas, hierarchy_of, read_bounds, spot_of, texts
 from kgplatform.settings import MapSettings, Settings, checked_tiles
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store, parse
-from kgplatform.vocab import CORE, LABEL, PREFIXES, TYPE, XSD_DECIMAL
+from kgplatform.vocab import CORE, LABEL, TYPE, XSD_DECIMAL, prefixes_of
 
 HOTEL = "https://w3id.org/kgplatform/travel%23Hotel"
 FOCUS = "/explore?focus=kg:entity/hotel-2"
@@ -239,7 +239,7 @@ _STATES = st.builds(
 
 @given(_STATES)
 def test_an_exploration_is_read_from_its_address_as_it_was(state):
-    names = PrefixedNames({**PREFIXES, "kg": "https://example.org/kg/"})
+    names = PrefixedNames(prefixes_of("https://example.org/kg/"))
     assert read(MultiDict(state.words(names.write)), names) == state
 
 

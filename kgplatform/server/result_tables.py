@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 from kgplatform.entities import Labels
 from kgplatform.server import addresses
 from kgplatform.server.frame import Lately, Palette
+from kgplatform.sparql.rewrite import prefixed_name
 from kgplatform.text import words_of_identifier
 from kgplatform.types import Evidence, Solutions, Term
 from kgplatform.vocab import RDF, XSD
@@ -296,11 +298,16 @@ def prefixed(iri: str, prefixes: Iterable[tuple[str, str]]) -> str:
     >>> prefixed("http://example.org/a#b", [("e", "http://example.org/a#")])
     'e:b'
     """
-    for name, namespace in prefixes:
-        local = iri[len(namespace) :] if iri.startswith(namespace) else ""
-        if local and local.replace("_", "a").replace("-", "a").isalnum() and local[0] != "-":
-            return f"{name}:{local}"
-    return f"<{iri}>"
+    return prefixed_name(iri, prefixes) or f"<{iri}>"
+
+
+def shortened(text: str, prefixes: Iterable[tuple[str, str]]) -> str:
+    """A message with prefixed names for the IRIs that stand in it in angle brackets."""
+    known = tuple(prefixes)
+    return _BRACKETED.sub(lambda match: prefixed(match[1], known), text)
+
+
+_BRACKETED = re.compile(r"<([^<>\s]+)>")
 
 
 def of_triples(triples: Sequence[Triple], *, truncated: bool) -> Solutions:

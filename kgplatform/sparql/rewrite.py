@@ -308,7 +308,9 @@ def with_named_columns(text: str, seen: Scan) -> str:
     return text[: seen.star] + " ".join(f"?{name}" for name in seen.variables) + text[seen.star + 1 :]
 
 
-_LOCAL = re.compile(r"[A-Za-z_][\w\-]*", re.ASCII)
+_LETTERS = r"A-Za-z_\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u3001-\ud7ff\uf900-\ufdcf"
+_LOCAL = re.compile(rf"[{_LETTERS}0-9][{_LETTERS}0-9\u00b7\u0300-\u036f\-]*")
+"""A local name as SPARQL 1.1 §19.8 has it (PN_LOCAL), without dots, colons and escapes."""
 
 
 def with_prefixed_names(text: str, prefixes: Mapping[str, str]) -> str:
@@ -324,7 +326,7 @@ def with_prefixed_names(text: str, prefixes: Mapping[str, str]) -> str:
     for token in listed:
         if token.kind == "name":
             used[token.text.partition(":")[0]] = None
-        elif token.kind == "iri" and (short := _prefixed(token.text[1:-1], prefixes)):
+        elif token.kind == "iri" and (short := prefixed_name(token.text[1:-1], prefixes.items())):
             used[short.partition(":")[0]] = None
             parts += [text[last : token.start], short]
             last = token.end
@@ -332,8 +334,9 @@ def with_prefixed_names(text: str, prefixes: Mapping[str, str]) -> str:
     return "".join([*lines, *parts, text[last:]])
 
 
-def _prefixed(iri: str, prefixes: Mapping[str, str]) -> str:
-    for name, namespace in prefixes.items():
+def prefixed_name(iri: str, prefixes: Iterable[tuple[str, str]]) -> str:
+    """The IRI by the first prefix that covers it and leaves a plain local name; empty where there is none."""
+    for name, namespace in prefixes:
         if iri.startswith(namespace) and _LOCAL.fullmatch(iri, len(namespace)):
             return f"{name}:{iri[len(namespace) :]}"
     return ""

@@ -2,7 +2,7 @@
 
     SERVICE kgp:search  { ?passage kgp:text "quiet hotels" ; kgp:score ?s ; kgp:quote ?q ; kgp:limit 20 }
     SERVICE kgp:find    { ?thing kgp:text "Xizha" ; kgp:likeness ?s ; kgp:label ?l }
-    SERVICE kgp:similar { ?thing kgp:to kg:entity/xizha-1a2b3c4d ; kgp:similarity ?s }
+    SERVICE kgp:similar { ?thing kgp:to id:xizha-1a2b3c4d ; kgp:similarity ?s }
 
 A passage is the named graph of what was read in it, so ``GRAPH ?passage { … }`` goes on from there.
 """

@@ -32,7 +32,7 @@ from kgplatform.store.oxigraph import Store
 from kgplatform.store.versions import Versions
 from kgplatform.store.worker_pool import QueryWorkers
 from kgplatform.types import Document, Embedder, Evidence, Extractor, Solutions
-from kgplatform.vocab import KGP, PREFIXES
+from kgplatform.vocab import prefixes_of
 from kgplatform.workspace import search
 from kgplatform.workspace.community_stage import CommunityParts, ReportWriter
 from kgplatform.workspace.linking_state import LINKING_FILE, LinkingMemory
@@ -66,7 +66,7 @@ class Workspace:
         self.settings = config.load(folder)
         self.base = self.settings.base
         loaded = packs.load(self.settings.ontology, folder=folder)
-        self.store = Store.open(folder / STORE, prefixes={**PREFIXES, "kgp": KGP, "kg": self.base})
+        self.store = Store.open(folder / STORE, prefixes=prefixes_of(self.base))
         self.registry = Registry(folder / _REGISTRY)
         self.indexing = search.Indexing(self.registry)
         self.dataset = EvidenceDataset(self.store, self.base)

@@ -473,7 +473,8 @@ def _why_empty(kg: KnowledgeGraph, answer: Answer) -> str:
     if answer.query is None or answer.solutions.rows or answer.solutions.boolean is not None:
         return ""
     try:
-        return explained(kg, answer.query.text).words(language())
+        words = explained(kg, answer.query.text).words(language())
+        return result_tables.shortened(words, kg.store.prefixes.items())
     except KgPlatformError:
         return ""
 

@@ -41,6 +41,7 @@ from kgplatform.server.places import Spot, hierarchy_of, lies_in, spot_of, ways
 from kgplatform.server.result_tables import Cell, Sheet, csv_of, passages, sheet
 from kgplatform.server.source_cards import of_facts, of_sources
 from kgplatform.sparql.protocol import GRAPHS, HTML, TRIPLES, Format, ProtocolError, choose, listing, named
+from kgplatform.sparql.rewrite import with_prefixed_names
 from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
 from kgplatform.store.versions import Version
@@ -222,7 +223,9 @@ class Artist:
         self._palette = palette
 
     def picture(self, drawn: Scene, **more: Any) -> dict[str, Any]:
-        """The things as nodes, the statements as edges."""
+        """The things as nodes, the statements as edges; a ``query`` beside them is written with prefixes."""
+        if "query" in more:
+            more["query"] = with_prefixed_names(more["query"], self._kg.store.prefixes)
         of = {iri: self._palette.class_of(self._kg, iri) for iri in drawn.things}
         classes = list(dict.fromkeys(item for item in of.values() if item is not None))
         at = {iri: number for number, iri in enumerate(classes)}
@@ -332,7 +335,8 @@ def _map(
         {**node, "lat": spot.latitude, "lon": spot.longitude}
         for node, spot in zip(nodes["nodes"], spots.values(), strict=True)
     ]
-    data: dict[str, Any] = {"points": points, "classes": nodes["classes"], "query": _positions_query(place)}
+    query = with_prefixed_names(_positions_query(place), kg.store.prefixes)
+    data: dict[str, Any] = {"points": points, "classes": nodes["classes"], "query": query}
     if len(points) == 1:
         west, east = around.longitude - 6, around.longitude + 6
         data["bbox"] = [west, max(-85.0, around.latitude - 4), east, min(85.0, around.latitude + 4)]

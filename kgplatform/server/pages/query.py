@@ -31,7 +31,7 @@ from kgplatform.server.access import Role, client, require
 from kgplatform.server.frame import is_built, language, page, tongues
 from kgplatform.server.http import problem, query_status, told
 from kgplatform.server.places import asking_for_places
-from kgplatform.server.result_tables import CellTable, table
+from kgplatform.server.result_tables import CellTable, shortened, table
 from kgplatform.sparql.emptiness import Emptiness, Run, why_empty, why_slow
 from kgplatform.sparql.protocol import GRAPHS, ROWS, ProtocolError
 from kgplatform.sparql.tokens import declared_prefixes, read_only_issues, scan, tokens
@@ -56,6 +56,8 @@ def _trials(kg: KnowledgeGraph) -> Run:
 
 
 def _add_explanations(routes: Blueprint, kg: KnowledgeGraph) -> None:
+    def short(text: str) -> str:
+        return shortened(text, kg.store.prefixes.items())
 
     @routes.route("/api/why-empty", methods=["GET", "POST"])
     def why() -> Response:
@@ -69,10 +71,10 @@ def _add_explanations(routes: Blueprint, kg: KnowledgeGraph) -> None:
         culprit = found.culprit
         return jsonify(
             cause=found.cause.value,
-            words=found.words(language()),
+            words=short(found.words(language())),
             line=culprit.line if culprit else 0,
-            conditions=[{"text": c.text, "line": c.line, "without": c.without} for c in found.counts],
-            near=list(found.near),
+            conditions=[{"text": short(c.text), "line": c.line, "without": c.without} for c in found.counts],
+            near=[short(term) for term in found.near],
             relaxed=found.relaxed,
         )
 
@@ -84,10 +86,10 @@ def _add_explanations(routes: Blueprint, kg: KnowledgeGraph) -> None:
         found = why_slow(text, _trials(kg))  # nothing outside is asked, whatever SERVICE it names
         named = found.apart or next(iter(found.broad), None)
         return jsonify(
-            words=found.words(language()),
+            words=short(found.words(language())),
             line=named.line if named else 0,
             patterns=found.patterns,
-            broad=[{"text": item.text, "line": item.line} for item in found.broad],
+            broad=[{"text": short(item.text), "line": item.line} for item in found.broad],
         )
 
     @routes.route("/api/with-places", methods=["GET", "POST"])
@@ -293,7 +295,7 @@ def _why(kg: KnowledgeGraph, text: str, found: CellTable | None) -> str:
     """Why there are no rows, for a page without scripts."""
     if found is None or found.rows:
         return ""
-    return explained(kg, text).words(language())
+    return shortened(explained(kg, text).words(language()), kg.store.prefixes.items())
 
 
 def _run(kg: KnowledgeGraph, text: str) -> dict[str, Any]:

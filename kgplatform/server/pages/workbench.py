@@ -33,7 +33,7 @@ from kgplatform.server.frame import Lately, Remembered, language, pages, tongues
 from kgplatform.server.http import is_known, problem, query_problem, told
 from kgplatform.server.pages.query import Saved
 from kgplatform.server.pages.terms import ClassProfile, class_profile
-from kgplatform.server.result_tables import ResultTerms, of_triples, prefixed
+from kgplatform.server.result_tables import ResultTerms, of_triples, prefixed, shortened
 from kgplatform.server.words import phrase
 from kgplatform.sparql.protocol import GRAPHS, ROWS, Format, ProtocolError, weak_tag
 from kgplatform.sparql.tokens import read_only_issues, scan
@@ -414,7 +414,7 @@ def _issue(kg: KnowledgeGraph, text: str, issue: Issue) -> dict[str, object]:
 def _short(message: str, prefixes: list[tuple[str, str]]) -> str:
     """The message with prefixed names for IRIs, and without the place, which is given apart."""
     plain = re.sub(r"^line \d+, column \d+: ", "", message)
-    return re.sub(r"<([^<>\s]+)>", lambda match: prefixed(match[1], prefixes), plain)
+    return shortened(plain, prefixes)
 
 
 def _place(kg: KnowledgeGraph, text: str, issue: Issue) -> tuple[int, int, int]:

@@ -23,6 +23,7 @@ from kgplatform.server import addresses
 from kgplatform.server.frame import Frame, Lately, Palette, Remembered, language, page, tongues
 from kgplatform.server.places import Atlas, Spot, atlas, instances, read_bounds, ways
 from kgplatform.server.result_tables import Cell, Sheet, csv_of, sheet
+from kgplatform.sparql.rewrite import with_prefixed_names
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
 from kgplatform.vocab import TYPE
 
@@ -283,7 +284,7 @@ class _Page:
         shown += islice(spots, number, number + _MOST_POINTS - len(shown))
         data: dict[str, Any] = {
             **self._points([NamedNode(name) for name in shown], spots, borrowed),
-            "query": self._query(),
+            "query": with_prefixed_names(self._query(), self._kg.store.prefixes),
             "total": {"points": len(spots)},
         }
         if self._bbox is not None:
