@@ -272,6 +272,16 @@ def test_communities_lead_from_the_tree_to_a_report_and_its_members(browsing, to
     page.wait_for_selector("article.entity")
 
 
+def test_an_empty_page_of_communities_offers_the_button_that_fills_it(browsing, tmp_path):
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="academic") as kg:
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        kg.dataset.state([*university(), *field()])
+        page = browsing.page("/communities", address=browsing.serve(kg))
+        axe(page)
+        page.get_by_role("button", name="Find communities").click()
+        page.wait_for_selector(".branches a", timeout=60_000)  # by itself, once they are found
+
+
 # Explore and the map
 
 

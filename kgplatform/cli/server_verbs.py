@@ -59,7 +59,7 @@ _PACKS = ("travel", "academic", "airport")
 @_PORT
 @option("--no-serve", is_flag=True, help="Stop after the questions.")
 def demo(given: Given) -> int:
-    """Build the sample workspaces, ask them in two languages, and serve the first.
+    """Build the sample workspaces, ask and measure them in two languages, and serve the first.
 
     The samples come with the source. Exit status 1: a sample document could not be read.
     """
@@ -71,6 +71,9 @@ def demo(given: Given) -> int:
         with _sampled(pack, samples / pack, given.folder / pack) as kg:
             failed += _add_samples(kg, pack, samples / pack)
             _ask_all(kg, samples / "questions" / f"{pack}.txt")
+            found = kg.find_communities()
+            _say(f"{_RULE}\n{pack}: {found.communities} communities of closely connected entities")
+        _measure(given.folder / pack, samples / "questions" / f"{pack}.gold.jsonl")
     if not given.no_serve:
         _serve(given.folder / packs[0], given.port)
     return SHORT if failed else DONE
@@ -106,6 +109,14 @@ def _ask_all(kg: KnowledgeGraph, questions: Path) -> None:
     for line in questions.read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
             _say(f"{_RULE}\n{output.as_text(kg.ask(line.strip()))}")
+
+
+def _measure(workspace: Path, gold: Path) -> None:
+    """Asks questions whose answers are known, so that the workspace has an evaluation run to show."""
+    from kgplatform.cli.main import main
+
+    _say(f"Asking the questions of {gold.name}, whose answers are known")
+    main(["evaluate", "questions", str(gold), "-w", str(workspace)])
 
 
 def _serve(folder: Path, port: int) -> None:

@@ -130,7 +130,7 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
         jobs_blueprint(kg, jobs),
         documents.blueprint(kg, jobs, lately),
         document.blueprint(kg),
-        communities.blueprint(kg, lately),
+        communities.blueprint(kg, lately, jobs),
         retrieval.blueprint(kg),
     ):
         app.register_blueprint(made)

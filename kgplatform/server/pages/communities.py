@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from flask import Blueprint
+from flask import Blueprint, redirect
 from pyoxigraph import NamedNode, Quad
 
 from kgplatform.entities import Labels
-from kgplatform.errors import NotFoundError
+from kgplatform.errors import KgPlatformError, NotFoundError
+from kgplatform.server.access import Role, client, require
 from kgplatform.server.frame import Frame, Lately, Palette, Remembered, language, page, tongues
+from kgplatform.server.jobs import Jobs
 from kgplatform.server.pages.entity import Artist, Scene, Surroundings
 from kgplatform.server.result_tables import Cell, Sheet, csv_of, sheet
 from kgplatform.vocab import CORE, RDFS, graph_iri
@@ -25,10 +29,21 @@ _MOST_NODES = 120
 _MOST_EDGES = 600
 
 
-def blueprint(kg: KnowledgeGraph, lately: Lately) -> Blueprint:
-    """The routes of the communities."""
+def blueprint(kg: KnowledgeGraph, lately: Lately, jobs: Jobs) -> Blueprint:
+    """The routes of the communities, and of finding them: one after the other with the reading of documents."""
     routes = Blueprint("communities", __name__)
     kept = Remembered(kg)
+    finding, troubles = threading.Event(), deque[str](maxlen=1)
+
+    def found_anew() -> Iterator[object]:
+        troubles.clear()
+        try:
+            yield kg.find_communities()
+        except KgPlatformError as error:
+            troubles.append(str(error))
+            raise
+        finally:
+            finding.clear()
 
     def views() -> list[CommunityView]:
         return kept.get(("communities", language()), lambda: kg.communities(language=language()))
@@ -49,7 +64,18 @@ def blueprint(kg: KnowledgeGraph, lately: Lately) -> Blueprint:
             stale=sum(view.stale for view in found),
             listed=listed,
             query=_tree_query(kg.base),
+            is_busy=finding.is_set(),
+            trouble="".join(troubles),
+            may_find=client().role >= Role.WRITE and not lately.overview().empty,
         )
+
+    @routes.post("/communities")
+    def find() -> Any:
+        require(Role.WRITE)
+        if not finding.is_set():
+            finding.set()
+            jobs.start(found_anew)
+        return redirect("/communities", 303)
 
     @routes.get("/communities/<path:name>")
     def community(name: str) -> Any:
