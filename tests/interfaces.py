@@ -1,7 +1,10 @@
 """A workspace of two documents, English and Chinese, that tests of the interfaces for programs ask."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from browser import serve_in_thread
 from workspaces import new_workspace
 
 from kgplatform.graph import KnowledgeGraph
@@ -20,3 +23,14 @@ def asked_workspace(folder: Path, *, settings: str = "") -> Path:
     with KnowledgeGraph(folder) as kg:
         list(kg.add(files / "inn.txt", files / "通安.txt"))
     return folder
+
+
+@contextmanager
+def served(folder: Path, *, settings: str = "") -> Iterator[str]:
+    """The address of a server over such a workspace."""
+    with KnowledgeGraph(asked_workspace(folder, settings=settings)) as kg:
+        address, stop = serve_in_thread(kg)
+        try:
+            yield address
+        finally:
+            stop()

@@ -26,7 +26,7 @@ from kgplatform.server.access import Access, Rates, Rights, Role, Token, client,
 from kgplatform.server.connections import Handover, listening
 from kgplatform.server.frame import NOT_BUILT, Lately, is_built, page, prepare
 from kgplatform.server.http import compress, problem, told
-from kgplatform.server.interfaces import operations
+from kgplatform.server.interfaces import chat_model, operations
 from kgplatform.server.jobs import Jobs
 from kgplatform.server.jobs import blueprint as jobs_blueprint
 from kgplatform.server.pages import (
@@ -62,7 +62,7 @@ JOBS = "kgplatform-jobs"
 WARMING = "kgplatform-warming"
 """Where the application keeps what is to be worked out before the first page waits for it."""
 
-_DATA_PATHS = ("/sparql", "/graphs", "/api/", "/.well-known/")
+_DATA_PATHS = ("/sparql", "/graphs", "/api/", "/v1/", "/.well-known/")
 
 
 class _Json(DefaultJSONProvider):
@@ -116,6 +116,7 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
         graph_store.blueprint(kg),
         self_description.blueprint(describes),
         operations.blueprint(operations.Operations(kg, lately)),
+        chat_model.blueprint(kg),
         export.blueprint(kg, lately),
         ask.blueprint(kg, lately, recent),
         answers.blueprint(kg, recent),
@@ -175,6 +176,9 @@ def handover(kg: KnowledgeGraph, access: Access) -> Handover:
 def _add_error_pages(app: Flask, kg: KnowledgeGraph) -> None:
     @app.errorhandler(ProtocolError)
     def refused_by_protocol(error: ProtocolError) -> Any:
+        if request.path.startswith("/v1/"):  # chat clients look for the reason there
+            said = chat_model.error_record(error.detail, error.title)
+            return problem(error.status, error.title, error.detail, headers=dict(error.headers), error=said)
         return problem(error.status, error.title, error.detail, headers=dict(error.headers))
 
     @app.errorhandler(HTTPException)

@@ -1,0 +1,120 @@
+"""The graph as a chat model, asked by the client that chat programs use; with the transcript of docs/chat.md."""
+
+import re
+import threading
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from interfaces import served
+from openai import AuthenticationError, BadRequestError, NotFoundError, OpenAI
+
+from kgplatform.server.access import Token
+
+ROOMS = "How many rooms does Lakeside Inn have?"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "chat.md"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with served(tmp_path_factory.mktemp("asked") / "kg") as address:
+        yield address
+
+
+@pytest.fixture
+def client(server):
+    with OpenAI(base_url=f"{server}/v1", api_key="any", max_retries=0) as made:
+        yield made
+
+
+def user(*texts):
+    return [{"role": "user", "content": text} for text in texts]
+
+
+def ask(client, *texts, model="kgplatform"):
+    return client.chat.completions.create(model=model, messages=user(*texts)).choices[0].message
+
+
+def test_the_models_are_listed_and_found(client):
+    names = [model.id for model in client.models.list()]
+    assert names == ["kgplatform", "kgplatform:graph", "kgplatform:passages"]
+    assert client.models.retrieve("kgplatform").id == "kgplatform"
+
+
+@pytest.mark.parametrize(("question", "number"), [(ROOMS, "24"), ("通安客栈有多少间客房？", "80")])
+def test_an_answer_cites_the_passages_that_say_it(client, question, number):
+    message = ask(client, question)
+    assert number in message.content
+    cited = message.annotations[0].url_citation
+    assert message.content[cited.start_index : cited.end_index] == "[1]"
+    with urlopen(cited.url) as page:
+        assert number in page.read().decode()
+
+
+def test_a_streamed_answer_is_the_same_with_its_citations_and_its_usage(client):
+    whole = ask(client, ROOMS)
+    text, annotations, usage, ends = "", [], None, []
+    options = {"include_usage": True}
+    for chunk in client.chat.completions.create(
+        model="kgplatform", messages=user(ROOMS), stream=True, stream_options=options
+    ):
+        usage = chunk.usage or usage
+        for choice in chunk.choices:
+            text += choice.delta.content or ""
+            annotations += getattr(choice.delta, "annotations", None) or []
+            ends += filter(None, [choice.finish_reason])
+    assert (text, ends, usage.total_tokens) == (whole.content, ["stop"], 0)
+    assert [one["url_citation"]["url"] for one in annotations] == [one.url_citation.url for one in whole.annotations]
+
+
+def test_the_messages_before_are_the_turns_of_a_conversation(client, server):
+    turns = [*user(ROOMS), {"role": "assistant", "content": "24"}, *user("And 通安客栈?")]
+    found = client.chat.completions.create(model="kgplatform", messages=turns).choices[0].message
+    assert "80" in found.content
+    again = ask(client, ROOMS, "And 通安客栈?")
+    assert again.content == found.content
+    parts = [{"role": "user", "content": [{"type": "text", "text": ROOMS}]}]
+    assert "24" in client.chat.completions.create(model="kgplatform", messages=parts).choices[0].message.content
+
+
+def test_one_source_alone_can_be_asked(client):
+    assert "24" in ask(client, ROOMS, model="kgplatform:graph").content
+
+
+def test_what_cannot_be_answered_is_refused_with_the_reason(client):
+    with pytest.raises(NotFoundError, match="/v1/models lists them"):
+        ask(client, ROOMS, model="other")
+    for messages in ([], user("a" * 1001), [{"role": "system", "content": "x"}], ["x"]):
+        with pytest.raises(BadRequestError):
+            client.chat.completions.create(model="kgplatform", messages=messages)
+
+
+def test_streams_that_nobody_reads_to_the_end_leave_the_server_free(client):
+    def leave():
+        with client.chat.completions.create(model="kgplatform", messages=user(ROOMS), stream=True) as stream:
+            next(iter(stream))
+
+    threads = [threading.Thread(target=leave) for _ in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert "24" in ask(client, ROOMS).content
+
+
+def test_with_tokens_a_wrong_key_is_refused_and_a_right_one_reads(tmp_path):
+    secret, line = Token.make("ann", "read")
+    settings = f'[server]\ntokens = ["{line}"]\npublic_reads = false'
+    with served(tmp_path / "kg", settings=settings) as address:
+        wrong, right = (OpenAI(base_url=f"{address}/v1", api_key=key, max_retries=0) for key in ("any", secret))
+        with wrong, pytest.raises(AuthenticationError, match="the token is not known here"):
+            ask(wrong, ROOMS)
+        with right:
+            assert "24" in ask(right, ROOMS).content
+
+
+def test_the_transcript_of_the_documentation_runs(server, capsys):
+    code, printed = re.findall(r"^```(?:python|text)\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    exec(compile(code.replace("http://localhost:8000", server), str(PAGE), "exec"), {})
+    shown = capsys.readouterr().out.replace(server, "http://localhost:8000")
+    assert re.sub(r"/documents/\w+\S*", "/documents/…", shown) == printed
