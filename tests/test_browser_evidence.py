@@ -1,6 +1,7 @@
 """What the pages say of evidence and of numbers: every row's sources, tables as cards, one number for one thing."""
 
 import re
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from browser import browser, browsing, serve_in_thread, served, until  # noqa: F401
@@ -9,6 +10,7 @@ from kgplatform.entities import find_iri
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.models.stubs import HashEmbedder
 from kgplatform.server.pages.entity import query_of
+from kgplatform.types import Verdict
 
 NAMES = (
     "Amber",
@@ -205,3 +207,28 @@ def test_what_keeps_the_books_is_not_among_what_refers_to_a_thing_nor_in_its_que
             )
         page = browsing.page("/ontology", address=address, scripts=False)
         assert "is replaced by" not in page.locator("main").inner_text()
+
+
+@pytest.mark.parametrize(("question", "language"), [("Which hotels are there?", "en"), ("有哪些酒店？", "zh")])
+def test_what_may_be_asked_next_comes_from_the_things_of_the_answer_and_has_an_answer(
+    browsing, inns, question, language
+):
+    page = asked(browsing, inns, question, language=language)
+    until(page, "!!document.querySelector('#next li')")
+    links = page.locator("#next a")
+    assert 1 <= links.count() <= 3
+    for address in [links.nth(at).get_attribute("href") for at in range(links.count())]:
+        text = parse_qs(urlsplit(address).query)["question"][0]
+        assert inns[0].ask(text).verdict is Verdict.ANSWERED
+        assert any(name in text for name in NAMES)
+    links.first.click()  # it goes on in the thread, which says what came before
+    until(page, "!!document.querySelector('.answer')")
+    assert question in page.locator(".thread").inner_text()
+    assert page.locator(".verdict").count() == 0
+
+
+def test_without_scripts_the_follow_ups_are_a_page(browsing, inns):
+    page = browsing.page("/ask?question=Which hotels are there%3F", address=inns[1], scripts=False)
+    page.locator("[data-next] a").click()
+    page.locator("#next a").first.click()
+    assert "Which hotels are there?" in page.locator(".thread").inner_text()

@@ -88,10 +88,22 @@ const drawing = async (root) => {
   await show(figure, found ? found[1] : null);
 };
 
+/** The follow-ups that the graph answers, in place of the link to them; they are looked for when the answer is there. */
+const following = async (root) => {
+  const section = root.querySelector("[data-next]"), link = section?.querySelector("a");
+  if (!link) return;
+  try {
+    const text = await fetch(link.href).then((answer) => (answer.ok ? answer.text() : ""));
+    const list = new DOMParser().parseFromString(text, "text/html").querySelector("#next");
+    list ? section.replaceChildren(h("h2", {}, link.textContent), document.adoptNode(list)) : section.remove();
+  } catch { /* the link stays */ }
+};
+
 /** `calmly`: the steps were seen as they were taken, and need not come one by one again. */
 export const start = async (root, { calmly = false } = {}) => {
   if (!calmly) steps(root);
   citing(root);
   paging(root);
+  following(root);
   await drawing(root);
 };

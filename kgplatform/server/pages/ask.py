@@ -7,11 +7,12 @@ that the Ask page would run.
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from itertools import chain, islice, zip_longest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 
 from flask import Blueprint, Response, jsonify, redirect, request, url_for
@@ -22,6 +23,7 @@ from kgplatform.errors import ConfigError, KgPlatformError, ReadError
 from kgplatform.lexicon.amounts import measure, plural
 from kgplatform.ontology.schema import OntologyProperty, label_of
 from kgplatform.questions import answer_text
+from kgplatform.questions.dialogue.replies import Conversation, Turn
 from kgplatform.server import addresses, result_tables, source_cards
 from kgplatform.server.access import Role, client
 from kgplatform.server.frame import Lately, Overview, Remembered, language, page, tongues
@@ -38,7 +40,7 @@ from kgplatform.sparql.rewrite import with_prefixed_names
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
 from kgplatform.text import has_han, normalise, singular
 from kgplatform.types import Answer, Linked, QuestionKind, Term, Verdict
-from kgplatform.vocab import TYPE, XSD
+from kgplatform.vocab import GEO, TYPE, XSD
 from kgplatform.workspace.question_settings import AskOptions
 
 if TYPE_CHECKING:
@@ -175,6 +177,47 @@ class _Questions:
                     yield self._listing(class_, term, name)
                     break
 
+    def about(self, thing: NamedNode, asked: str) -> Iterator[_Suggestion]:
+        """Questions for what is stated of a thing, but not with the properties of the query ``asked``."""
+        name = self._labels.of(thing).text  # in whatever language there is one
+        listed = self._kg.store.quads(thing, None, None, DEFAULT_GRAPH) if name else ()
+        values = {
+            quad.predicate: quad for quad in islice(listed, _LOOKED_AT) if f"<{quad.predicate.value}>" not in asked
+        }
+        telling = sorted(values.values(), key=lambda quad: not self._is_telling(quad.object))
+        yield from self._facts(name, telling)
+        yield from self._referring(name, thing, asked)
+
+    @staticmethod
+    def _is_telling(value: Term) -> bool:
+        return not isinstance(value, NamedNode) and getattr(value, "datatype", TYPE).value in _TELLING
+
+    def _facts(self, name: str, quads: Sequence[Quad]) -> Iterator[_Suggestion]:
+        for quad in quads:
+            term = self._askable(quad.predicate)
+            if term is None or not self._kg.dataset.is_stated(quad.triple):
+                continue
+            if not term.is_object or _form(label_of(term.words, "en", "")) == "noun":
+                yield _Suggestion(self._fact(term, name), quad.object, quad.predicate)
+
+    def _referring(self, name: str, thing: NamedNode, asked: str) -> Iterator[_Suggestion]:
+        """Which things of a class have a relation to the thing."""
+        listed = self._kg.store.quads(None, None, thing, DEFAULT_GRAPH) if name else ()
+        subjects: dict[NamedNode, list[object]] = defaultdict(list)
+        for quad in islice(listed, _LOOKED_AT):
+            if f"<{quad.predicate.value}>" not in asked and self._kg.dataset.is_stated(quad.triple):
+                subjects[quad.predicate].append(quad.subject)
+        for predicate, found in subjects.items():
+            term, class_, first = self._askable(predicate), self._class_of(found), found[0]
+            if term is not None and class_ and isinstance(first, NamedNode):
+                yield _Suggestion(self._listing(class_, term, name), first, predicate)
+
+    def _askable(self, predicate: NamedNode) -> OntologyProperty | None:
+        """The property, if the ontology has words for it in the language and it is not for bookkeeping."""
+        term = self._kg.ontology.properties.get(predicate)
+        words = "" if term is None or term.internal or predicate.value in _DULL else self._words(term)
+        return term if words and has_han(words) == self._zh else None
+
     def _listing(self, class_: str, term: OntologyProperty, name: str) -> str:
         """The question for the things of a class with that value; the form goes by what the English label is."""
         relation, form = self._words(term), _form(label_of(term.words, "en", ""))
@@ -211,6 +254,58 @@ class _Questions:
                 types.update(t for t in known if self._kg.dataset.is_stated(Triple(subject, TYPE, t)))
         usual = [t for t, _ in types.most_common() if isinstance(t, NamedNode) and t in self._overview.classes]
         return self._labels.of(usual[0]).text if usual else ""
+
+
+_SUGGESTED = 3
+_TRIED = 12
+_SUGGESTING_SECONDS = 4.0
+_SUGGESTED_FROM = 3
+"""Suggestions come from so many things of the rows at most, and of the question."""
+_DULL = frozenset((f"{GEO}latitude", f"{GEO}longitude"))
+"""What nobody asks about in words: a map shows it."""
+
+
+class _Suggestion(NamedTuple):
+    """A question, a term of its answer, and the property that it asks about."""
+
+    text: str
+    value: Term
+    property: NamedNode
+
+
+def suggestions(kg: KnowledgeGraph, overview: Overview, answer: Answer) -> Iterator[str]:
+    """Up to three questions on the things of an answer, in its language, which the built-in methods answer rightly.
+
+    Each asks for what a statement says, and has been run: the answer holds the value of the statement.
+    """
+    end = time.monotonic() + _SUGGESTING_SECONDS
+    asked, used = answer.query.text if answer.query else "", set[NamedNode]()
+    own = _Questions(kg, overview, answer.question.language)
+    in_turn = chain.from_iterable(zip_longest(*(own.about(thing, asked) for thing in _things_of(kg, answer))))
+    for item in islice((item for item in in_turn if item and item.property not in used), _TRIED):
+        if len(used) == _SUGGESTED or time.monotonic() > end:
+            return
+        if normalise(item.text) != normalise(answer.question.text) and _answers(kg, item):
+            used.add(item.property)
+            yield item.text
+
+
+def _things_of(kg: KnowledgeGraph, answer: Answer) -> Iterator[NamedNode]:
+    """The things of the rows, then those that the question names; no classes and no properties."""
+    rows = (term for row in answer.solutions.rows[:_LOOKED_AT] for term in row if isinstance(term, NamedNode))
+    named = (item.iri for item in answer.question.linked)
+    for group in (rows, named):
+        things = (term for term in dict.fromkeys(group) if kg.ontology.properties.get(term) is None)
+        yield from islice((term for term in things if term not in kg.ontology.classes), _SUGGESTED_FROM)
+
+
+def _answers(kg: KnowledgeGraph, item: _Suggestion) -> bool:
+    """Whether the built-in methods answer the question, with the term that it is about among the rows."""
+    try:
+        answer = kg.ask(item.text, options=AskOptions(using="builtin"))
+    except KgPlatformError:
+        return False
+    return answer.verdict is Verdict.ANSWERED and any(item.value in row for row in answer.solutions.rows)
 
 
 def _form(relation: str) -> str:
@@ -301,6 +396,13 @@ def blueprint(kg: KnowledgeGraph, lately: Lately, recent: Recent) -> Blueprint:
         found = KeptAnswers(kg.folder).find(name)
         said = request.args.get("said", "")
         return _page(asking, found.answer, kept=found, said=said)
+
+    @routes.get("/ask/<name>/next")
+    def suggested(name: str) -> Any:
+        answer = following.find(kg, recent, name).answer
+        options = {key: text for key in ("conversation", "after") if (text := _given(key)[:MAX_QUESTION_CHARACTERS])}
+        texts = [*suggestions(kg, lately.overview(), answer)]
+        return page("next.html", kg.base, question=answer.question.text, suggestions=texts, given=options)
 
     following.add_routes(routes, kg, lambda question: _answer_page(asking, question))
     return routes
@@ -395,12 +497,18 @@ def _page(
         kept=kept,
         said=said if said in ("right", "wrong") else "",
         id=kept.id if kept else asking.recent.hold(answer),
+        turns=_turns(kg, conversation),
         has_model=kg.model is not None,
         may_write=client().role >= Role.WRITE,
         starters=asking.starters()[:3] if stuck else [],
         given={} if kept else _beside(),
         selects=selects(kg, {} if kept else _beside()),
     )
+
+
+def _turns(kg: KnowledgeGraph, conversation: str) -> tuple[Turn, ...]:
+    """The turns of a conversation before the one that is shown, oldest first."""
+    return Conversation(kg.folder, conversation).turns()[:-1] if conversation else ()
 
 
 def _answered(kg: KnowledgeGraph, question: str, conversation: str = "") -> Answer | Response:
