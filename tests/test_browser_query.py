@@ -341,7 +341,7 @@ def test_a_map_without_coordinates_adds_them_to_the_query(browsing, tmp_path):
         page.get_by_role("button", name="Add them").click()
         page.wait_for_selector(".leaflet-container")
         assert "?lat ?long" in text_of(page)
-        assert page.locator("path.point, .cluster").count() > 0
+        page.wait_for_selector("path.point, .cluster", state="attached")
     finally:
         kg.close()
 
