@@ -163,7 +163,8 @@ class Reconciler:
             what = f"{len(matches)} candidates" if matches else "no candidate"
             return None, f"{name}: {what} of at least {self.least:g}"
         item, score = matches[0]
-        return Identity(name, checked_iri(f"{space}{item['id']}"), score, "reconciliation"), ""
+        target = item["id"] if "://" in item["id"] else f"{space}{item['id']}"  # some name what is not theirs in full
+        return Identity(name, checked_iri(target), score, "reconciliation"), ""
 
     def _fetched(self, query: str) -> dict[str, Any]:
         parts = urlsplit(self.address)

@@ -267,7 +267,7 @@ FIXED = {
 EXPOSED = "ETag, Link, Location, Retry-After, Server-Timing"
 """What a page of an origin that may read may read of the header."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
-_OPEN_PATHS = ("/sparql", "/graphs", "/id/", "/resource", "/api/", "/.well-known/")
+_OPEN_PATHS = ("/sparql", "/graphs", "/reconcile", "/id/", "/resource", "/api/", "/.well-known/")
 
 
 @dataclass(frozen=True, slots=True)

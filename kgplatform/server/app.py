@@ -26,7 +26,7 @@ from kgplatform.server.access import Access, Rates, Rights, Role, Token, client,
 from kgplatform.server.connections import Handover, listening
 from kgplatform.server.frame import NOT_BUILT, Lately, is_built, page, prepare
 from kgplatform.server.http import compress, problem, told
-from kgplatform.server.interfaces import chat_model, operations
+from kgplatform.server.interfaces import chat_model, operations, reconciliation
 from kgplatform.server.jobs import Jobs
 from kgplatform.server.jobs import blueprint as jobs_blueprint
 from kgplatform.server.pages import (
@@ -62,7 +62,7 @@ JOBS = "kgplatform-jobs"
 WARMING = "kgplatform-warming"
 """Where the application keeps what is to be worked out before the first page waits for it."""
 
-_DATA_PATHS = ("/sparql", "/graphs", "/api/", "/v1/", "/.well-known/")
+_DATA_PATHS = ("/sparql", "/graphs", "/reconcile", "/api/", "/v1/", "/.well-known/")
 
 
 class _Json(DefaultJSONProvider):
@@ -117,6 +117,7 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
         self_description.blueprint(describes),
         operations.blueprint(operations.Operations(kg, lately)),
         chat_model.blueprint(kg),
+        reconciliation.blueprint(kg, lately),
         export.blueprint(kg, lately),
         ask.blueprint(kg, lately, recent),
         answers.blueprint(kg, recent),

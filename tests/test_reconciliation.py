@@ -1,0 +1,145 @@
+"""The reconciliation service: matched by our own client over HTTP, asked as OpenRefine asks, and asked for too much."""
+
+import json
+import re
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+import pytest
+from serving import small_server
+from small_graph import BASE, EVIL, HOTEL, TRAVEL
+
+from kgplatform.linking.external import Reconciler
+from kgplatform.server.interfaces.reconciliation import MOST_QUERIES, ReconciliationIndex
+
+NEAR = "https://w3id.org/kgplatform/geo#near"
+ROOMS = f"{TRAVEL}roomCount"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with small_server(tmp_path_factory.mktemp("served"), settings="timeout_seconds=20") as (address, _):
+        yield f"{address}/reconcile"
+
+
+def got(address, **arguments):
+    data = {key: value if isinstance(value, str) else json.dumps(value) for key, value in arguments.items()}
+    with urllib.request.urlopen(f"{address}?{urllib.parse.urlencode(data)}" if data else address) as reply:
+        return json.load(reply)
+
+
+def posted(address, **arguments):
+    data = urllib.parse.urlencode({key: json.dumps(value) for key, value in arguments.items()}).encode()
+    with urllib.request.urlopen(address, data) as reply:
+        return json.load(reply)
+
+
+def test_our_own_client_matches_english_and_chinese_names(service):
+    asked = Reconciler(service, resolve=lambda host, port: [host])
+    found = asked.ask(["lakeside inn", "通安客栈", "Nothing Of The Kind"])
+    assert [(item.name, item.score) for item in found.found] == [("lakeside inn", 1.0), ("通安客栈", 1.0)]
+    assert all(item.target.value.startswith(f"{BASE}entity/") for item in found.found)
+    assert found.problems == ("Nothing Of The Kind: no candidate of at least 0.9",)
+    only = Reconciler(service, type=f"{TRAVEL}ScenicArea", resolve=lambda host, port: [host])
+    assert only.ask(["Canal House"]).found == ()
+
+
+def test_the_manifest_names_addresses_that_answer(service):
+    manifest = got(service)
+    assert manifest["versions"] == ["0.1", "0.2"]
+    assert manifest["identifierSpace"] == BASE
+    assert HOTEL in {item["id"] for item in manifest["defaultTypes"]}
+    inn = posted(service, queries={"q0": {"query": "Lakeside Inn"}})["q0"]["result"][0]
+    for kind, prefix, wanted in (("entity", "lakes", inn["id"]), ("type", "hotel", HOTEL), ("property", "room", ROOMS)):
+        offer = manifest["suggest"][kind]
+        found = got(f"{offer['service_url']}{offer['service_path']}", prefix=prefix)["result"]
+        assert wanted in {item["id"] for item in found}, kind
+    proposed = manifest["extend"]["propose_properties"]
+    found = got(f"{proposed['service_url']}{proposed['service_path']}", type=HOTEL)
+    assert ROOMS in {item["id"] for item in found["properties"]}
+    for name in ("preview", "view"):
+        with urllib.request.urlopen(manifest[name]["url"].replace("{{id}}", urllib.parse.quote(inn["id"]))) as page:
+            assert "Lakeside Inn" in page.read().decode()
+
+
+def test_a_batch_has_candidates_with_types_scores_and_one_match(service):
+    queries = {
+        "q0": {"query": "通安客栈", "type": HOTEL, "type_strict": "should", "limit": 3},
+        "q1": {"query": "Canal Hous", "type": [HOTEL]},
+        "q2": {"query": "Canal House", "properties": [{"pid": ROOMS, "v": "99"}]},
+        "q3": {"query": "Canal House", "properties": [{"pid": ROOMS, "v": 12}, {"pid": NEAR, "v": "Xizha"}]},
+        "q4": {"query": "Canal House", "type": f"{TRAVEL}ScenicArea", "type_strict": "should"},
+        "q5": {"query": ""},
+    }
+    reply = posted(service, queries=queries)
+    best = {key: item["result"][0] for key, item in reply.items() if item["result"]}
+    assert best["q0"]["name"] == "通安客栈"
+    assert (best["q0"]["score"], best["q0"]["match"]) == (100, True)
+    assert HOTEL in {item["id"] for item in best["q0"]["type"]}
+    assert best["q1"]["name"] == "Canal House"
+    assert (best["q1"]["score"] < 100, best["q1"]["match"]) == (True, False)
+    assert (best["q2"]["score"], best["q2"]["match"]) == (60, False)
+    assert (best["q3"]["score"], best["q3"]["match"]) == (100, True)
+    assert (best["q4"]["score"], best["q4"]["match"]) == (50, False)
+    assert reply["q5"] == {"result": []}
+    assert got(service, query="Canal House")["result"][0]["match"] is True
+
+
+def test_the_transcript_of_the_documentation_is_true(service):
+    page = (Path(__file__).parent.parent / "docs" / "reconciliation.md").read_text(encoding="utf-8")
+    steps = re.findall(r"^\$ curl 'http://localhost:8000/reconcile(.+)'\n(.+)$", page, re.MULTILINE)
+    assert len(steps) == 3
+    for address, shown in steps:
+        assert got(f"{service}{address}")["result"][0] == json.loads(shown), address
+
+
+def test_values_of_things_extend_a_table(service):
+    inn = got(service, query="Lakeside Inn")["result"][0]["id"]
+    reply = posted(service, extend={"ids": [inn, "entity/none"], "properties": [{"id": ROOMS}, {"id": NEAR}]})
+    assert [item["id"] for item in reply["meta"]] == [ROOMS, NEAR]
+    assert reply["rows"][inn][ROOMS] == [{"float": 24.0}]
+    assert [item["name"] for item in reply["rows"][inn][NEAR]] == ["Xizha"]
+    assert reply["rows"]["entity/none"] == {ROOMS: [], NEAR: []}
+    chinese = got(service, query="通安客栈")["result"][0]["id"]
+    assert posted(service, extend={"ids": [chinese], "properties": [{"id": ROOMS}]})["rows"][chinese][ROOMS] == [
+        {"float": 80.0}
+    ]
+    with urllib.request.urlopen(f"{service}/preview?{urllib.parse.urlencode({'id': chinese})}") as page:
+        assert "通安客栈" in page.read().decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        ({"queries": {f"q{n}": {"query": "乌镇"} for n in range(10_000)}}, 413, f"at most {MOST_QUERIES}"),
+        ({"extend": {"ids": ["a"] * 10_000, "properties": []}}, 413, "10,000 in one request"),
+        ({"queries": [1]}, 400, "a query under each key"),
+        ({"queries": {"q": {"query": {}}}}, 400, "an object with `query`"),
+        ({"queries": {"q": {"query": "a", "type": "http://a b"}}}, 400, "no identifier"),
+        ({"extend": {"ids": 1}}, 400, "two lists"),
+    ],
+)
+def test_what_makes_no_sense_or_is_too_much_is_refused_in_one_line(service, arguments, status, said):
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        posted(service, **arguments)
+    assert refused.value.code == status
+    assert said in json.load(refused.value)["detail"]
+
+
+def test_a_preview_shows_hostile_names_as_text_in_frames_of_others(service):
+    evil = got(service, query=EVIL)["result"][0]["id"]
+    with urllib.request.urlopen(f"{service}/preview?{urllib.parse.urlencode({'id': evil})}") as page:
+        assert "<script" not in page.read().decode()
+        assert "frame-ancestors *" in page.headers["Content-Security-Policy"]
+
+
+def test_the_index_finds_the_nearest_of_many():
+    names = [(f"urn:{n}", f"Hotel {n} 号") for n in range(3_000)]
+    index = ReconciliationIndex([*names, ("urn:x", "西栅景区"), ("urn:x", "Xizha")])
+    assert index.nearest("西栅景区")[0] == ("urn:x", 1.0)
+    assert index.nearest("xizha")[0] == ("urn:x", 1.0)
+    assert index.nearest("hotel 2999号")[0][0] == "urn:2999"
+    assert index.nearest("") == []
+    assert ReconciliationIndex([]).nearest("a") == []
