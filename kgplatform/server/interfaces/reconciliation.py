@@ -56,7 +56,7 @@ _NUMBERS: Final = frozenset(f"{XSD}{name}" for name in ("integer", "int", "long"
 _FRAMED: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors *"
 
 
-class CandidateNames:
+class ReconciliationIndex:
     """The names of things by the pairs of letters in them, for looking up the nearest of hundreds of thousands."""
 
     def __init__(self, names: Iterable[tuple[str, str]]) -> None:
@@ -165,12 +165,12 @@ class Reconciliation:
     def _types(self, iri: NamedNode) -> list[NamedNode]:
         return [term for term in self._kg.store.objects(iri, TYPE) if isinstance(term, NamedNode)]
 
-    def _index(self) -> CandidateNames:
+    def _index(self) -> ReconciliationIndex:
         terms = {iri.value for kind in (self._kg.ontology.classes, self._kg.ontology.properties) for iri in kind}
 
-        def make() -> CandidateNames:
+        def make() -> ReconciliationIndex:
             names = (pair for predicate in (*NAMING, ALT_LABEL) for pair in texts(self._kg.store, predicate))
-            return CandidateNames((thing, name) for thing, name in names if thing not in terms)
+            return ReconciliationIndex((thing, name) for thing, name in names if thing not in terms)
 
         return self._kept.get("index", make)
 
