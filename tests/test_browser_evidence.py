@@ -1,7 +1,7 @@
 """What the pages say of evidence and of numbers: every row's sources, tables as cards, one number for one thing."""
 
 import re
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from browser import browser, browsing, serve_in_thread, served, until  # noqa: F401
@@ -29,7 +29,7 @@ NAMES = (
     "Nettle",
 )
 HOTELS = "name,town,price_per_night,star_rating,amenities\n" + "".join(
-    f'Inn {name},Wuzhen,{1500 + 40 * at},{4 + at % 2}.5,"pool, spa"\n' for at, name in enumerate(NAMES)
+    f'Inn {name},Wuzhen,{1500 + 40 * at},{4 + at % 2},"pool, spa"\n' for at, name in enumerate(NAMES)
 )
 NOTE = "Wuzhen is a water town. Inn Amber stands near Xizha and has 24 rooms.\n"
 
@@ -158,7 +158,7 @@ def test_a_source_from_a_table_is_a_card_of_columns_and_values_with_the_supporti
     cells = dict(zip(source.locator("dt").all_inner_texts(), source.locator("dd").all_inner_texts(), strict=True))
     assert cells == {
         **{"name": "Inn Cedar", "town": "Wuzhen", "price per night": "1580"},
-        **{"star rating": "4.5", "amenities": "pool, spa"},
+        **{"star rating": "4", "amenities": "pool, spa"},
     }
     assert source.locator("mark").all_inner_texts() == ["Inn Cedar", "1580"], "what was asked for, and the answer"
     assert "name: Inn Cedar" in page.locator(".answer a.mark").first.get_attribute("title")
@@ -232,3 +232,48 @@ def test_without_scripts_the_follow_ups_are_a_page(browsing, inns):
     page.locator("[data-next] a").click()
     page.locator("#next a").first.click()
     assert "Which hotels are there?" in page.locator(".thread").inner_text()
+
+
+HOTEL = "/resource?iri=https://w3id.org/kgplatform/travel%23Hotel"
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
+def test_the_instances_of_a_class_are_narrowed_by_facets_with_counts_and_the_address_holds_them(
+    browsing, inns, scripts
+):
+    kg, address = inns
+    page = browsing.page(HOTEL, address=address, scripts=scripts)
+    total = page.locator("#instances ~ .run a").count()
+    rating = page.locator(".facets > div", has=page.locator("h3:text-is('star rating')"))
+    assert [re.sub(r"\s+", " ", text) for text in rating.locator("a").all_inner_texts()] == ["4 7", "5 7"]
+    rating.locator("a").first.click()
+    page.wait_for_url("**with=*")
+    names = page.locator("#instances ~ .run a").all_inner_texts()
+    assert names == [f"Inn {name}" for name in NAMES[::2]]
+    assert f"7 of {total}" in page.locator("#instances").inner_text()
+    again = browsing.page(page.url.removeprefix(address), address=address, scripts=scripts)
+    assert again.locator("#instances ~ .run a").all_inner_texts() == names
+    shown = parse_qs(urlsplit(again.locator("#instances ~ .pager a:text-is('Show query')").get_attribute("href")).query)
+    assert {row[1].value for row in kg.query(shown["query"][0]).rows} == set(names)
+    table = page.request.get(address + again.locator("#instances ~ .pager a:text-is('CSV')").get_attribute("href"))
+    assert table.text().count("\n") == 8
+    again.locator(".facets a.chosen").click()
+    again.wait_for_url(lambda url: "with=" not in url)
+    assert again.locator("#instances ~ .run a").count() == total
+    none = page.request.get(f"{address}{HOTEL}&with=travel:starRating nothing", headers={"Accept": "text/html"})
+    assert (none.status, f"0 of {total}" in none.text()) == (200, True)
+    for wrong in ("travel:noSuch 5", '"><script>', "geo:locatedIn", " "):
+        status = page.request.get(f"{address}{HOTEL}&with={quote(wrong)}", headers={"Accept": "text/html"}).status
+        assert status == (200 if wrong.startswith("geo") else 404)
+
+
+def test_facts_references_pictures_and_instances_show_their_queries(browsing, inns):
+    kg, address = inns
+    page = browsing.page(f"/resource?iri={find_iri(kg.store, 'Wuzhen').value}", address=address)
+    page.wait_for_selector(".under-figure")
+    links = page.get_by_role("link", name="Show query")
+    queries = [parse_qs(urlsplit(link.get_attribute("href")).query)["query"][0] for link in links.all()]
+    assert len(queries) >= 3, "of the facts, of what refers to it, of the picture"
+    for query in queries:
+        assert kg.query(query).rows
+        assert "id:" in query

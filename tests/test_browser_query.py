@@ -422,3 +422,53 @@ def test_chinese_names_are_shortened_and_what_sparql_cannot_write_is_not():
         assert (f"id:{name} " in text) == (name in names[:3])
         assert Store.open(prefixes=prefixes).query(text).boolean is False
         assert prefixed(iri, prefixes.items()) == (f"id:{name}" if name in names[:3] else f"<{iri}>")
+
+
+TOWNS = """SELECT ?inn ?town ?stars WHERE { VALUES (?inn ?town ?stars) {
+  ("A" "Wuzhen" 4) ("B" "Wuzhen" 5) ("C" "西塘" 4) ("D" "Wuzhen" 4) ("E" "西塘" 5) ("F=1" "西塘" 5) } }"""
+
+
+def narrowed(page, column, choice):
+    page.locator(".facet", has=page.locator(f"summary:has-text('{column}')")).locator("summary").click()
+    page.locator(".facet[open] li a", has_text=choice).click()
+
+
+def test_facets_narrow_the_rows_with_counts_and_the_address_holds_them(browsing):
+    page = opened(browsing, TOWNS, view="table")
+    assert len(rows(page)) == 6
+    assert page.locator(".facet > summary").all_inner_texts() == ["town", "stars"], "names of inns are all different"
+    page.locator(".facet > summary", has_text="town").click()
+    assert page.locator(".facet[open] li").all_inner_texts() == ["All 6", "Wuzhen 3", "西塘 3"]
+    page.locator(".facet[open] li a", has_text="西塘").click()
+    until(page, "document.querySelectorAll('table.rows tbody tr').length === 3")
+    narrowed(page, "stars", "5")
+    until(page, "document.querySelectorAll('table.rows tbody tr').length === 2")
+    assert "2 of 6 rows" in page.locator(".table-bar").inner_text()
+    axe(page)
+    again = browsing.page(page.url.removeprefix(browsing.address))
+    assert [row[0] for row in rows(again)] == ["E", "F=1"]
+    narrowed(again, "town: 西塘", "All")
+    until(again, "document.querySelectorAll('table.rows tbody tr').length === 3")
+    assert "town" not in unquote(again.url).partition("&")[2]
+    typed(again, "SELECT ?x WHERE { VALUES ?x { 1 2 3 } }")
+    again.keyboard.press("Control+Enter")
+    until(again, "document.querySelectorAll('table.rows tbody tr').length === 3")
+    assert "facet=" not in again.url, "another query begins anew"
+
+
+def test_a_row_has_a_link_that_brings_it_back_marked(browsing):
+    page = opened(browsing, TOWNS, view="table")
+    rows(page)
+    page.locator("td.index a").nth(2).click()
+    assert page.url.endswith("row=3")
+    again = browsing.page(page.url.removeprefix(browsing.address))
+    rows(again)
+    assert again.locator("tr.pointed td").nth(1).inner_text() == "C"
+    again.locator("th button", has_text="town").click()
+    assert again.locator("tr.pointed td").nth(1).inner_text() == "C", "however the rows are sorted"
+    many = "SELECT ?n WHERE { VALUES ?n { " + " ".join(map(str, range(1000, 2000))) + " } }"
+    far = browsing.page(f"/query?query={quote(many)}&view=table&row=700")
+    far.wait_for_selector("tr.pointed")
+    assert far.locator("tr.pointed td").nth(1).inner_text() == "1699"
+    box = far.locator("tr.pointed").bounding_box()
+    assert 0 < box["y"] < 900

@@ -16,6 +16,8 @@ const QUIET_MILLISECONDS = 150, WHOLE = /^(COUNT|SUM|MIN|MAX|AVG|SAMPLE|GROUP_CO
 /** Whether fewer rows would be less work: what counts or asks has to go through all there is. */
 const limitable = (query) => !tokens(query).some(({ text }) => WHOLE.test(text)) && !/\bLIMIT\s+\d+\s*$/i.test(query);
 
+const pointedAt = () => { const given = new URLSearchParams(location.search); return { query: given.get("query"), facet: given.getAll("facet"), row: given.get("row") }; };
+
 class Page {
   constructor(root) {
     this.root = root;
@@ -28,7 +30,8 @@ class Page {
     this.run_label = [...this.button.childNodes].map((node) => node.cloneNode(true));
     this.status = h("p", { class: "editor-status", role: "status" });
     this.trouble = h("div", { class: "trouble", hidden: true, role: "alert" });
-    this.results = new Results(root.querySelector(".result"), { chosen: (name) => { this.view = name; this.address(this.sheets.query); }, load: (query, view) => this.load(query, view) });
+    this.results = new Results(root.querySelector(".result"), { chosen: (name) => { this.view = name; this.address(this.sheets.query); }, load: (query, view) => this.load(query, view), place: (query) => this.place(query) });
+    this.pointed = pointedAt();
   }
 
   start() {
@@ -252,7 +255,15 @@ class Page {
     this.editor.check();
   }
 
-  addressOf(query) { return `/query?${new URLSearchParams({ query, ...(this.view ? { view: this.view } : {}) })}`; }
+  addressOf(query, { facet, row } = this.pointed.query === query ? this.pointed : { facet: [], row: null }) {
+    return `/query?${new URLSearchParams([["query", query], ...(this.view ? [["view", this.view]] : []), ...facet.map((one) => ["facet", one]), ...(row ? [["row", row]] : [])])}`;
+  }
+
+  /** To what values the rows of a query are narrowed and which is pointed at; both are in the address. */
+  place(query) {
+    const now = () => (this.pointed.query === query ? this.pointed : { query, facet: [], row: null });
+    return { ...now(), address: (more) => this.addressOf(query, { ...now(), row: null, ...more }), hold: (more) => { this.pointed = { ...now(), ...more }; this.address(query); } };
+  }
 
   /** Keeps the address in step, so that it brings back exactly this. */
   address(query, isNew = false) {
@@ -268,6 +279,7 @@ class Page {
   restore() {
     const wanted = new URLSearchParams(location.search), query = history.state?.query ?? wanted.get("query");
     this.view = wanted.get("view") ?? "";
+    this.pointed = pointedAt();
     this.editor.set(this.sheets.open(query, "").text);
     if (query === null) this.results.say(h("p", {}, t("nothing_run", { key: `${command}-Enter` })));
     else this.run({ keep: true, query });

@@ -1,6 +1,7 @@
 // The table of a result: labels in place of IRIs, sorting, a filter; rows are added as one scrolls to them.
 import { copy, h, later, live, safe } from "../lib/dom.js";
 import { language, number, t } from "../lib/words.js";
+import { Facets } from "../views/facets.js";
 import { compare } from "../views/table.js";
 import { words } from "./fits.js";
 
@@ -23,8 +24,10 @@ const cell = (term, named) => {
   return [href ? h("a", { href, title: term.v, lang, class: named ? null : "mono", tabindex: "-1" }, text) : h("span", { title: full(term), lang }, text), tag];
 };
 
-/** Shows rows in the element; gives what may be done with the table. */
-export const rowsTable = (parent, result, { named = true } = {}) => {
+const NOWHERE = { facet: [], row: null, address: () => null, hold: () => {} };
+
+/** Shows rows in the element; `place` holds which are narrowed to and pointed at. Gives what may be done with the table. */
+export const rowsTable = (parent, result, { named = true, place = NOWHERE } = {}) => {
   const state = { rows: result.rows, named, sorted: null, up: true, wanted: "", at: [0, 0] };
   const term = (row, index) => (row[index] === null || row[index] === undefined ? null : result.terms[row[index]]);
   const heads = result.columns.map((column, index) => h("th", { scope: "col", class: column.kind === "number" ? "num" : null },
@@ -35,13 +38,28 @@ export const rowsTable = (parent, result, { named = true } = {}) => {
   const count = h("span", { class: "faint" });
   const filter = h("input", { type: "search", class: "filter", "aria-label": t("filter"), placeholder: t("filter"), oninput: (event) => narrow(event.currentTarget.value) });
   const labels = h("label", { class: "check" }, h("input", { type: "checkbox", checked: named, onchange: (event) => { state.named = event.currentTarget.checked; fill(); } }), t("labels"));
-  const bar = h("p", { class: "table-bar" }, result.rows.length >= 10 ? filter : null, labels, h("button", { type: "button", class: "small", onclick: async ({ currentTarget }) => { await result.named?.(); copy(asText(), currentTarget, t("copied")); } }, t("copy_table")), count);
+  const numbers = new Map(result.rows.map((row, index) => [row, index + 1])), labelled = (row, index) => plain(term(row, index), true);
+  const facets = new Facets({ columns: result.columns.map(({ name }) => name), rows: result.rows, text: labelled, chosen: place.facet, address: (facet) => place.address({ facet }), changed: (facet) => { place.hold({ facet }); arrange().then(() => live(count.textContent)); } });
+  const bar = h("p", { class: "table-bar" }, result.rows.length >= 10 ? filter : null, labels, h("button", { type: "button", class: "small", onclick: async ({ currentTarget }) => { await result.named?.(); copy(asText(), currentTarget, t("copied")); } }, t("copy_table")), facets.bar, count);
   parent.replaceChildren(bar, scroller);
+
+  /** The number of a row, as the link that brings back the table with this row marked. */
+  const rowLink = (row, shown) => {
+    const href = place.address({ row: String(numbers.get(row)) });
+    const mark = (event) => {
+      if (event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      place.hold({ row: String(numbers.get(row)) });
+      body.querySelector("tr.pointed")?.classList.remove("pointed");
+      event.currentTarget.closest("tr").classList.add("pointed");
+    };
+    return href ? h("a", { href, tabindex: "-1", title: t("row_link", { n: number(numbers.get(row)) }), onclick: mark }, String(shown)) : String(shown);
+  };
 
   let made = 0;
   const add = () => {
     const part = state.rows.slice(made, made + PIECE), start = made;
-    body.append(...part.map((row, offset) => h("tr", {}, h("td", { class: "index" }, String(start + offset + 1)),
+    body.append(...part.map((row, offset) => h("tr", { class: String(numbers.get(row)) === place.row ? "pointed" : null, dataset: { row: numbers.get(row) } }, h("td", { class: "index" }, rowLink(row, start + offset + 1)),
       result.columns.map((column, index) => { const found = term(row, index); return h("td", { class: column.kind === "number" ? "num" : found && plain(found, state.named).length <= 48 ? "brief" : null }, cell(found, state.named)); }), h("td", { class: "rest", "aria-hidden": "true" }))));
     made += part.length;
   };
@@ -51,7 +69,8 @@ export const rowsTable = (parent, result, { named = true } = {}) => {
   const arrange = async () => {
     if (result.named) await result.named(); // what is looked for may be in a name that is still to come
     const wanted = state.wanted.toLowerCase();
-    let rows = wanted ? result.rows.filter((row) => row.some((_, index) => plain(term(row, index), state.named).toLowerCase().includes(wanted))) : [...result.rows];
+    const all = facets.chosen.size ? result.rows.filter((row) => facets.passes(row)) : result.rows;
+    let rows = wanted ? all.filter((row) => row.some((_, index) => plain(term(row, index), state.named).toLowerCase().includes(wanted))) : [...all];
     if (state.sorted !== null) {
       const key = (row) => { const found = term(row, state.sorted); return found ? (found.k === "number" ? found.v : plain(found, state.named)) : ""; };
       const keyed = rows.map((row) => [key(row), row]);
@@ -59,7 +78,7 @@ export const rowsTable = (parent, result, { named = true } = {}) => {
       rows = keyed.map(([, row]) => row);
     }
     state.rows = rows;
-    count.textContent = wanted ? t("filtered", { n: number(rows.length), total: number(result.rows.length) }) : "";
+    count.textContent = wanted || facets.chosen.size ? t("filtered", { n: number(rows.length), total: number(result.rows.length) }) : "";
     fill();
   };
   const narrow = later(async (text) => { state.wanted = text.trim(); await arrange(); live(count.textContent); }, 120);
@@ -72,6 +91,7 @@ export const rowsTable = (parent, result, { named = true } = {}) => {
   /** Makes the rows again that were shown before all names were known. */
   const renew = async () => {
     await result.named();
+    facets.draw();
     const top = scroller.scrollTop, shown = made;
     body.replaceChildren();
     made = 0;
@@ -98,8 +118,18 @@ export const rowsTable = (parent, result, { named = true } = {}) => {
     if (event.key === "Enter" && found?.k === "thing" && safe(found.h)) location.assign(found.h);
     if (event.key === "c" && !event.ctrlKey && found) { event.preventDefault(); copy(found.k === "thing" && !state.named ? found.v : plain(found, true), null, t("copied")); }
   });
+  /** Brings the row into sight that the address points at. */
+  const point = () => {
+    const at = place.row ? state.rows.findIndex((row) => String(numbers.get(row)) === place.row) : -1;
+    while (made <= at) add();
+    body.querySelector("tr.pointed")?.scrollIntoView({ block: "center" });
+  };
   fill();
-  if (result.named) requestAnimationFrame(() => setTimeout(renew));
+  if (facets.chosen.size) arrange().then(point);
+  else {
+    point();
+    if (result.named) requestAnimationFrame(() => setTimeout(renew));
+  }
   return {
     destroy: () => {}, rows: () => state.rows,
     here: () => ({ top: scroller.scrollTop, made, sorted: state.sorted, up: state.up, wanted: state.wanted }),

@@ -10,8 +10,9 @@ export const VIEWS = ["table", "chart", "map", "graph", "timeline", "gallery"];
 
 export class Results {
   /** `pane` is the element; `chosen` hears which view the reader chose, `load` runs another query for a view. */
-  constructor(pane, { chosen, load }) {
+  constructor(pane, { chosen, load, place }) {
     this.pane = pane;
+    this.place = place;
     this.chosen = chosen;
     this.load = load;
     this.result = null;
@@ -107,7 +108,7 @@ export class Results {
     if (this.result.truncated && name === "table") this.body.append(h("p", { class: "faint padded" }, t("cut", { n: number(this.result.rows.length) })));
   }
 
-  table() { this.api = rowsTable(this.body, this.result); }
+  table() { this.api = rowsTable(this.body, this.result, { place: this.place(this.query) }); }
 
   text() { this.body.append(h("pre", { class: "code padded", tabindex: "0" }, h("code", {}, this.result.text))); }
 

@@ -1,6 +1,7 @@
 // Tables that the server rendered: sorting by a click on the head, a filter, copy and CSV.
 import { copy, h, later, live, save } from "../lib/dom.js";
 import { language, number, t } from "../lib/words.js";
+import { Facets } from "./facets.js";
 
 const FILTERED_FROM = 10;
 const collator = new Intl.Collator(language === "zh" ? "zh" : "en", { numeric: true, sensitivity: "base" });
@@ -35,7 +36,9 @@ export const draw = (figure) => {
     head.replaceChildren(h("button", { type: "button", class: "sort", title: t("sort", { column: head.textContent.trim() }), onclick: () => sort(index) }, ...head.childNodes));
   });
   const bar = h("p", { class: "table-bar" });
-  if (rows.length >= FILTERED_FROM) bar.append(...filter(rows));
+  const shown = { wanted: "", facets: figure.matches(".rows") ? facetsOf(rows, heads, () => apply(rows, shown)) : null };
+  if (rows.length >= FILTERED_FROM) bar.append(...filter(rows, shown));
+  if (shown.facets) { bar.append(shown.facets.bar); apply(rows, shown); }
   const seen = () => [heads, ...[...body.rows].filter((row) => !row.hidden).map((row) => [...row.cells])].map((cells) => cells.filter((cell) => !cell.hasAttribute("aria-hidden")).map((cell) => cell.textContent.trim()));
   bar.append(
     h("button", { type: "button", class: "small", onclick: (event) => copy(seen().map((row) => row.join("\t")).join("\n"), event.currentTarget, t("copied")) }, t("copy_table")),
@@ -45,14 +48,29 @@ export const draw = (figure) => {
   return {};
 };
 
-const filter = (rows) => {
-  const texts = rows.map((row) => row.textContent.toLowerCase());
+/** The facets of an answer's rows; the address holds what is chosen. */
+const facetsOf = (rows, heads, changed) => {
+  const named = heads.map((head) => (head.hasAttribute("aria-hidden") || head.querySelector(".hidden") ? "" : head.textContent.trim()));
+  const address = (facet) => { const url = new URL(location.href); url.searchParams.delete("facet"); facet.forEach((one) => url.searchParams.append("facet", one)); return url.pathname + url.search; };
+  return new Facets({
+    columns: named, rows, text: (row, index) => row.cells[index]?.textContent.trim() ?? "", chosen: new URLSearchParams(location.search).getAll("facet"), address,
+    changed: (facet) => { history.replaceState(history.state, "", address(facet)); changed(); },
+  });
+};
+
+/** Shows the rows that hold the text looked for and the values chosen; gives how many. */
+const apply = (rows, { wanted, facets }) => rows.filter((row) => {
+  row.hidden = !(row.textContent.toLowerCase().includes(wanted) && (facets?.passes(row) ?? true));
+  return !row.hidden;
+}).length;
+
+const filter = (rows, shown) => {
   const count = h("span", { class: "faint" });
-  const apply = later((wanted) => {
-    let shown = 0;
-    rows.forEach((row, index) => { row.hidden = !texts[index].includes(wanted); shown += row.hidden ? 0 : 1; });
-    count.textContent = wanted ? t("filtered", { n: number(shown), total: number(rows.length) }) : "";
+  const narrow = later((wanted) => {
+    shown.wanted = wanted;
+    const found = apply(rows, shown);
+    count.textContent = wanted ? t("filtered", { n: number(found), total: number(rows.length) }) : "";
     live(count.textContent);
   }, 120);
-  return [h("input", { type: "search", class: "filter", "aria-label": t("filter"), placeholder: t("filter"), oninput: (event) => apply(event.currentTarget.value.trim().toLowerCase()) }), count];
+  return [h("input", { type: "search", class: "filter", "aria-label": t("filter"), placeholder: t("filter"), oninput: (event) => narrow(event.currentTarget.value.trim().toLowerCase()) }), count];
 };

@@ -276,11 +276,21 @@ def query_of(iri: NamedNode) -> str:
         "SELECT ?property ?other ?to WHERE {\n"
         f"  {{ {iri} ?property ?to }}\n  UNION\n  {{ ?other ?property {iri} }}\n"
         "  FILTER(!BOUND(?to) || isIRI(?to))\n"
-        "  FILTER(?property != dcterms:isReplacedBy) FILTER NOT EXISTS { ?property core:internal true }\n"
-        "}\nLIMIT 300\n"
+        f"{_NO_BOOKS}}}\nLIMIT 300\n"
     )
 
 
+def told_of(iri: NamedNode) -> str:
+    """The query for the facts of a thing."""
+    return f"SELECT ?property ?value WHERE {{\n  {iri} ?property ?value .\n{_NO_BOOKS}}}\n"
+
+
+def referring_to(iri: NamedNode) -> str:
+    """The query for what refers to a thing."""
+    return f"SELECT ?other ?property WHERE {{\n  ?other ?property {iri} .\n{_NO_BOOKS}}}\nLIMIT 1000\n"
+
+
+_NO_BOOKS: Final = "  FILTER(?property != dcterms:isReplacedBy) FILTER NOT EXISTS { ?property core:internal true }\n"
 _MOST_NEIGHBOURS: Final = 14
 _MOST_INSIDE: Final = 100
 _MOST_ASKED: Final = 2_000
@@ -638,6 +648,7 @@ def _page(
         types=[(type_, palette.index(type_.iri) if type_.iri else None) for type_ in view.types],
         tables=tables,
         turn=_turn,
+        queries=[with_prefixed_names(made(iri), kg.store.prefixes) for made in (told_of, referring_to)],
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
 from flask import Blueprint, redirect, request
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
@@ -26,8 +27,9 @@ from kgplatform.reasoning.shapes import UNNAMED, Shapes
 from kgplatform.server import addresses
 from kgplatform.server.frame import Frame, Lately, Members, Overview, Palette, Remembered, language, page, tongues
 from kgplatform.server.pages.query import Saved
-from kgplatform.server.result_tables import Cell, Sheet, cell, csv_of, prefixed, sheet
+from kgplatform.server.result_tables import Cell, Sheet, cell, csv_of, prefixed, sheet, shortened
 from kgplatform.server.words import phrase
+from kgplatform.sparql.rewrite import with_prefixed_names
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
 from kgplatform.text import normalise
 from kgplatform.types import Term
@@ -148,6 +150,133 @@ def _classes(store: Store, ontology: Ontology, thing: NamedNode) -> Iterable[Nam
     types = [term for term in store.objects(thing, TYPE) if isinstance(term, NamedNode)]
     known = [term for term in types if term in ontology.classes and not ontology.classes[term].internal] or types
     return [one for one in known if not any(one != other and one in ontology.superclasses(other) for other in known)]
+
+
+_MOST_FACETED: Final = 5_000
+"""Of larger classes no facets are made: each value of each instance is looked at."""
+_MOST_FACETS: Final = 6
+_MOST_CHOICES: Final = 8
+_WITH: Final = "with"
+
+
+@dataclass(frozen=True, slots=True)
+class FacetChoice:
+    """A value: how many of the instances shown have it, and the page that narrows to it or, if chosen, widens."""
+
+    value: Reference
+    number: int
+    href: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A property whose values several instances share, the most frequent values first; ``left_out`` counts others."""
+
+    property: Reference
+    choices: tuple[FacetChoice, ...]
+    left_out: int
+
+
+class FacetedThings:
+    """The instances of a class, narrowed to those with the values that the address names (``with=geo:near id:x``).
+
+    Raises:
+        NotFoundError: the address names a property that no instance has.
+    """
+
+    def __init__(self, kg: KnowledgeGraph, profile: ClassProfile, kept: Remembered, class_: NamedNode) -> None:
+        self._kg = kg
+        self._prefixes = sorted(kg.store.prefixes.items(), key=lambda pair: -len(pair[1]))
+        few = profile.things.total <= _MOST_FACETED
+        used = [(-use.things, iri.value, iri) for iri, use in profile.uses.items() if not _internal(kg, iri)]
+        self._named = {self._spelled(iri): iri for _, _, iri in sorted(used)} if few else {}
+        self.chosen = tuple(dict.fromkeys(request.args.getlist(_WITH)))[:20] if few else ()
+        things = tuple(profile.things) if few else ()
+        self._values = kept.get(("values", class_), lambda: self._looked_up(things))
+        self.things: Members | tuple[NamedNode, ...] = profile.things
+        self.total = profile.things.total
+        if self.chosen:
+            self.things = tuple(thing for thing in things if all(self._has(thing, one) for one in self.chosen))
+            self.total = len(self.things)
+
+    def _spelled(self, term: Term) -> str:
+        """The term as the address has it; it is only compared, never read again."""
+        return (
+            prefixed(term.value, self._prefixes)
+            if isinstance(term, NamedNode)
+            else shortened(str(term), self._prefixes)
+        )
+
+    def _looked_up(self, things: Sequence[NamedNode]) -> dict[NamedNode, dict[NamedNode, dict[str, Term]]]:
+        """The values by thing, as they are spelled, of each property of which several share some."""
+        store, found = self._kg.store, {}
+        for iri in self._named.values():
+            told = ((thing, [o for o in store.objects(thing, iri) if not is_unnamed(o)]) for thing in things)
+            values = {thing: {self._spelled(o): o for o in objects} for thing, objects in told if objects}
+            counts = Counter(value for held in values.values() for value in held)
+            if 2 * len(counts) <= counts.total():
+                found[iri] = values
+        return found
+
+    def _split(self, text: str) -> tuple[NamedNode, str]:
+        name, _, value = text.partition(" ")
+        if self._named.get(name) not in self._values:
+            raise NotFoundError(
+                f"no instance has the property {name[:200]!r} in common with others; leave out `{_WITH}=`", name=name
+            )
+        return self._named[name], value
+
+    def _has(self, thing: NamedNode, text: str) -> bool:
+        iri, value = self._split(text)
+        return value in self._values[iri].get(thing, ())
+
+    def facets(self, labels: Labels) -> list[Facet]:
+        """The facets by which the instances shown can be narrowed further, and those by which they are."""
+        if not self._named:
+            return []
+        found = []
+        for name, iri in self._named.items():
+            if iri not in self._values:
+                continue
+            counts = Counter(value for thing in self.things for value in self._values[iri].get(thing, ()))
+            mine = [text.partition(" ")[2] for text in self.chosen if text.partition(" ")[0] == name]
+            if not mine and not self._is_telling(counts):
+                continue
+            terms = {text: term for held in self._values[iri].values() for text, term in held.items()}
+            telling = [value for value, n in counts.most_common() if n < self.total and value not in mine]
+            shown = [*(value for value in mine if value in terms), *telling[:_MOST_CHOICES]]
+            choices = tuple(self._choice(name, value, labels.reference(terms[value]), counts[value]) for value in shown)
+            found.append(Facet(labels.reference(iri), choices, max(0, len(telling) - _MOST_CHOICES)))
+        return sorted(found, key=lambda facet: not any(one.chosen for one in facet.choices))[:_MOST_FACETS]
+
+    def _is_telling(self, counts: Counter[str]) -> bool:
+        """Whether several instances share a value, and not all of them the same."""
+        shared = sum(n > 1 for n in counts.values())
+        return shared > 0 and any(n < self.total for n in counts.values())
+
+    def _choice(self, name: str, value: str, shown: Reference, number: int) -> FacetChoice:
+        text = f"{name} {value}"
+        chosen = text in self.chosen
+        kept = [one for one in self.chosen if one != text] if chosen else [*self.chosen, text]
+        return FacetChoice(shown, number, self.address(kept), chosen)
+
+    def address(self, chosen: Sequence[str] = ()) -> str:
+        """This page with other values chosen."""
+        same = addresses.again(_WITH, "page")
+        return f"{same}{'&' if len(same) > 1 and chosen else ''}{urlencode([(_WITH, one) for one in chosen])}#instances"
+
+    def query(self, class_: NamedNode) -> str:
+        """The query for the instances shown."""
+        lines = [f"  ?thing {_member(self._kg, class_)} {class_} .\n"]
+        for text in self.chosen:
+            iri, value = self._split(text)
+            term = next((held[value] for held in self._values[iri].values() if value in held), None)
+            lines.append("  FILTER(false)\n" if term is None else f"  ?thing {iri} {term} .\n")
+        text = (
+            f"SELECT DISTINCT ?thing ?label WHERE {{\n{''.join(lines)}  OPTIONAL {{ ?thing rdfs:label ?label }}\n}}\n"
+        )
+        return with_prefixed_names(text, self._kg.store.prefixes)
 
 
 _FEW = 3
@@ -390,8 +519,9 @@ class Terms:
         profile = self._kept.get(("class", iri), lambda: class_profile(kg.store, kg.ontology, iri))
         rows = self._rows(iri, profile, labels)
         properties = self._property_sheet(rows, frame)
-        start = self._start(profile.things.total)
-        things = self._things(profile.things, labels, frame)
+        faceted = FacetedThings(kg, profile, self._kept, iri)
+        start = self._start(faceted.total)
+        things = self._things(faceted.things, labels, frame)
         if (wanted := csv_of(properties, things)) is not None:
             return wanted
         term = kg.ontology.classes.get(iri)
@@ -414,7 +544,10 @@ class Terms:
             looked=profile.looked,
             rows=rows,
             properties=properties,
-            samples=[labels.reference(item) for item in islice(profile.things, start, start + _A_PAGE)],
+            samples=[labels.reference(item) for item in islice(faceted.things, start, start + _A_PAGE)],
+            faceted=faceted,
+            facets=faceted.facets(labels),
+            instances_query=faceted.query(iri),
             start=start,
             step=_A_PAGE,
             things=things,
@@ -493,7 +626,7 @@ class Terms:
         )
         return sheet("properties", (t("property"), t("range"), t("b_share"), t("things_with"), t("values_seen")), found)
 
-    def _things(self, things: Members, labels: Labels, frame: Frame) -> Sheet:
+    def _things(self, things: Iterable[NamedNode], labels: Labels, frame: Frame) -> Sheet:
         """All things of the class; their names are looked up only where the table is asked for."""
         wanted = request.args.get("format") == "csv" and request.args.get("table") == "things"
         rows = ((Cell(labels.of(iri).text, frame.at(iri)), iri.value) for iri in (things if wanted else ()))
