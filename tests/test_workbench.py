@@ -128,7 +128,7 @@ def test_checking_never_takes_long(client):
 
 
 def test_the_schema_counts_what_things_of_a_class_really_have(client, kg):
-    response = client.get("/api/schema", headers=HERE)
+    response = client.get("/api/completion", headers=HERE)
     found = response.get_json()
     hotel = next(item for item in found["classes"] if item["iri"] == f"{TRAVEL}Hotel")
     assert (hotel["name"], hotel["en"], hotel["zh"], hotel["count"]) == ("travel:Hotel", "hotel", "酒店", 4)
@@ -137,9 +137,9 @@ def test_the_schema_counts_what_things_of_a_class_really_have(client, kg):
     assert "geo:locatedIn" not in owned
     assert found["prefixes"]["travel"] == TRAVEL
     tag = {"If-None-Match": response.headers["ETag"]}
-    assert client.get("/api/schema", headers={**HERE, **tag}).status_code == 304
+    assert client.get("/api/completion", headers={**HERE, **tag}).status_code == 304
     kg.store.version += 1
-    assert client.get("/api/schema", headers={**HERE, **tag}).status_code == 200
+    assert client.get("/api/completion", headers={**HERE, **tag}).status_code == 200
 
 
 @pytest.mark.parametrize(

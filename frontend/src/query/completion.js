@@ -6,7 +6,7 @@ import { Reader, declared, iriOf, TYPE } from "./tokens.js";
 let known = null;
 /** The schema of the graph, asked for once. */
 export const schema = () => {
-  known ??= getJSON("/api/schema").then(indexed).catch(() => { known = null; return indexed({ prefixes: {}, classes: [], properties: [] }); });
+  known ??= getJSON("/api/completion").then(indexed).catch(() => { known = null; return indexed({ prefixes: {}, classes: [], properties: [] }); });
   return known;
 };
 

@@ -4,9 +4,9 @@ A query that runs goes by a name that the page chose, so that the page, and nobo
 it: ``DELETE /api/run/<name>`` kills the process that runs it. Text to be checked is parsed by a worker against no data
 at all, then held against the names of the graph by the same checker that questions use.
 
-``/api/schema`` is computed once for each version of the store; no suggestion runs a query. Classes and properties are
-counted; which properties the things of a class have, and with what values, is told by some hundreds of them, so that
-the first completion does not wait for a pass over a large graph.
+``/api/completion`` is computed once for each version of the store; no suggestion runs a query. Classes and properties
+are counted; which properties the things of a class have, and with what values, is told by some hundreds of them, so
+that the first completion does not wait for a pass over a large graph.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ _MOST_FOUND = 24
 def _add_completion(routes: Blueprint, kg: KnowledgeGraph, lately: Lately) -> None:
     kept = Remembered(kg)
 
-    @routes.get("/api/schema")
+    @routes.get("/api/completion")
     def schema() -> Response:
         tag = weak_tag(kg.store.version, "schema")
         if is_known(tag):
