@@ -15,6 +15,7 @@ from kgplatform.documents.records import Linking, State
 from kgplatform.documents.registry import Registry
 from kgplatform.entities import Labels
 from kgplatform.errors import QueryRejectedError
+from kgplatform.graph import KnowledgeGraph
 from kgplatform.linking.projection import EvidenceFinder, Projection, document_triples
 from kgplatform.models.stubs import HashEmbedder
 from kgplatform.ontology import packs
@@ -189,6 +190,9 @@ class SmallGraph:
             for quad in self.store.quads(None, LABEL)
             if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal) and quad.object.value == name
         )
+
+    show = KnowledgeGraph.show
+    why = KnowledgeGraph.why
 
     def ask(self, question, *, conversation=None, now="", options=None):
         chosen_model(self.model, options or AskOptions())
