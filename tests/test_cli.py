@@ -331,3 +331,15 @@ def test_doctor_reports_the_installation_and_the_workspace_and_token_the_line_th
     assert token.out.startswith("kgp_")
     assert '"ann read sha256:' in token.err
     assert run("token", "two words", "read").status == 2
+
+
+@pytest.mark.slow
+def test_the_demo_leaves_something_to_see_on_every_page(run, tmp_path):
+    ran = run("demo", "academic", "--no-serve", "--folder", tmp_path / "demo")
+    assert ran.status == 0
+    assert "communities of closely connected entities" in ran.out
+    assert "of 2 questions whose answers are known" in ran.out
+    assert "published" not in ran.out
+    workspace = tmp_path / "demo" / "academic"
+    assert len(list((workspace / "evaluation").glob("*-questions"))) == 1
+    assert json.loads(run("communities", "-w", workspace, "--format", "json").out)

@@ -7,7 +7,9 @@ import json
 import shutil
 import sys
 import time
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,7 +75,7 @@ def demo(given: Given) -> int:
             _ask_all(kg, samples / "questions" / f"{pack}.txt")
             found = kg.find_communities()
             _say(f"{_RULE}\n{pack}: {found.communities} communities of closely connected entities")
-        _measure(given.folder / pack, samples / "questions" / f"{pack}.gold.jsonl")
+        _measure(pack, given.folder / pack, samples / "questions" / f"{pack}.gold.jsonl")
     if not given.no_serve:
         _serve(given.folder / packs[0], given.port)
     return SHORT if failed else DONE
@@ -111,12 +113,16 @@ def _ask_all(kg: KnowledgeGraph, questions: Path) -> None:
             _say(f"{_RULE}\n{output.as_text(kg.ask(line.strip()))}")
 
 
-def _measure(workspace: Path, gold: Path) -> None:
+def _measure(pack: str, workspace: Path, gold: Path) -> None:
     """Asks questions whose answers are known, so that the workspace has an evaluation run to show."""
     from kgplatform.cli.main import main
 
-    _say(f"Asking the questions of {gold.name}, whose answers are known")
-    main(["evaluate", "questions", str(gold), "-w", str(workspace)])
+    with redirect_stdout(StringIO()) as report:  # so few questions bear no more than a count
+        status = main(["evaluate", "questions", str(gold), "-w", str(workspace), "--format", "json"])
+    if status == DONE:
+        found = json.loads(report.getvalue())["outcomes"]["all"]
+        counts = ", ".join(f"{found[name]} {name}" for name in ("right", "refused", "wrong"))
+        _say(f"{pack}: of {found['count']} questions whose answers are known, {counts}")
 
 
 def _serve(folder: Path, port: int) -> None:
