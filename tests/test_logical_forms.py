@@ -18,6 +18,7 @@ from pyoxigraph import Literal
 from benchmarks.question_sets import EMBEDDER, graph_of
 from kgplatform import lexicon
 from kgplatform.evaluation.gold import read_gold
+from kgplatform.graph import KnowledgeGraph
 from kgplatform.questions.answer import ask
 from kgplatform.questions.forms.fact_graph import FactGraph
 from kgplatform.questions.forms.floating_parser import Generator
@@ -369,3 +370,11 @@ def test_the_names_in_a_question_are_the_same_in_every_process():
         return ran.stdout
 
     assert found("1") == found("2") != ""
+
+
+@pytest.mark.parametrize(
+    "text", ["Which hotels are there?", "How many hotels are there?", "有哪些酒店？", "Are there any restaurants?"]
+)
+def test_a_kind_of_which_there_is_nothing_is_not_taken_for_another(tmp_path, text):
+    with KnowledgeGraph.create(tmp_path / "empty", ontology=["travel"]) as kg:  # it comes with facilities and seasons
+        assert kg.ask(text).verdict is Verdict.UNANSWERABLE

@@ -330,6 +330,8 @@ class SchemaView:
     properties: Mapping[NamedNode, SchemaProperty]
     edges: tuple[PropertyEdge, ...]
     below: Mapping[NamedNode, frozenset[NamedNode]] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+    """The names of the ontology's classes of which the graph has nothing."""
 
     def subclasses(self, iri: NamedNode) -> frozenset[NamedNode]:
         """The class and all below it."""
@@ -451,6 +453,7 @@ def schema_view(facts: GraphFacts, ontology: Ontology) -> SchemaView:
         properties={iri: _property(iri, t, facts, ontology) for iri, t in sorted(tallies.items(), key=_by_iri)},
         edges=tuple(PropertyEdge(s, p, o, n, literal) for (s, p, o, literal), n in sorted(edges.items(), key=str)),
         below={iri: frozenset(s for s in ontology.subclasses(iri) if s in classes) | {iri} for iri in classes},
+        absent=tuple(w.text for term in ontology.domain_classes if term.iri not in classes for w in term.words),
     )
 
 

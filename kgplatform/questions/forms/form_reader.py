@@ -45,7 +45,7 @@ from kgplatform.questions.forms.logical_form import (
     sparql,
 )
 from kgplatform.questions.forms.question_language import languages
-from kgplatform.questions.forms.question_text import Names, read
+from kgplatform.questions.forms.question_text import Names, Read, mask_of, read, tokens_of
 from kgplatform.questions.forms.relevance import Vocabulary
 from kgplatform.questions.usage import GraphFacts, SchemaView
 from kgplatform.types import Embedder
@@ -532,6 +532,27 @@ class FormReader:
 
     _vocabulary: tuple[Embedder | None, Vocabulary] | None = None
 
+    @cached_property
+    def _absent(self) -> tuple[tuple[str, ...], ...]:
+        """The stems of the names of classes of which there is nothing, and of nothing else."""
+        used = [word for term in self._schema.classes.values() for word in term.words]
+        used += [word for term in self._schema.properties.values() for word in term.words]
+        known = {_stems(word.text) for word in used}
+        found = {_stems(name) for name in self._schema.absent} - known
+        return tuple(stems for stems in found if stems and len("".join(stems)) > 1)
+
+    def _missing(self, asked: Read) -> int:
+        """How many words of the question name, beyond doubt, a kind of thing of which there is nothing."""
+        stems, named = [token.stem for token in asked.tokens], 0
+        for anchor in asked.anchors:
+            named |= anchor.mask if anchor.exact else 0
+        found = 0
+        for name in self._absent:
+            for first in range(len(stems) - len(name) + 1):
+                if tuple(stems[first : first + len(name)]) == name:
+                    found |= mask_of(first, first + len(name))
+        return (found & ~named).bit_count()
+
     def in_english(self, text: str, language: str) -> str:
         """A question word by word in English, its names kept; one in a language of the package as it is."""
         if language in LANGUAGES:
@@ -548,18 +569,22 @@ class FormReader:
             return []
         describer = Describer(generator)
         wording = FormWording(self.graph, lambda term: self._label(term, language), language)
-        sure = weights.confidence(describer, found)
+        sure, missing = weights.confidence(describer, found), self._missing(asked)
         return [
             Reading(
                 wording(item.candidate.form),
                 sparql(item.candidate.form, self.graph),
                 sure if place == 0 else min(sure, item.probability),
                 item.candidate.form,
-                describer.left(item.candidate),
+                describer.left(item.candidate) + missing,
                 _column(item.candidate, self.graph),
             )
             for place, item in enumerate(found[:_MOST_READINGS])
         ]
+
+
+def _stems(text: str) -> tuple[str, ...]:
+    return tuple(token.stem for token in tokens_of(text))
 
 
 def _column(candidate: Candidate, graph: FactGraph) -> frozenset[object] | None:
