@@ -362,7 +362,7 @@ def test_without_scripts_explore_map_and_search_work_by_links_and_forms(browsing
     assert drawn(page) == 26
     page = browsing.page(HOTELS_MAP, address=land[1], scripts=False)
     page.locator(".levels a").first.click()
-    assert page.locator(".spots li").count() > 10
+    page.locator(".spots li").nth(10).wait_for()
     page = browsing.page("/ontology", address=land[1], scripts=False)
     page.locator("input.wide-filter").fill("旅馆酒店")
     page.locator("form[action='/ontology'] button").click()
