@@ -12,15 +12,18 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import islice
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
+from kgplatform import tabular
 from kgplatform.errors import NotFoundError
 from kgplatform.ontology.schema import Ontology, Word, label_of
 from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
+from kgplatform.tabular import HtmlCell, Value
 from kgplatform.text import normalise
 from kgplatform.types import Evidence, Term
 from kgplatform.vocab import ALT_LABEL, COMMENT, CORE, DCTERMS, FOAF, LABEL, SCHEMA, SKOS, TYPE, words_of_iri
@@ -129,6 +132,48 @@ class EntityView:
     def evidence(self) -> tuple[Evidence, ...]:
         """The passages of all facts, each once, in the order of the facts."""
         return tuple(dict.fromkeys(e for fact in self.facts for value in fact.values for e in value.evidence))
+
+    def _rows(self) -> list[tuple[Value, ...]]:
+        return [
+            (fact.predicate.label, _plain(value.value), fact.unit or None, len(value.evidence))
+            for fact in self.facts
+            for value in fact.values
+        ]
+
+    def to_pandas(self) -> Any:
+        """The facts as a ``pandas.DataFrame``: ``property``, ``value``, ``unit``, ``passages`` (their number)."""
+        return tabular.pandas_frame(_COLUMNS, self._rows())
+
+    def to_polars(self) -> Any:
+        """The facts as a ``polars.DataFrame``, like `to_pandas`.
+
+        Raises:
+            ConfigError: polars is not installed.
+        """
+        return tabular.polars_frame(_COLUMNS, self._rows())
+
+    def _repr_html_(self) -> str:
+        types = escape(", ".join(item.label for item in self.types))
+        cells = [
+            (HtmlCell(fact.predicate.label), _cell(value.value), HtmlCell(fact.unit))
+            for fact in self.facts
+            for value in fact.values
+        ]
+        about = f"<p>{escape(self.description)}</p>" if self.description else ""
+        head = f"<p><b>{escape(self.label)}</b> <small>{types}</small></p>{about}"
+        return head + tabular.html_table(("", "", ""), cells)
+
+
+_COLUMNS = ("property", "value", "unit", "passages")
+
+
+def _cell(shown: Reference) -> HtmlCell:
+    return HtmlCell(shown.label, shown.iri.value if shown.iri else "")
+
+
+def _plain(shown: Reference) -> Value:
+    """The value of a literal, what anything else is called."""
+    return tabular.python_value(shown.term) if isinstance(shown.term, Literal) else shown.label
 
 
 class Labels:

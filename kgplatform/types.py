@@ -13,9 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from html import escape
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
+
+from kgplatform import tabular
+from kgplatform.tabular import Value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -279,6 +283,34 @@ class Solutions:
     boolean: bool | None = None
     truncated: bool = False
 
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return self.variables if self.boolean is None else ("boolean",)
+
+    def values(self) -> list[tuple[Value, ...]]:
+        """The rows as Python values: numbers, dates, booleans, text, None; the boolean of an ASK as one row."""
+        if self.boolean is not None:
+            return [(self.boolean,)]
+        return [tuple(map(tabular.python_value, row)) for row in self.rows]
+
+    def to_pandas(self) -> Any:
+        """The rows as a ``pandas.DataFrame``, typed by column; decimals become floats."""
+        return tabular.pandas_frame(self._columns, self.values())
+
+    def to_polars(self) -> Any:
+        """The rows as a ``polars.DataFrame``, typed by column; decimals become floats.
+
+        Raises:
+            ConfigError: polars is not installed.
+        """
+        return tabular.polars_frame(self._columns, self.values())
+
+    def _repr_html_(self) -> str:
+        if self.boolean is not None:
+            return f"<p>{str(self.boolean).lower()}</p>"
+        rows = [[tabular.term_cell(term) for term in row] for row in self.rows]
+        return tabular.html_table(self.variables, rows, more=self.truncated)
+
 
 RunQuery: TypeAlias = Callable[[str], Solutions]
 """Runs a query and returns its rows."""
@@ -291,6 +323,11 @@ class Clarification:
     question: str
     options: tuple[str, ...] = ()
     things: tuple[NamedNode | None, ...] = ()
+
+
+_NO_CHOICE = Clarification("")
+_MOST_SHOWN, _MOST_QUOTED = 5, 300
+"""So many passages are shown with an answer in a notebook, and so many characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +385,24 @@ class Answer:
     def confidence_level(self) -> str:
         """``high`` from 0.75, ``medium`` from 0.4, else ``low``."""
         return "high" if self.confidence >= 0.75 else "medium" if self.confidence >= 0.4 else "low"
+
+    def to_pandas(self) -> Any:
+        """The rows that the answer rests on, as `Solutions.to_pandas`."""
+        return self.solutions.to_pandas()
+
+    def to_polars(self) -> Any:
+        """The rows that the answer rests on, as `Solutions.to_polars`; raises as that."""
+        return self.solutions.to_polars()
+
+    def _repr_html_(self) -> str:
+        said = self.text or (self.clarification.question if self.clarification else "")
+        options = "".join(f"<li>{escape(option)}</li>" for option in (self.clarification or _NO_CHOICE).options)
+        rows = self.solutions._repr_html_() if self.solutions.rows else ""
+        passages = "".join(
+            f"<blockquote>{escape(item.quote[:_MOST_QUOTED])}<br><small>{escape(item.title)}</small></blockquote>"
+            for item in self.evidence[:_MOST_SHOWN]
+        )
+        return f"<p>{escape(said)}</p>{f'<ul>{options}</ul>' if options else ''}{rows}{passages}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -361,7 +361,7 @@ class Store:
             return
         with self._transaction():
             if gone or drops:
-                self._store.update(drops + _data_block("DELETE", gone) + _data_block("INSERT", new))
+                self._store.update(drops + data_block("DELETE", gone) + data_block("INSERT", new))
             elif len(new) > _BULK:
                 self._store.bulk_extend(new)
             else:
@@ -486,7 +486,7 @@ def _in_order_of_use(solutions: Solutions, text: str) -> Solutions:
     )
 
 
-def _data_block(verb: str, quads: list[Quad]) -> str:
+def data_block(verb: str, quads: list[Quad]) -> str:
     """``INSERT DATA``/``DELETE DATA`` of the quads, each term written by the store's own serialiser."""
     if not quads:
         return ""

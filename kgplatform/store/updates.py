@@ -189,7 +189,7 @@ def carry_out(dataset: EvidenceDataset, text: str, *, marker: Path) -> Committed
         if wanted is None:
             wanted = _found(dataset, text)
         if wanted is not None:
-            return _write(dataset, wanted)
+            return write_quads(dataset, wanted)
         marker.touch()
         try:
             dataset.store.update(text, base_iri=dataset.base)
@@ -249,8 +249,15 @@ def _is_more(dataset: EvidenceDataset, item: Quad) -> bool:
     return own or isinstance(graph, BlankNode) or _has_blank(item.triple)
 
 
-def _write(dataset: EvidenceDataset, wanted: Mapping[Quad, bool]) -> Committed:
-    """Does to the default graph what `EvidenceDataset.reconcile` would, for the statements named only."""
+def write_quads(dataset: EvidenceDataset, wanted: Mapping[Quad, bool]) -> Committed:
+    """Puts the quads there (true) or takes them out, and keeps the law for the statements named.
+
+    What comes into the default graph counts as stated by hand; what goes though evidence holds it, as struck out.
+    The quads must be as a store gives them back, without blank nodes, and not of the platform's own graphs.
+
+    Raises:
+        StoreError: the disk refuses; nothing was changed.
+    """
     store = dataset.store
     removed = [item for item, stays in wanted.items() if not stays and store.has(item.triple, _graph(item))]
     added = [item for item, stays in wanted.items() if stays and not store.has(item.triple, _graph(item))]
