@@ -61,6 +61,7 @@ SUBJECTS: Final = {
     },
     "Serve": {
         "serve": ("server", "Serve the pages and the SPARQL endpoint."),
+        "mcp": ("server", "Offer the graph to programs that call tools (MCP)."),
         "demo": ("server", "Build the sample workspaces, ask them and serve one."),
         "token": ("server", "Make an access token for the server."),
         "doctor": ("server", "Report what is installed, configured and missing."),

@@ -1,26 +1,31 @@
-"""Verbs about the installation and the server: ``serve``, ``demo``, ``token`` and ``doctor``."""
+"""Verbs about the installation and the server: ``serve``, ``mcp``, ``demo``, ``token`` and ``doctor``."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import json
+import re
 import shutil
+import subprocess
 import sys
 import time
-from contextlib import redirect_stdout
+from collections.abc import Mapping
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from kgplatform import resources
 from kgplatform import settings as config
 from kgplatform.cli import output
 from kgplatform.cli.verb import DONE, SHORT, Given, argument, opened, option, verb
-from kgplatform.errors import KgPlatformError, NotFoundError
+from kgplatform.errors import ConfigError, KgPlatformError, NotFoundError, WorkspaceHeldError
 
 if TYPE_CHECKING:
     from kgplatform.graph import KnowledgeGraph
+    from kgplatform.server.interfaces.mcp_tools import Answers
+    from kgplatform.server.interfaces.operations import Caller
 
 _PORT = option("--port", type=int, default=8000, metavar="N", help="Port (default: 8000).")
 
@@ -35,6 +40,114 @@ def serve(given: Given) -> int:
     with opened(given.workspace) as kg:
         serve_workspace(kg, host=given.host, port=given.port, announce=output.say)
     return DONE
+
+
+@verb("mcp", reads=True, here=lambda given: not given.call, takes_all=True)
+@option("--install", is_flag=True, help="Print what MCP clients need in their settings, and stop.")
+@option("--into", type=Path, metavar="FILE", help="Write it into a JSON file of settings, beside what is there.")
+@option("--call", default="", metavar="-", help="Answer one call, JSON on stdin with method and given, and stop.")
+def mcp(given: Given) -> int:
+    """Offer the graph to a program that calls tools, over stdin and stdout (Model Context Protocol).
+
+    The program starts this command. It works beside a running server too, which offers the same at /mcp.
+    """
+    if given.install or given.into:
+        return _install(given.workspace.resolve(), given.into)
+    from kgplatform.server.access import Client, Role
+    from kgplatform.server.app import stopping
+    from kgplatform.server.interfaces.mcp_tools import ProtocolAnswers, serve_stdio
+    from kgplatform.server.interfaces.operations import Caller, Operations
+
+    if given.call:  # of another process, to the one that holds the workspace
+        with opened(given.workspace) as kg:
+            sent = json.load(sys.stdin)
+            caller = Caller(Client("kgplatform mcp", Role.READ))
+            output.say(json.dumps(ProtocolAnswers(Operations(kg)).answer(sent["method"], sent["given"], caller)))
+        return DONE
+    with stopping(), suppress(KeyboardInterrupt):
+        try:
+            with opened(given.workspace) as kg:
+                serve_stdio(ProtocolAnswers(Operations(kg)).answer)
+        except WorkspaceHeldError:
+            serve_stdio(_elsewhere(given.workspace))
+    return DONE
+
+
+def _elsewhere(workspace: Path) -> Answers:
+    """Has the process that holds the workspace answer."""
+    command = [*_command(workspace), "--call", "-"]
+
+    def answer(method: str, given: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+        pipe = subprocess.PIPE
+        sent: str | None = json.dumps({"method": method, "given": given})
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, encoding="utf-8") as process:
+            said = None
+            while said is None:
+                try:
+                    said, error = process.communicate(sent, timeout=_STEP_SECONDS)
+                except subprocess.TimeoutExpired:
+                    sent = None  # it has it
+                    if caller.has_left():
+                        process.kill()
+        if process.returncode != DONE:
+            raise KgPlatformError(error.strip().removeprefix("kgplatform: ") or "the call was ended")
+        found: dict[str, Any] = json.loads(said)
+        return found
+
+    return answer
+
+
+_STEP_SECONDS: Final = 0.25
+_KEYS: Final = ("mcpServers", "servers", "context_servers")
+"""Under which key of their settings clients look for servers; the first unless another is there."""
+
+
+def _command(workspace: Path) -> list[str]:
+    return [sys.executable, "-m", "kgplatform", "mcp", "-w", str(workspace.resolve())]
+
+
+def _install(workspace: Path, file: Path | None) -> int:
+    """Prints what clients need in their settings, or writes it into a file of theirs.
+
+    Raises:
+        ConfigError: there is no workspace, or the file holds no JSON object.
+        StoreError: the file cannot be written.
+    """
+    config.load(workspace)
+    program, *words = _command(workspace)
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", workspace.name).strip("-") or "kgplatform"
+    entry = {name: {"command": program, "args": words}}
+    if file is not None:
+        output.say(f"{file}: {_merged(file, entry)} {name}")
+        return DONE
+    output.note("Cursor, Windsurf, Cline, Gemini CLI and most others, in JSON:")
+    output.as_json({"mcpServers": entry})
+    output.note("\nVS Code, in .vscode/mcp.json:")
+    output.as_json({"servers": entry})
+    output.note("\nCodex, in ~/.codex/config.toml:")
+    output.say(f"[mcp_servers.{name}]\ncommand = {json.dumps(program)}\nargs = {json.dumps(words, ensure_ascii=False)}")
+    output.note("\nBeside `kgplatform serve`, for clients that take an address:")
+    output.as_json({"mcpServers": {name: {"url": "http://localhost:8000/mcp"}}})
+    return DONE
+
+
+def _merged(file: Path, entry: Mapping[str, object]) -> str:
+    """Writes the entry into the file, whole or not at all; under which key it is."""
+    from kgplatform.workspace.rdf_files import write_whole
+
+    file = file.expanduser().resolve()
+    try:
+        found = json.loads(file.read_text(encoding="utf-8") or "{}") if file.exists() else {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{file} is no JSON that can be read; paste the lines of --install instead") from error
+    default = "servers" if file.parent.name == ".vscode" else _KEYS[0]
+    key = next((key for key in _KEYS if isinstance(found, dict) and key in found), default)
+    if not isinstance(found, dict) or not isinstance(found.setdefault(key, {}), dict):
+        raise ConfigError(f"{file} has no object under {key}; paste the lines of --install instead")
+    found[key].update(entry)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, f"{json.dumps(found, ensure_ascii=False, indent=2)}\n".encode())
+    return key
 
 
 @verb("token", here=True, workspace=False)
@@ -140,7 +253,7 @@ def _say(text: str) -> None:
 
 _REQUIRED = (
     *("pyoxigraph", "rdflib", "owlready2", "pyshacl", "sentence-transformers", "usearch", "tantivy", "jieba"),
-    *("openai", "jinja2", "flask", "waitress", "pypdf", "lxml"),
+    *("openai", "mcp", "jinja2", "flask", "waitress", "pypdf", "lxml"),
 )
 
 

@@ -49,7 +49,7 @@ class Verb(click.Command):
     """A click command that goes to the process that holds its workspace, if there is one. `verb` makes them."""
 
     reads: Reads = False
-    here = False
+    here: Reads = False
     takes_all = False
 
     def invoke(self, ctx: click.Context) -> int:
@@ -58,8 +58,8 @@ class Verb(click.Command):
         for name, value in ctx.params.items():  # paths may be any bytes, words may not
             if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
                 raise ConfigError(f"{name} is not valid UTF-8: {value.encode('ascii', 'backslashreplace').decode()}")
-        reads = self.reads(given) if callable(self.reads) else self.reads
-        call = Call(self.name or "", None if self.here else ctx.params.get("workspace"), reads, self.takes_all)
+        reads, here = (item(given) if callable(item) else item for item in (self.reads, self.here))
+        call = Call(self.name or "", None if here else ctx.params.get("workspace"), reads, self.takes_all)
         place: Place = ctx.obj or (lambda _call, run: run())
         return place(call, lambda: int(click.Command.invoke(self, ctx)))
 
@@ -70,7 +70,7 @@ _workspace: Option = click.option(
 
 
 def verb(
-    name: str, *, reads: Reads = False, here: bool = False, takes_all: bool = False, workspace: bool = True
+    name: str, *, reads: Reads = False, here: Reads = False, takes_all: bool = False, workspace: bool = True
 ) -> Callable[[Callable[[Given], int]], Verb]:
     """A decorator that makes a function of what is `Given` a verb; its docstring is the help.
 

@@ -26,7 +26,7 @@ from kgplatform.server.access import Access, Rates, Rights, Role, Token, client,
 from kgplatform.server.connections import Handover, listening
 from kgplatform.server.frame import NOT_BUILT, Lately, is_built, page, prepare
 from kgplatform.server.http import compress, problem, told
-from kgplatform.server.interfaces import chat_model, operations, reconciliation
+from kgplatform.server.interfaces import chat_model, mcp_tools, operations, reconciliation
 from kgplatform.server.jobs import Jobs
 from kgplatform.server.jobs import blueprint as jobs_blueprint
 from kgplatform.server.pages import (
@@ -62,7 +62,7 @@ JOBS = "kgplatform-jobs"
 WARMING = "kgplatform-warming"
 """Where the application keeps what is to be worked out before the first page waits for it."""
 
-_DATA_PATHS = ("/sparql", "/graphs", "/reconcile", "/api/", "/v1/", "/.well-known/")
+_DATA_PATHS = ("/sparql", "/graphs", "/reconcile", "/api/", "/v1/", "/mcp", "/.well-known/")
 
 
 class _Json(DefaultJSONProvider):
@@ -105,6 +105,7 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
     _admit(app, kg, access)
     app.after_request(compress)
     lately = Lately(kg)
+    operated = operations.Operations(kg, lately)
     known = terms.Terms(kg, lately)
     jobs, recent = Jobs(kg.registry), Recent()
     places = world_map.MapPlaces(kg)
@@ -115,7 +116,8 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
         endpoint.blueprint(kg, lambda: describes.of_endpoint(request.host_url)),
         graph_store.blueprint(kg),
         self_description.blueprint(describes),
-        operations.blueprint(operations.Operations(kg, lately)),
+        operations.blueprint(operated),
+        mcp_tools.blueprint(operated, access),
         chat_model.blueprint(kg),
         reconciliation.blueprint(kg, lately),
         export.blueprint(kg, lately),
@@ -277,7 +279,7 @@ def serve(
         announce(NOT_BUILT)
     over = threading.Event()
     try:
-        with _stopping():
+        with stopping():
             threading.Thread(target=_warm_up, args=(kg, app.extensions[WARMING], over), daemon=True).start()
             server.run()
     except (KeyboardInterrupt, SystemExit):
@@ -315,8 +317,8 @@ def _warm_up(kg: KnowledgeGraph, parts: Iterable[Callable[[], None]], over: thre
 
 
 @contextmanager
-def _stopping() -> Iterator[None]:
-    """Makes SIGTERM end the server as Ctrl-C does, where signals can be set."""
+def stopping() -> Iterator[None]:
+    """Makes SIGTERM end what is done in the block as Ctrl-C does, where signals can be set."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -396,7 +396,7 @@ class QueryWorkers:
             for left in (*folder.glob(f"{_PREFIX}*"), *folder.glob(f"{_TRIAL}*")):
                 shutil.rmtree(left, ignore_errors=True)
 
-    def solutions(
+    def solutions(  # noqa: PLR0913
         self,
         text: str,
         *,
@@ -407,11 +407,12 @@ class QueryWorkers:
         client: str = "",
         name: str = "",
         at: Snapshot | None = None,
+        has_left: Callable[[], bool] | None = None,
     ) -> Solutions:
         """The rows of a SELECT, at most ``max_rows`` (``truncated``: there were more), or the boolean of an ASK.
 
-        ``name`` is what the query goes by in `running` (none given: one is made up), ``client`` who asked; ``at`` is
-        as for `stream`.
+        ``name`` is what the query goes by in `running` (none given: one is made up), ``client`` who asked; ``at`` and
+        ``has_left`` are as for `stream`.
 
         Raises:
             QueryRejectedError: not a query for rows, unsafe, or it needed more than the worker may have.
@@ -425,6 +426,7 @@ class QueryWorkers:
         if self._folder is None:
             return self._store.query(text, max_rows=max_rows, **graphs)
         with self._reply(request, timeout_seconds, client, at, name=name) as reply:
+            reply.has_left = has_left
             head = json.loads(reply.expect(wire.HEADER))
             rows: list[tuple[Term | None, ...]] = []
             for payload in reply:

@@ -307,7 +307,7 @@ def dump_rdf(
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Writes the whole file or nothing.
+    """Writes the whole file or nothing; it stays as open to others as an earlier one was.
 
     Raises:
         StoreError: it cannot be written; an earlier one is left as it was.
@@ -316,6 +316,7 @@ def write_whole(path: Path, data: bytes) -> None:
         raise StoreError(f"{path}: is a folder; name a file in it")
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        partial.touch(mode=path.stat().st_mode & 0o777 if path.exists() else 0o666)
         partial.write_bytes(data)
         partial.replace(path)
     except OSError as error:

@@ -17,6 +17,7 @@ from kgplatform.entities import Labels
 from kgplatform.errors import ConfigError, QueryError, QueryRejectedError, ReadError
 from kgplatform.ontology.schema import label_of
 from kgplatform.questions import answer_text
+from kgplatform.questions.answer import FollowedQuestion, QuestionGivenUpError
 from kgplatform.retrieval.methods import RETRIEVERS, lacking
 from kgplatform.server import addresses
 from kgplatform.server.access import Client, Role, client
@@ -28,6 +29,7 @@ from kgplatform.server.pages import ask as asking
 from kgplatform.server.words import LANGUAGES, phrase
 from kgplatform.sparql.protocol import ProtocolError
 from kgplatform.sparql.tokens import scan
+from kgplatform.store.worker_pool import QueryCancelledError
 from kgplatform.text import has_han
 from kgplatform.vocab import TYPE
 
@@ -93,10 +95,14 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls an operation, and in which languages they read, the first first; none: that of what they say."""
+    """Who calls an operation, and in which languages they read, the first first; none: that of what they say.
+
+    ``has_left`` says whether they are gone, which ends what was asked.
+    """
 
     client: Client
     languages: tuple[str, ...] = ()
+    has_left: Callable[[], bool] = lambda: False
 
     def tongues(self, said: str) -> tuple[str, ...]:
         """The languages to name things in, for what was said."""
@@ -196,13 +202,17 @@ def offered(caller: Caller) -> tuple[Operation, ...]:
     )
 
 
-def _ask(parts: Operations, given: Given, _: Caller) -> dict[str, Any]:
-    kg = parts.kg
+def _ask(parts: Operations, given: Given, caller: Caller) -> dict[str, Any]:
+    kg, text = parts.kg, given["question"]
     options = asking.beside(lambda name: str(given[name] or ""))
+    followed = FollowedQuestion(lambda _: followed.give_up() if caller.has_left() else None)
     try:
-        answer = kg.ask(given["question"], conversation=given["conversation"], now=given["now"] or "", options=options)
+        with followed.following():
+            answer = kg.ask(text, conversation=given["conversation"], now=given["now"] or "", options=options)
     except ReadError as error:
         raise ConfigError(str(error), setting="conversation") from error
+    except QuestionGivenUpError as error:
+        raise QueryCancelledError(query=text) from error
     labels = Labels(kg.dataset, kg.ontology, answer.question.language)
     return answer_text.as_json(answer, lambda term: labels.reference(term).label)
 
@@ -237,6 +247,7 @@ def _query(parts: Operations, given: Given, caller: Caller) -> dict[str, Any]:
     limits: dict[str, Any] = {
         "timeout_seconds": kg.settings.server.timeout_seconds,
         "client": caller.client.name,
+        "has_left": caller.has_left,
     }
     if scan(text).form in ("CONSTRUCT", "DESCRIBE"):
         return {"variables": [], "rows": [], "boolean": None, "truncated": False, "turtle": _graph(kg, text, limits)}
@@ -428,7 +439,8 @@ def blueprint(operations: Operations) -> Blueprint:
 
     def answered(operation: Operation) -> Response:
         try:
-            return jsonify(operations.call(operation.name, _sent(operation), Caller(client(), tongues())))
+            caller = Caller(client(), tongues(), request.environ.get("waitress.client_disconnected") or (lambda: False))
+            return jsonify(operations.call(operation.name, _sent(operation), caller))
         except QueryError as error:
             return query_problem(error)
 
