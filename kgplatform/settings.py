@@ -225,6 +225,7 @@ class ServerSettings:
     """``[server]``: limits of the endpoint; ``workers`` processes answer queries, each with ``memory_mb``.
 
     ``tokens`` say who may do what (``kgplatform token`` makes one); 0 requests a minute: no limit.
+    ``metrics`` is who may read ``/metrics``: ``anyone``, who may ``read``, or who shows a ``token``.
     ``datasets`` are the names under which challenge clients ask for this graph; none named: any will do.
     """
 
@@ -235,6 +236,7 @@ class ServerSettings:
     tokens: tuple[str, ...] = ()
     public_reads: bool = True
     requests_per_minute: int = 0
+    metrics: str = "read"
     datasets: tuple[str, ...] = ()
 
 
@@ -339,6 +341,7 @@ _CHOICES = {
     "communities.reports": ("built-in", "model"),
     "questions.least_confidence": LEVELS,
     "questions.first": ("graph", "rate"),
+    "server.metrics": ("anyone", "read", "token"),
 }
 _LEAST = {
     **{"extraction.gleaning": 0, "extraction.schema_tokens": 200, "extraction.passage_tokens": 1},

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from kgplatform.errors import StoreError
+from kgplatform.errors import ModelError, StoreError
 from kgplatform.models.chat import key_of, parameters_of
 from kgplatform.types import ChatModel, Completion, Message, SamplingModel, Usage
 
@@ -26,6 +27,23 @@ CREATE TABLE IF NOT EXISTS completion (
 _BUSY_SECONDS = 30.0
 
 
+class ModelTally:
+    """What was asked of a model and of the cache of its replies since it was opened; safe for several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.hits = self.misses = self.failures = 0
+        self.usage = Usage()
+
+    def count(self, usage: Usage | None = None, *, hits: int = 0, failures: int = 0) -> None:
+        """Counts a reply: one that the model made, with what it took; one from the cache; or one that failed."""
+        with self._lock:
+            self.hits += hits
+            self.misses += 1 - hits
+            self.failures += failures
+            self.usage += usage or Usage()
+
+
 class CachedModel:
     """A model with its replies kept in an SQLite file, which several threads and processes may share.
 
@@ -34,8 +52,12 @@ class CachedModel:
     time, both get the reply that was stored first.
     """
 
-    def __init__(self, model: ChatModel, path: Path | str, *, scope: str = "") -> None:
-        """``scope`` names what the replies are about, such as a document, so that `forget` can take them out again."""
+    def __init__(self, model: ChatModel, path: Path | str, *, scope: str = "", tally: ModelTally | None = None) -> None:
+        """``scope`` names what the replies are about, such as a document, so that `forget` can take them out again.
+
+        ``tally`` is counted on; none given: one of its own.
+        """
+        self.tally = tally or ModelTally()
         self.model = model
         self.scope = scope
         self.name = model.name
@@ -57,20 +79,26 @@ class CachedModel:
         started = time.perf_counter()
         key = key_of(messages, schema, model=self.name, parameters=self.parameters)
         if (kept := self._find(key)) is not None:
+            self.tally.count(hits=1)
             usage = Usage(0, kept.usage.prompt_tokens, kept.usage.completion_tokens, time.perf_counter() - started)
             return Completion(kept.text, usage)
-        made = self.model.complete(messages, schema=schema)
+        try:
+            made = self.model.complete(messages, schema=schema)
+        except ModelError:
+            self.tally.count(failures=1)
+            raise
+        self.tally.count(made.usage)
         return Completion(self._keep(key, made), made.usage)
 
     def about(self, scope: str) -> CachedModel:
         """The same model and cache, for replies about something else."""
-        return CachedModel(self.model, self.path, scope=scope)
+        return CachedModel(self.model, self.path, scope=scope, tally=self.tally)
 
     def sample(self, number: int) -> ChatModel:
         """The same for one of several independent replies, each kept; this one where the model draws no others."""
         inside = self.model
         return (
-            CachedModel(inside.sample(number), self.path, scope=self.scope)
+            CachedModel(inside.sample(number), self.path, scope=self.scope, tally=self.tally)
             if isinstance(inside, SamplingModel)
             else self
         )

@@ -89,11 +89,12 @@ def _digest(secret: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who sent a request: the name they go by in lists and limits, what they may do, and whether a token proves it."""
+    """Who sent a request: the name they go by in lists and limits, what they may do, and what proves it."""
 
     name: str
     role: Role
     by_bearer: bool = False
+    has_token: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class Rights:
                 found = token
         if found is None:
             raise ProtocolError(401, "Unauthorized", "the token is not known here", headers=_ASK)
-        return Client(found.name, found.role, by_bearer)
+        return Client(found.name, found.role, by_bearer, has_token=True)
 
 
 def _secret(authorization: str) -> tuple[str, bool]:
@@ -214,6 +215,25 @@ def require(role: Role) -> None:
         "only programs on this machine may change the graph, on a server that listens on localhost; for others make a "
         "token with `kgplatform token`, or use `kgplatform update` or `load`",
     )
+
+
+def permit(readers: str) -> None:
+    """Goes on only for those who may read what the setting ``readers`` is about.
+
+    ``anyone``; ``read``, whoever may read the graph; ``token``, whoever shows one or may do everything without.
+
+    Raises:
+        ProtocolError: 401 where a token would help, else 403.
+    """
+    who = client()
+    if readers == "anyone" or who.has_token or who.role is Role.ADMIN:
+        return
+    if readers == "read":
+        require(Role.READ)
+        return
+    if g.rights.tokens:
+        raise ProtocolError(401, "Unauthorized", "this needs a token", headers=_ASK)
+    raise ProtocolError(403, "Forbidden", "this needs a token; make one with `kgplatform token`")
 
 
 _MOST_CLIENTS = 10_000

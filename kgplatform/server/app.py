@@ -26,7 +26,7 @@ from kgplatform.server.access import Access, Rates, Rights, Role, Token, client,
 from kgplatform.server.connections import Handover, listening
 from kgplatform.server.frame import NOT_BUILT, Lately, is_built, page, prepare
 from kgplatform.server.http import compress, problem, told
-from kgplatform.server.interfaces import chat_model, mcp_tools, operations, reconciliation
+from kgplatform.server.interfaces import chat_model, mcp_tools, operations, prometheus, reconciliation
 from kgplatform.server.jobs import Jobs
 from kgplatform.server.jobs import blueprint as jobs_blueprint
 from kgplatform.server.pages import (
@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("kgplatform.server")
 JOBS = "kgplatform-jobs"
 """Where the application keeps its `Jobs`, among its extensions."""
+NUMBERS = "kgplatform-numbers"
+"""Where it keeps its `prometheus.ServerMetrics`."""
 WARMING = "kgplatform-warming"
 """Where the application keeps what is to be worked out before the first page waits for it."""
 
@@ -96,6 +98,9 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 31_536_000
     app.json = _Json(app)
     app.url_map.merge_slashes = False
+    lately, jobs, recent = Lately(kg), Jobs(kg.registry), Recent()
+    numbers = prometheus.ServerMetrics(kg, jobs, lately)
+    numbers.watch(app)
     prepare(app)
     app.jinja_env.filters["told"] = told
     app.jinja_env.globals["cards"] = SourceCards(kg)
@@ -104,12 +109,10 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
     app.config["MAP"] = {"boundaries": bool(kg.settings.map.boundaries), "tiles": kg.settings.map.tiles}
     _admit(app, kg, access)
     app.after_request(compress)
-    lately = Lately(kg)
     operated = operations.Operations(kg, lately)
     known = terms.Terms(kg, lately)
-    jobs, recent = Jobs(kg.registry), Recent()
     places = world_map.MapPlaces(kg)
-    app.extensions[JOBS] = jobs
+    app.extensions[JOBS], app.extensions[NUMBERS] = jobs, numbers
     app.extensions[WARMING] = (lately.prepare, lambda: places.prepare(lately))
     describes = self_description.SelfDescription(kg)
     for made in (
@@ -120,6 +123,7 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
         mcp_tools.blueprint(operated, access),
         chat_model.blueprint(kg),
         reconciliation.blueprint(kg, lately),
+        prometheus.blueprint(kg, numbers),
         export.blueprint(kg, lately),
         ask.blueprint(kg, lately, recent),
         answers.blueprint(kg, recent),
@@ -156,10 +160,13 @@ def _admit(app: Flask, kg: KnowledgeGraph, access: Access) -> None:
 
     @app.before_request
     def admit() -> None:
+        if request.endpoint in prometheus.HEALTH:
+            return
         identify(rights)
         if request.path.startswith("/static/") or request.method == "OPTIONS":
             return
-        require(Role.READ)
+        if request.endpoint != prometheus.METRICS:
+            require(Role.READ)
         rates.take(client().name)
 
 
@@ -273,6 +280,7 @@ def serve(
         log_socket_errors=False,
         clear_untrusted_proxy_headers=False,  # that they are there says that a proxy was, and nothing else is read
     )
+    app.extensions[NUMBERS].listener = server
     shown = f"[{host}]" if ":" in host else "localhost" if host in ("0.0.0.0", "") else host
     announce(f"Serving at http://{shown}:{listener.getsockname()[1]}/ (SPARQL at /sparql); stop with Ctrl-C")
     if not is_built():

@@ -113,6 +113,7 @@ class Remembered:
         self._lock = threading.RLock()
         self._version = -1
         self._made: dict[Hashable, object] = {}
+        self.hits = self.misses = 0
 
     def get(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
         """What ``make`` gives, or gave for the same key since the store last changed."""
@@ -121,7 +122,10 @@ class Remembered:
             if version != self._version or len(self._made) >= _MOST:
                 self._made.clear()
                 self._version = version
-            if key not in self._made:
+            if key in self._made:
+                self.hits += 1
+            else:
+                self.misses += 1
                 self._made[key] = make()
             return self._made[key]  # type: ignore[return-value]
 
@@ -205,15 +209,15 @@ class Lately:
 
     def __init__(self, kg: KnowledgeGraph) -> None:
         self._kg = kg
-        self._kept = Remembered(kg)
+        self.kept = Remembered(kg)
 
     def overview(self) -> Overview:
         """The numbers as they are now."""
-        return self._kept.get("overview", lambda: _overview(self._kg))
+        return self.kept.get("overview", lambda: _overview(self._kg))
 
     def number_of(self, class_: NamedNode) -> int:
         """How many things a class has, those of the classes below it included, each once: the number on all pages."""
-        known = self._kept.get("numbers", dict[NamedNode, int])
+        known = self.kept.get("numbers", dict[NamedNode, int])
         if class_ not in known:
             known[class_] = Members(self._kg.store, self._kg.ontology, class_).total
         return known[class_]
@@ -221,7 +225,7 @@ class Lately:
     def totals(self) -> dict[NamedNode, int]:
         """The classes of the ontology and of the data with how many things each has; bookkeeping left out."""
         classes = (*(term.iri for term in self._kg.ontology.domain_classes), *self.overview().classes)
-        return self._kept.get("totals", lambda: {iri: self.number_of(iri) for iri in dict.fromkeys(classes)})
+        return self.kept.get("totals", lambda: {iri: self.number_of(iri) for iri in dict.fromkeys(classes)})
 
     def prepare(self) -> None:
         """Works out numbers and names, before somebody waits for them."""
@@ -237,7 +241,7 @@ class Lately:
         if not wanted:
             return []
         best: dict[str, tuple[int, int]] = {}
-        for name, thing in self._kept.get("names", lambda: _names(self._kg)):
+        for name, thing in self.kept.get("names", lambda: _names(self._kg)):
             if wanted in name:
                 rank = (0 if name == wanted else 1 if name.startswith(wanted) else 2, len(name))
                 if thing not in best or rank < best[thing]:

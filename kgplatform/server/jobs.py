@@ -150,6 +150,11 @@ class Jobs:
             time.sleep(_STEP_SECONDS)
         return False
 
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for the one that runs."""
+        return len(self._waiting)
+
     def stop(self) -> None:
         """Ends the job before its next document, and waits for that a while: for the end of the server."""
         with self._lock:

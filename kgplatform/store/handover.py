@@ -20,6 +20,7 @@ import socket
 import threading
 import time
 import zlib
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from enum import IntEnum
@@ -52,6 +53,10 @@ _HOLD_MS: Final = 500
 _PIECE: Final = 1 << 16
 
 
+LATENCIES: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+"""The bounds, in seconds, by which the durations of requests are counted; whoever takes longer is counted last."""
+
+
 class WorkerPhase(IntEnum):
     """What a worker does on its connection."""
 
@@ -66,7 +71,8 @@ class Board(ctypes.Structure):
 
     The owner writes ``version``, that of the store, after every change and before anybody is told of it, and in
     ``cancelled`` the number of the query that it wants ended. The worker writes its phase, and of the latest query its
-    number, when it started, its timeout and its text, cut if it is long.
+    number, when it started, its timeout and its text, cut if it is long. It counts by `LATENCIES` how long its answers
+    took, and ``seconds`` in all; those stay when a worker is replaced.
     """
 
     version: int
@@ -75,10 +81,13 @@ class Board(ctypes.Structure):
     started: float
     timeout_seconds: float
     phase: int
+    seconds: float
+    counts: ctypes.Array[ctypes.c_uint64]
     data: bytes
     _fields_ = (
         *(("version", ctypes.c_int64), ("cancelled", ctypes.c_uint64), ("number", ctypes.c_uint64)),
         *(("started", ctypes.c_double), ("timeout_seconds", ctypes.c_double)),
+        *(("seconds", ctypes.c_double), ("counts", ctypes.c_uint64 * (len(LATENCIES) + 1))),
         *(("phase", ctypes.c_uint8), ("data", ctypes.c_char * 16_000)),
     )
 
@@ -96,6 +105,12 @@ class Board(ctypes.Structure):
         self.data = text[:4000].encode("utf-8", "replace")
         self.number, self.started, self.timeout_seconds = number, started, timeout_seconds
         self.phase = WorkerPhase.RUNNING
+
+    def answered(self) -> None:
+        """Counts the answer to the latest query, which ends now."""
+        took = time.monotonic() - self.started
+        self.counts[bisect_left(LATENCIES, took)] += 1
+        self.seconds += took
 
     @property
     def text(self) -> str:
@@ -326,5 +341,7 @@ class ConnectionServer:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             self.watch.end()
+            if response.is_begun:
+                self._board.answered()
             self._board.phase = WorkerPhase.WAITING
         return None

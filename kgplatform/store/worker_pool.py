@@ -375,6 +375,8 @@ class QueryWorkers:
         self._current: Snapshot | None = None
         self._closed = False
         self._made = 0
+        self.count = count
+        self.replaced = 0
         self.running = RunningQueries(self._on_connections)
         self._workers = [
             WorkerProcess(memory_bytes, self._prefixes, takes_connections=True, niceness=_NICENESS)
@@ -674,6 +676,8 @@ class QueryWorkers:
         phase, seconds = (board.phase, board.timeout_seconds) if board else (handover.WorkerPhase.WAITING, 0.0)
         code, cause = taken.ended()
         taken.client = ""
+        if board is not None and phase == handover.WorkerPhase.ANSWERING:
+            board.answered()
         self.give_back(taken, healthy=False)
         if phase == handover.WorkerPhase.ANSWERING or code == handover.LEFT:
             raise LookupError("nobody is to be answered")
@@ -789,10 +793,27 @@ class QueryWorkers:
         elif not healthy:
             taken.kill()
         with self._lock:
+            self.replaced += not healthy
             if not healthy and not self._closed and taken.snapshot is not None and taken.snapshot.path.is_dir():
                 taken.start(taken.snapshot)
         own = {self._quick: self._quick_free, self._writing: self._writer_free}
         own.get(taken, self._free).put(taken)
+
+    @property
+    def is_closed(self) -> bool:
+        """True once `close` was called."""
+        return self._closed
+
+    @property
+    def waiting(self) -> int:
+        """How many callers wait for a worker."""
+        return len(self._waiting)
+
+    def answered(self) -> tuple[list[int], float]:
+        """How many queries workers answered on connections, by how long that took (`LATENCIES`); the seconds in all."""
+        boards = [item.board for item in self._workers if item.board is not None]
+        counts = [sum(board.counts[place] for board in boards) for place in range(len(handover.LATENCIES) + 1)]
+        return counts, sum((board.seconds for board in boards), 0.0)
 
     def out_of_memory(self, query: str) -> QueryRejectedError:
         """The error for a query that met the memory cap."""

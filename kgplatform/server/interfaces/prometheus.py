@@ -1,0 +1,245 @@
+"""For whoever watches over a server: ``/metrics`` in the text format of Prometheus, ``/healthz``, ``/readyz``.
+
+Requests are counted and timed by kind, one of `KINDS`, with those that query workers answer on connections of their
+own. No label is made of what a client sends.
+
+Specification: https://prometheus.io/docs/instrumenting/exposition_formats/
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final
+
+from flask import Blueprint, Flask, Response, g, request
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
+
+from kgplatform import __version__
+from kgplatform.documents.records import State
+from kgplatform.errors import KgPlatformError
+from kgplatform.server.access import permit
+from kgplatform.server.frame import Lately
+from kgplatform.server.http import problem
+from kgplatform.server.jobs import Jobs, Phase
+from kgplatform.store.handover import LATENCIES
+
+if TYPE_CHECKING:
+    from kgplatform.graph import KnowledgeGraph
+
+HEALTH: Final = frozenset({"monitor.healthz", "monitor.readyz"})
+"""The routes that anybody may ask: they tell nothing of the graph."""
+METRICS: Final = "monitor.metrics"
+"""The route whose readers the settings name."""
+_KINDS: Final = {
+    **{"endpoint.sparql": "sparql", "operations.ask": "ask", "asking.ask": "ask", "asking.events": "ask"},
+    **{"operations.search": "search", "things.search": "search", "jobs.events": "events", "static": "static"},
+    **{"assets": "static", "chat": "chat", "mcp": "mcp", "reconcile": "reconciliation", "graph_store": "graphs"},
+    **{"export.exported": "export", "export.sitemap": "export", "monitor": "monitor"},
+}
+KINDS: Final = (*sorted(set(_KINDS.values())), "api", "page", "sparql_worker", "unknown")
+"""The values of the label ``kind``; ``unknown``: there is no such address or method."""
+_COUNT_SHARE: Final = 0.01
+"""So much of the time may go into counting statements; what was counted last is told meanwhile."""
+
+
+def kind_of(endpoint: str | None, path: str) -> str:
+    """The kind of a request by the route that answers it.
+
+    >>> kind_of("endpoint.sparql", "/sparql"), kind_of("jobs.state", "/api/jobs"), kind_of(None, "/<script>")
+    ('sparql', 'api', 'unknown')
+    """
+    if endpoint is None:
+        return "unknown"
+    known = _KINDS.get(endpoint) or _KINDS.get(endpoint.partition(".")[0])
+    return known or ("api" if path.startswith("/api/") else "page")
+
+
+class ServerMetrics(Collector):
+    """The numbers of a server, taken when they are asked for; requests are counted as they end."""
+
+    def __init__(self, kg: KnowledgeGraph, jobs: Jobs, lately: Lately) -> None:
+        self._kg = kg
+        self._jobs = jobs
+        self._lately = lately
+        self._counting = threading.Lock()
+        self._quads, self._version, self._next_count = 0, -1, 0.0
+        self._seconds = Histogram(
+            "kgplatform_request_duration_seconds",
+            "Time until the last byte of a response, by kind of request",
+            ["kind"],
+            buckets=LATENCIES,
+            registry=None,
+        )
+        self._requests = Counter(
+            "kgplatform_requests", "Responses by kind of request and HTTP status", ["kind", "status"], registry=None
+        )
+        self.listener: Any = None
+        """The waitress server, where there is one."""
+        self.registry = CollectorRegistry()
+        self.registry.register(self)
+        ProcessCollector(registry=self.registry)
+
+    def watch(self, app: Flask) -> None:
+        """Has every request to the app counted; to be called before anything else is added to the app."""
+
+        @app.before_request
+        def begin() -> None:
+            g.began = time.perf_counter()
+
+        @app.after_request
+        def end(response: Response) -> Response:
+            kind, began = kind_of(request.endpoint, request.path), g.began
+
+            def observe() -> None:
+                self._seconds.labels(kind).observe(time.perf_counter() - began)
+
+            self._requests.labels(kind, str(response.status_code)).inc()
+            response.call_on_close(observe)
+            return response
+
+    def describe(self) -> list[Metric]:
+        """Nothing: registering asks for no numbers."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """All numbers as they are now."""
+        yield from self._of_requests()
+        yield from self._of_queries()
+        yield from self._of_caches()
+        yield from self._of_data()
+        build = GaugeMetricFamily("kgplatform_build_info", "1; the version is a label", labels=["version"])
+        build.add_metric([__version__], 1)
+        yield build
+
+    def _of_requests(self) -> Iterator[Metric]:
+        durations, requests = *self._seconds.collect(), *self._requests.collect()
+        found, seconds = self._kg.workers.answered()
+        counted = HistogramMetricFamily(durations.name, durations.documentation, labels=["kind"])
+        bounds = [*map(floatToGoString, LATENCIES), "+Inf"]
+        counted.add_metric(["sparql_worker"], list(zip(bounds, accumulate(found), strict=True)), seconds)
+        durations.samples += counted.samples
+        total = CounterMetricFamily("kgplatform_requests", "", labels=["kind", "status"])
+        total.add_metric(["sparql_worker", "200"], sum(found))
+        requests.samples += total.samples
+        yield durations
+        yield requests
+        if self.listener is not None:
+            yield _gauge("http_connections", "Open connections", len(self.listener.active_channels))
+            waiting = len(self.listener.task_dispatcher.queue)
+            yield _gauge("http_requests_waiting", "Requests that wait for a thread", waiting)
+
+    def _of_queries(self) -> Iterator[Metric]:
+        workers = self._kg.workers
+        yield _gauge("query_workers", "Query workers of the settings", workers.count)
+        yield _gauge("queries_running", "Queries, updates and exports that run", len(workers.running.listed()))
+        yield _gauge("queries_waiting", "Callers that wait for a query worker", workers.waiting)
+        yield CounterMetricFamily(
+            "kgplatform_query_workers_replaced",
+            "Workers ended for a time limit, a memory limit, a crash, or a client that left",
+            workers.replaced,
+        )
+        running = self._jobs.standing().phase is not Phase.IDLE
+        yield _gauge("jobs_running", "Jobs that read documents", int(running))
+        yield _gauge("jobs_waiting", "Jobs that wait for the one that runs", self._jobs.waiting)
+
+    def _of_caches(self) -> Iterator[Metric]:
+        model = self._kg.model
+        used = model.tally if model is not None else None
+        caches = CounterMetricFamily(
+            "kgplatform_cache_lookups", "Look-ups by cache and result", labels=["cache", "result"]
+        )
+        kept = self._lately.kept
+        caches.add_metric(["page numbers", "hit"], kept.hits)
+        caches.add_metric(["page numbers", "miss"], kept.misses)
+        caches.add_metric(["model replies", "hit"], used.hits if used else 0)
+        caches.add_metric(["model replies", "miss"], used.misses if used else 0)
+        yield caches
+        tokens = CounterMetricFamily(
+            "kgplatform_model_tokens", "Tokens sent to and received from the language model", labels=["direction"]
+        )
+        tokens.add_metric(["prompt"], used.usage.prompt_tokens if used else 0)
+        tokens.add_metric(["completion"], used.usage.completion_tokens if used else 0)
+        yield tokens
+        yield CounterMetricFamily(
+            "kgplatform_model_calls",
+            "Requests to the language model that were answered",
+            used.usage.calls if used else 0,
+        )
+        yield CounterMetricFamily(
+            "kgplatform_model_failures", "Replies of the language model that failed", used.failures if used else 0
+        )
+
+    def _of_data(self) -> Iterator[Metric]:
+        documents = GaugeMetricFamily("kgplatform_documents", "Documents by state", labels=["state"])
+        counts = self._kg.registry.counts()
+        for state in State:
+            documents.add_metric([state.value], counts.get(state, 0))
+        yield documents
+        changes = self._kg.store.version
+        yield CounterMetricFamily("kgplatform_store_changes", "Changes to the store since it was opened", changes)
+        if (quads := self._counted()) is not None:
+            yield _gauge("quads", "Quads in the store, evidence included", quads)
+
+    def _counted(self) -> int | None:
+        """How many quads there are, or were a moment ago; None while they are counted for the first time."""
+        now, version = time.monotonic(), self._kg.store.version
+        if version != self._version and now >= self._next_count and self._counting.acquire(blocking=False):
+            try:
+                self._quads, self._version = len(self._kg.store), version
+                took = time.monotonic() - now
+                self._next_count = time.monotonic() + took / _COUNT_SHARE
+            finally:
+                self._counting.release()
+        return self._quads if self._version >= 0 else None
+
+
+def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"kgplatform_{name}", text, value)
+
+
+def unready(kg: KnowledgeGraph) -> str:
+    """Why the server cannot answer; empty if it can."""
+    if kg.workers.is_closed:
+        return "the server is closing"
+    try:
+        next(kg.store.quads(None, None, None), None)
+        kg.registry.counts()
+    except (
+        KgPlatformError,
+        OSError,
+        sqlite3.Error,
+        AttributeError,
+    ):  # a store that was closed has no attribute for what is open
+        return "the store does not answer"
+    return ""
+
+
+def blueprint(kg: KnowledgeGraph, numbers: ServerMetrics) -> Blueprint:
+    """The routes for whoever watches."""
+    routes = Blueprint("monitor", __name__)
+
+    @routes.get("/healthz")
+    def healthz() -> Response:
+        return Response("ok\n", content_type="text/plain; charset=utf-8")
+
+    @routes.get("/readyz")
+    def readyz() -> Response:
+        if reason := unready(kg):
+            return problem(503, "Not ready", reason)
+        return Response("ready\n", content_type="text/plain; charset=utf-8")
+
+    @routes.get("/metrics")
+    def metrics() -> Response:
+        permit(kg.settings.server.metrics)
+        headers = {"Cache-Control": "no-store"}
+        return Response(generate_latest(numbers.registry), content_type=CONTENT_TYPE_PLAIN_0_0_4, headers=headers)
+
+    return routes
