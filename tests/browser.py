@@ -24,7 +24,11 @@ from kgplatform.server.frame import is_built
 
 ROOT = Path(__file__).resolve().parents[1]
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+SHIFTS = """window.shifts = []; new PerformanceObserver((list) => list.getEntries().forEach((one) => one.hadRecentInput
+  || window.shifts.push([one.value, one.sources.map(({ node }) => node?.outerHTML?.slice(0, 120) ?? node?.textContent)])))
+  .observe({ type: "layout-shift", buffered: true });"""
+"""Notes what moves on a page without anybody's doing, and by how much."""
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
     *("--disable-sync", "--no-first-run"),
@@ -37,7 +41,7 @@ SLOW_LOOKS = pytest.mark.parametrize(
     ("width", "dark", "language"), [pytest.param(1440, False, "en", id="wide", marks=pytest.mark.slow), _PHONE]
 )
 """A page in the quick tests, and in all of them on a phone, dark and in Chinese too."""
-PATIENCE = 15_000
+PATIENCE = 30_000
 """Milliseconds that a page may take on a machine that does other things too."""
 
 
@@ -71,6 +75,8 @@ class Browsing:
             reduced_motion="reduce",
             accept_downloads=True,
         )
+        if scripts:
+            context.add_init_script(SHIFTS)
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: self._note(page, message))
@@ -194,7 +200,7 @@ def until(page, expression):
 
 
 def axe(page, *, without=()):
-    """Fails unless the page meets WCAG 2.1 AA as far as axe-core can tell; does nothing where that is not installed."""
+    """Fails unless the page meets WCAG 2.2 AA as far as axe-core can tell; does nothing where that is not installed."""
     if not AXE.is_file():
         return
     page.evaluate(AXE.read_text(encoding="utf-8"))
@@ -202,6 +208,23 @@ def axe(page, *, without=()):
     found = page.evaluate("options => axe.run(document, options)", options)
     told = [_told(item) for item in found["violations"]]
     assert not told, "\n".join(told)
+
+
+def steady(page, *, most=0.1):
+    """Fails if what is shown moved by more than that in all, by the measure of Web Vitals (cumulative layout shift)."""
+    page.wait_for_load_state("networkidle")
+    moved = page.evaluate("window.shifts")
+    assert sum(value for value, _ in moved) < most, f"{page.url} moves: {moved}"
+
+
+def slowly(page, path="**/built/app-*.js", seconds=0.2):
+    """Holds back the scripts of the pages that this window opens, so that a page is drawn before they come."""
+
+    def wait(route):
+        time.sleep(seconds)
+        route.continue_()
+
+    page.context.route(path, wait)
 
 
 def _told(item):

@@ -11,7 +11,19 @@ from dataclasses import replace
 
 import pytest
 from atlas_study import EVILS, country, thing
-from browser import LOOKS, SLOW_LOOKS, axe, browser, browsing, serve_in_thread, served, shot, until  # noqa: F401
+from browser import (  # noqa: F401
+    LOOKS,
+    SLOW_LOOKS,
+    axe,
+    browser,
+    browsing,
+    serve_in_thread,
+    served,
+    shot,
+    slowly,
+    steady,
+    until,
+)
 from small_graph import EVIL
 from studies import CHINESE, SPEAKERS, STREAM, field, university
 
@@ -33,7 +45,10 @@ HOTEL = "https://w3id.org/kgplatform/travel%23Hotel"
 WUZHEN = f"/explore?focus={thing('wuzhen').value}"
 EXPLORED = f"{WUZHEN}&expand=in 25 geo:locatedIn kg:entity/wuzhen"
 HOTELS_MAP = f"/map?class={HOTEL}"
-SMALL = (ASKED, "/ask?question=Who+owns+Mars%3F", "/documents", "/evaluation", "/export", "/api", "/about")
+SMALL = (
+    *(ASKED, "/ask?question=Who+owns+Mars%3F", "/documents", "/evaluation", "/export", "/api", "/about", "/explore"),
+    *("/map", "/ontology", "/retrieval", "ENTITY", "SOURCED"),
+)
 TOWN = (
     *("/", "/search?q=inn", "/search?q=qqqqq", "/query", "/query?query=CONSTRUCT+WHERE+%7B+%3Fs+a+%3Fc+%7D"),
     *("/query?query=SELECT+%3Fx+WHERE+%7B+%3Fx", "/q/hotels", "COMMUNITY", "/communities", "DOCUMENT", "APART"),
@@ -110,13 +125,16 @@ def studies(tmp_path_factory):
         stop()
 
 
-QUICK = ((None, ASKED), (None, "/documents"), ("land", EXPLORED), ("land", HOTELS_MAP), ("land", COUNTRY[0]))
+QUICK = ((None, ASKED), (None, "/documents"), (None, "/api"), (None, "SOURCED"), ("land", EXPLORED), ("land", HOTELS_MAP), ("land", COUNTRY[0]))
 ALL = [*((None, path) for path in SMALL), *(("town", path) for path in TOWN), *(("land", path) for path in COUNTRY)]
 ALL += [("studies", path) for path in UNIVERSITY]
 
 
 def seen(browsing, request, where, path, **looks):
-    _, address, named = request.getfixturevalue(where) if where else (None, browsing.address, {})
+    if where is None:
+        small = {"ENTITY": f"/resource?iri={browsing.kg.entity('Lakeside Inn').value}"}
+        small["SOURCED"] = page_of(browsing.kg, "Two days in Wuzhen")
+    _, address, named = request.getfixturevalue(where) if where else (None, browsing.address, small)
     return browsing.page(named.get(path, path), address=address, **looks)
 
 
@@ -126,11 +144,59 @@ def seen(browsing, request, where, path, **looks):
 )
 def test_a_page_is_drawn_and_open_to_everyone(browsing, request, where, path, width, dark, language):
     page = seen(browsing, request, where, path, width=width, dark=dark, language=language)
+    steady(page)
     shot(page, f"{re.sub('[^a-z]+', '-', path)}-{width}-{language}")
     axe(page)
     browsing.check()
     assert page.locator("figure.failed").count() == 0
     assert page.locator("h1").count() == 1 or path.startswith(("/query", "/q/"))
+    if width == 390:
+        first = page.locator("main :is(h1, .chosen, .explore-bar, figure.view .stage)").first
+        assert first.count() == 0 or "stage" not in (first.get_attribute("class") or "")
+
+
+@LOOKS
+@pytest.mark.parametrize(("where", "path"), [(None, ASKED), (None, "/api"), ("land", "/explore"), ("land", EXPLORED)])
+def test_nothing_moves_when_the_scripts_come(browsing, request, where, path, width, dark, language):
+    page = seen(browsing, request, where, path, width=width, dark=dark, language=language)
+    slowly(page)
+    page.reload()
+    page.wait_for_selector("html[data-ready=yes]", state="attached")
+    steady(page)
+
+
+def test_on_a_phone_heading_and_controls_come_before_the_picture(browsing, land):
+    for path, before in ((EXPLORED, (".chosen", ".relations", ".explore-bar")), (HOTELS_MAP, ("h1", "select"))):
+        page = browsing.page(path, address=land[1], width=390, height=844)
+        picture = page.locator("figure .stage").bounding_box()["y"]
+        assert all(page.locator(f"main {one}").first.bounding_box()["y"] < picture for one in before)
+
+
+def test_without_the_scripts_that_the_page_names_all_of_it_is_shown(browsing, land):
+    page = browsing.page("/about", address=land[1])
+    page.context.route("**/built/app-*.js", lambda route: route.abort())
+    page.goto(f"{land[1]}{COUNTRY[0]}")
+    page.wait_for_selector("figure[data-view=map] li a")
+    page.goto(f"{land[1]}/query")
+    page.wait_for_selector("textarea[name=query]")
+    browsing.faults.clear()  # the browser reports the scripts that did not come
+
+
+def test_the_first_page_is_small(browsing, town):
+    page = browsing.page("/", address=town[1])
+    page.wait_for_load_state("networkidle")
+    sent = page.evaluate("""[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+        .filter((one) => !one.name.includes(".woff2")).map((one) => [one.name, one.encodedBodySize])""")
+    assert 0 < sum(size for _, size in sent) < 60_000, sent
+
+
+def test_the_instances_of_a_class_come_before_its_properties_and_sources_begin_at_their_first_page(browsing, land):
+    page = browsing.page(f"/resource?iri={HOTEL}", address=land[1])
+    assert page.locator("#instances").bounding_box()["y"] < page.locator("#properties").bounding_box()["y"]
+    page.evaluate("document.body.append(Object.assign(document.createElement('button'), {id: 'off', disabled: true}))")
+    look = "getComputedStyle(document.querySelector('#off'))"
+    assert page.evaluate(f"{look}.cursor") == "default"
+    assert float(page.evaluate(f"{look}.opacity")) < 1
 
 
 @pytest.mark.parametrize(

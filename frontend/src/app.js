@@ -23,7 +23,7 @@ const menus = () => {
 
 const pagesHere = () => Promise.all([...document.querySelectorAll("[data-page]")].map(async (node) => {
   const { start } = await import(`./pages/${node.dataset.page}.js`);
-  await start(node);
+  try { await start(node); } finally { node.dataset.started = "yes"; }
 }));
 
 const start = async () => {

@@ -79,6 +79,7 @@ def compress(response: Response) -> Response:
     response.vary.add("Accept-Encoding")
     if not takes_gzip(request.headers.get("Accept-Encoding", "")):
         return response
+    response.direct_passthrough = False  # a script or style of the pages comes as a file
     if response.is_streamed:
         response.response = _squeezed(response.response)  # type: ignore[arg-type]
         response.headers.pop("Content-Length", None)
@@ -92,7 +93,7 @@ def compress(response: Response) -> Response:
 
 
 def _is_squeezable(response: Response) -> bool:
-    if response.status_code in (204, 304) or response.direct_passthrough:
+    if response.status_code in (204, 304) or (response.direct_passthrough and not request.path.startswith("/static/")):
         return False
     if "Content-Encoding" in response.headers or "Content-Range" in response.headers:
         return False

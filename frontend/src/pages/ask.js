@@ -105,5 +105,5 @@ export const start = async (root, { calmly = false } = {}) => {
   citing(root);
   paging(root);
   following(root);
-  await drawing(root);
+  try { await drawing(root); } finally { root.dataset.started = "yes"; }
 };

@@ -61,6 +61,7 @@ class Page {
     addEventListener("popstate", () => this.restore());
     addEventListener("keydown", (event) => this.pressed(event));
     addEventListener("pagehide", () => { const place = this.results.api?.here?.(); if (place) leave({ view: this.results.view, place }); });
+    this.root.dataset.started = "yes";
     const before = returned();
     if (before) this.view = new URLSearchParams(location.search).get("view") ?? before.view;
     if (asked !== null) return this.run({ keep: true, query: asked }).then(() => (before?.view === this.results.view ? this.results.api?.restore?.(before.place) : null));
