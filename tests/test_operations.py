@@ -1,15 +1,20 @@
 """The operations behind every interface: run, compared with what describes them, and refused to who may not."""
 
+import json
+
 import jsonschema_rs
 import pytest
 from interfaces import asked_workspace
 
+from kgplatform.cli.main import main
 from kgplatform.errors import ConfigError, NotFoundError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.server.access import Access, Client, Role, Token
 from kgplatform.server.app import create_app
+from kgplatform.server.interfaces.mcp_tools import ProtocolAnswers
 from kgplatform.server.interfaces.operations import OPERATIONS, Caller, Operations, offered
 from kgplatform.sparql.protocol import ProtocolError
+from kgplatform.workspace.workspace import lending
 
 HERE = {"Host": "localhost:8000"}
 READER = Caller(Client("reader", Role.READ))
@@ -51,6 +56,29 @@ def test_each_operation_gives_what_it_is_described_to_give_by_every_way(kg, clie
             jsonschema_rs.validate(operation.result_schema(), reply.get_json())
             if name in ("describe", "why"):
                 assert reply.get_json() == found
+
+
+@pytest.mark.parametrize("caller", [READER, WRITER, Caller(Client("nobody", Role.NONE))])
+def test_tools_are_the_operations_that_the_caller_may_call(kg, caller):
+    tools = ProtocolAnswers(Operations(kg)).answer("tools/list", {}, caller)["tools"]
+    told = [(tool["name"], tool["description"], tool["inputSchema"], tool["outputSchema"]) for tool in tools]
+    assert told == [(item.name, item.text, item.schema(), item.result_schema()) for item in offered(caller)]
+    assert [tool["name"] for tool in tools if not tool["annotations"]["readOnlyHint"]] == ["update"] * (
+        caller is WRITER
+    )
+
+
+@pytest.mark.parametrize("name", ["ask", "describe", "why"])
+def test_a_tool_and_the_command_line_give_what_the_operation_gives(kg, capsys, name):
+    verb, given = {"describe": "show"}.get(name, name), CALLS[name]
+    found = Operations(kg).call(name, given, READER)
+    with lending(kg, "test"):
+        assert main([verb, *given.values(), "-w", str(kg.folder), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out).keys() == found.keys()
+    result = ProtocolAnswers(Operations(kg)).answer("tools/call", {"name": name, "arguments": given}, READER)
+    assert result["structuredContent"].keys() == found.keys()
+    if name != "ask":  # which says how long it took
+        assert result["structuredContent"] == found
 
 
 def test_the_answers_are_those_of_the_graph_in_both_languages(kg):
