@@ -79,7 +79,9 @@ def compress(response: Response) -> Response:
     response.vary.add("Accept-Encoding")
     if not takes_gzip(request.headers.get("Accept-Encoding", "")):
         return response
-    response.direct_passthrough = False  # a script or style of the pages comes as a file
+    if response.direct_passthrough:  # a script or style of the pages comes as a file, which is closed when it is read
+        response.direct_passthrough = False
+        response.make_sequence()
     if response.is_streamed:
         response.response = _squeezed(response.response)  # type: ignore[arg-type]
         response.headers.pop("Content-Length", None)

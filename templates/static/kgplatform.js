@@ -3,7 +3,7 @@
 (() => {
   const root = document.documentElement;
   root.classList.add("scripted");
-  if (root.dataset.built) { // before the first line is drawn, so that nothing moves when the scripts come; not if they do not come
+  if (document.currentScript.dataset.built) { // before the first line is drawn, so that nothing moves when the scripts come; not if they do not come
     root.classList.add("built");
     addEventListener("error", (event) => { if (event.target?.tagName === "SCRIPT") root.classList.remove("built"); }, true);
   }
