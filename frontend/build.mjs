@@ -1,32 +1,25 @@
 // Bundles src/ into ../kgplatform/server/static: hashed names, manifest.json for the pages, THIRD-PARTY.txt with licences.
 import { build } from "esbuild";
-import { geoEquirectangular, geoPath } from "d3-geo";
-import { feature } from "topojson-client";
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { NOTICE, SOURCES, STEP, maps } from "./cut.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const place = join(here, "..", "kgplatform", "server", "static");
 const target = join(here, "node_modules", `.made-${process.pid}`); // moved into place when whole
 const require = createRequire(import.meta.url);
 
-// The world's land as one even-odd polygon, cut at the antimeridian, so that a flat map draws no streaks across it.
-const land = () => {
-  const world = JSON.parse(readFileSync(require.resolve("world-atlas/land-110m.json"), "utf8"));
-  const rings = [];
-  let ring = [];
-  const round = (value) => Math.round(value * 100) / 100;
-  const degrees = 180 / Math.PI;
-  const flat = geoEquirectangular().scale(degrees).translate([0, 0]).precision(0.5);
-  geoPath(flat, {
-    beginPath() {}, arc() {},
-    moveTo(x, y) { ring = [[round(x), round(-y)]]; },
-    lineTo(x, y) { ring.push([round(x), round(-y)]); },
-    closePath() { rings.push(ring); ring = []; },
-  })(feature(world, world.objects.land));
-  return rings.filter((one) => one.length > 3);
+let cut = null;
+/** The data of maps by the name of their module: the world from afar, a region, or where each region is loaded from. */
+const mapped = (path) => {
+  cut ??= maps();
+  const [name, region] = path.split("/");
+  if (name === "world") return { contents: JSON.stringify(cut.world), loader: "json" };
+  if (region) return { contents: JSON.stringify(cut.regions.get(region)), loader: "json" };
+  const all = [...cut.regions.keys()].map((key) => `"${key}": () => import("virtual:region/${key}")`);
+  return { contents: `export const step = ${STEP};\nexport const regions = { ${all.join(", ")} };\n`, loader: "js" };
 };
 
 // `import css from "x.css?text"`: a stylesheet as text, for chunks that bring their own; pictures in it are left out.
@@ -39,14 +32,14 @@ const extras = {
     bundle.onLoad({ filter: /.*/, namespace: "css-text" }, (args) => ({
       contents: readFileSync(args.path, "utf8").replace(/url\([^)]*\)/g, "none"), loader: "text",
     }));
-    bundle.onResolve({ filter: /^virtual:land$/ }, () => ({ path: "land", namespace: "land" }));
-    bundle.onLoad({ filter: /.*/, namespace: "land" }, () => ({ contents: JSON.stringify(land()), loader: "json" }));
+    bundle.onResolve({ filter: /^virtual:/ }, (args) => ({ path: args.path.slice("virtual:".length), namespace: "maps" }));
+    bundle.onLoad({ filter: /.*/, namespace: "maps" }, (args) => mapped(args.path));
   },
 };
 
 // The packages that the bundle holds, each with its licence, as those ask for.
 const packages = (inputs) => {
-  const roots = new Set(["world-atlas"]);
+  const roots = new Set(SOURCES);
   for (const input of inputs) {
     const path = input.replaceAll("\\", "/").replace(/^css-text:/, "");
     const last = path.lastIndexOf("node_modules/");
@@ -97,7 +90,7 @@ for (const [path, output] of Object.entries(made.metafile.outputs)) {
 const names = packages(Object.keys(made.metafile.inputs));
 const all = readdirSync(target).sort();
 writeFileSync(join(target, "THIRD-PARTY.txt"),
-  `The pages hold parts of these packages, each under its own licence.\n\n${names.map(licence).join("\n")}`);
+  `The pages hold parts of these packages, each under its own licence.\n\n${NOTICE}\n${names.map(licence).join("\n")}`);
 writeFileSync(join(target, "manifest.json"), `${JSON.stringify({ entries: manifest, files: all }, null, 1)}\n`);
 if (!existsSync(join(target, manifest["app.js"] ?? ""))) throw new Error("the bundle has no app.js");
 rmSync(place, { recursive: true, force: true });

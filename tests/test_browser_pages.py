@@ -404,6 +404,50 @@ def test_the_list_follows_the_frame_of_the_map(browsing, land):
     assert again.locator(".spots li[data-id]").count() == page.locator(".spots li[data-id]").count()
 
 
+def test_a_map_has_a_ground_by_region_with_names_and_a_scale(browsing, land):
+    page = browsing.page("/map?bbox=-8,40,20,56", address=land[1])
+    asked = (
+        "performance.getEntriesByType('resource').map(one => one.name.match(/-?\\d+_-?\\d+(?=-)/)?.[0]).filter(Boolean)"
+    )
+    until(page, "document.querySelectorAll('path.coast').length >= 2")
+    assert set(page.evaluate(asked)) == {"-30_30", "0_30"}  # what is in view, and nothing else
+    for name in ("sea", "land", "lake", "river", "coast", "border"):
+        assert page.evaluate(
+            f"Math.max(...[...document.querySelectorAll('path.{name}')].map(p => p.getAttribute('d').length)) > 20"
+        ), name
+    assert "London" in page.locator(".map-name").all_inner_texts()
+    assert re.fullmatch(r"\d+ km", page.locator(".leaflet-control-scale-line").inner_text())
+    assert page.evaluate(_FILLED, "Madrid")
+    assert not page.evaluate(_FILLED, "")  # at the left edge, in the Atlantic
+    axe(page)
+    far = browsing.page("/map?bbox=-150,-50,150,70", address=land[1])
+    assert far.evaluate(asked) == []
+    assert "Istanbul" in far.locator(".map-name").all_inner_texts()
+
+
+_FILLED = """city => {
+  const named = [...document.querySelectorAll('.map-name')].find((one) => one.textContent === city);
+  const view = document.querySelector('.map-canvas').getBoundingClientRect(), at = named?.getBoundingClientRect();
+  const point = at ? new DOMPoint(at.x - 6, at.y) : new DOMPoint(view.x + 4, view.y + view.height / 2);
+  const land = [...document.querySelectorAll('path.land:not(.far)')];
+  return land.some((path) => path.isPointInFill(point.matrixTransform(path.getScreenCTM().inverse())));
+}"""
+
+
+def test_what_is_at_one_spot_opens_as_a_list_on_click_and_by_keyboard(browsing, land):
+    page = browsing.page("/map?bbox=120.3,30.6,120.8,30.9", address=land[1])
+    names = ("Asia", "China", "Zhejiang")  # which are all in the middle of the same things
+    page.locator(".cluster[aria-label*=Asia]").first.wait_for()
+    for _ in range(8):
+        if page.locator(".here").count():
+            break
+        page.locator(".cluster[aria-label*=Asia]").first.focus()
+        page.keyboard.press("Enter")
+    assert set(names) <= set(page.locator(".here a").all_inner_texts())
+    assert "approximate position" in page.locator(".legend").inner_text()
+    axe(page)
+
+
 def test_the_passage_of_a_statement_opens_on_hover_and_by_keyboard(browsing):
     entity = browsing.kg.entity("Lakeside Inn").value
     page = browsing.page(f"/resource?iri={entity}")

@@ -24,7 +24,7 @@ SPOTS = [
         "id": f"p{i}",
         "label": EVIL if i == 1 else f"Place {i}",
         "lat": 30 + i / 5,
-        "lon": 110 + i,
+        "lon": 110 + i if i else -20,  # one by itself
         "class": i % 3,
         "value": i,
     }
@@ -129,6 +129,7 @@ def pictures(browsing, request):
         page.locator(f"#{name}").scroll_into_view_if_needed()
         page.wait_for_selector(f"#{name} .stage > *")
     until(page, "document.querySelectorAll('figure.failed').length === 0")
+    page.wait_for_selector("#map path.point")
     return page
 
 

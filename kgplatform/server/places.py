@@ -12,6 +12,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from statistics import median
 from typing import Final, NamedTuple, TypeVar
 
 from pyoxigraph import Literal, NamedNode
@@ -178,6 +180,30 @@ def sound(latitude: float, longitude: float) -> Spot | None:
     return Spot(latitude, longitude) if -90 <= latitude <= 90 and -180 <= longitude <= 180 else None
 
 
+def centre(spots: Iterable[Spot]) -> Spot | None:
+    """The median of the spots, on the side of the globe where they are; None where there is none.
+
+    >>> centre([Spot(0, 179), Spot(2, -179), Spot(4, -177)]), centre([])
+    (Spot(latitude=2, longitude=-179), None)
+    """
+    found = list(spots)
+    if not found:
+        return None
+    east = [spot.longitude for spot in found]
+    if max(east) - min(east) > 180:
+        east = [degrees % 360 for degrees in east]
+    middle = median(east)
+    return Spot(median(spot.latitude for spot in found), middle - 360 if middle > 180 else middle)
+
+
+def levels(ontology: Ontology) -> frozenset[NamedNode]:
+    """The classes of a hierarchy of places: disjoint ones below a class whose things have codes."""
+    keyed = [sorted(ontology.subclasses(iri), key=str) for iri, term in ontology.classes.items() if term.key]
+    return frozenset(
+        one for below in keyed for one in below if any(ontology.disjoint(one, other) for other in below if one != other)
+    )
+
+
 _NAMES: Final = frozenset(("lat", "latitude", "纬度", "long", "lon", "lng", "longitude", "经度"))
 _LEAST = 2
 _VARIABLE: Final = re.compile(r"\w{1,80}")
@@ -256,9 +282,19 @@ class Atlas:
         farther = {one for place in found for one in self.above.get(place, ()) if place not in self.above.get(one, ())}
         return frozenset(found - farther)
 
+    @cached_property
+    def centres(self) -> Mapping[str, Spot]:
+        """Of each place without coordinates the middle of what lies in it and has some."""
+        inside: dict[str, list[Spot]] = defaultdict(list)
+        for thing, spot in self.spots.items():
+            for place in self.above.get(thing, ()):
+                if place not in self.spots:
+                    inside[place].append(spot)
+        return {place: found for place, spots in inside.items() if (found := centre(spots))}
+
     def place_of(self, thing: str) -> tuple[Spot, str] | None:
-        """Where a thing is: by its own coordinates, else by those of the nearest place that it surely lies in."""
-        if own := self.spots.get(thing):
+        """Where a thing is: by its coordinates, the middle of what lies in it, or the place it surely lies in."""
+        if own := self.spots.get(thing) or self.centres.get(thing):
             return own, thing
         waiting = set(self.nearest(thing))
         seen: set[str] = set()
@@ -267,7 +303,7 @@ class Atlas:
             if place in seen:
                 break
             seen.add(place)
-            if spot := self.spots.get(place):
+            if spot := self.spots.get(place) or self.centres.get(place):
                 return spot, place
             waiting = set(self.nearest(place))
         return None

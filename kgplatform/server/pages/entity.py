@@ -9,7 +9,7 @@ Hydra (https://www.hydra-cg.com/spec/latest/core/#collections).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -37,7 +37,7 @@ from kgplatform.server import addresses, endpoint
 from kgplatform.server.frame import Frame, Lately, Palette, language, page, tongues
 from kgplatform.server.http import problem
 from kgplatform.server.pages.terms import Terms
-from kgplatform.server.places import Spot, hierarchy_of, lies_in, spot_of, ways
+from kgplatform.server.places import Spot, centre, hierarchy_of, lies_in, spot_of, ways
 from kgplatform.server.result_tables import Cell, Sheet, csv_of, passages, sheet
 from kgplatform.server.source_cards import of_facts, of_sources
 from kgplatform.sparql.protocol import GRAPHS, HTML, TRIPLES, Format, ProtocolError, choose, listing, named
@@ -307,11 +307,15 @@ def portrait(
     within = hierarchy_of(dataset.store, iri, by)
     surroundings = Surroundings(dataset, kg.ontology, labels)
     artist = Artist(kg, surroundings, labels, palette)
-    place, spot = next(((one, at) for one in (iri, *within) if (at := spot_of(dataset.store, one))), (iri, None))
+    inside = {one: at for one in _inside(kg, dataset, iri) if (at := spot_of(dataset.store, one))}
+    own = spot_of(dataset.store, iri)
+    about = None if own else centre(inside.values())
+    above = ((one, at) for one in within if (at := spot_of(dataset.store, one)))
+    place, spot = (iri, own or about) if own or about else next(above, (iri, None))
     return {
         "within": [labels.reference(item) for item in reversed(within)],
         "picture": _neighbours(artist, surroundings, iri),
-        "map": _map(kg, dataset, artist, iri, place, spot) if spot else None,
+        "map": _map(kg, artist, place, spot, inside if place == iri else {}, is_own=bool(own)) if spot else None,
         "placed": labels.reference(place) if place != iri else None,
     }
 
@@ -332,19 +336,23 @@ def _neighbours(artist: Artist, surroundings: Surroundings, iri: NamedNode) -> d
 
 
 def _map(
-    kg: KnowledgeGraph, dataset: EvidenceDataset, artist: Artist, iri: NamedNode, place: NamedNode, around: Spot
+    kg: KnowledgeGraph,
+    artist: Artist,
+    place: NamedNode,
+    around: Spot,
+    inside: Mapping[NamedNode, Spot],
+    *,
+    is_own: bool,
 ) -> dict[str, Any]:
     """The thing, or the place that it is in, and what lies in the thing."""
-    spots = {place: around}
-    if place == iri:
-        for inside in _inside(kg, dataset, iri):
-            if len(spots) <= _MOST_INSIDE and (spot := spot_of(dataset.store, inside)):
-                spots.setdefault(inside, spot)
+    spots = {place: around, **dict(islice(inside.items(), _MOST_INSIDE))}
     nodes = artist.picture(Scene(tuple(spots), ()))
     points = [
         {**node, "lat": spot.latitude, "lon": spot.longitude}
         for node, spot in zip(nodes["nodes"], spots.values(), strict=True)
     ]
+    if not is_own:
+        points[0]["approximate"] = True
     query = with_prefixed_names(_positions_query(place), kg.store.prefixes)
     data: dict[str, Any] = {"points": points, "classes": nodes["classes"], "query": query}
     if len(points) == 1:

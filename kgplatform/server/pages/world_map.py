@@ -1,7 +1,8 @@
 """The Map page: the things of a class where they are, and the hierarchy of places with how many lie in each.
 
-A thing without coordinates is drawn at the nearest place that it lies in, if that has some, and counted there; what
-has no position at all is counted and listed. Nothing is loaded from elsewhere unless the settings name a tile server.
+A place without coordinates is drawn in the middle of what lies in it, another thing at the nearest place that it lies
+in, and counted there; both are shown as approximate. What has no position at all is counted and listed. Nothing is
+loaded from elsewhere unless the settings name a tile server.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from kgplatform.entities import Labels, Reference
 from kgplatform.errors import ConfigError, NotFoundError
 from kgplatform.server import addresses
 from kgplatform.server.frame import Frame, Lately, Palette, Remembered, language, page, tongues
-from kgplatform.server.places import Atlas, Spot, atlas, instances, read_bounds, ways
+from kgplatform.server.places import Atlas, Spot, atlas, instances, levels, read_bounds, ways
 from kgplatform.server.result_tables import Cell, Sheet, csv_of, sheet
 from kgplatform.sparql.rewrite import with_prefixed_names
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _MOST_POINTS: Final = 2_000
 _MOST_LISTED: Final = 200
 _MOST_LEVELS: Final = 200
+_AT_ONCE: Final = 40
 _MOST_BYTES: Final = 32_000_000
 
 
@@ -81,12 +83,32 @@ class MapPlaces:
 
     def _placed(self, class_: NamedNode | None) -> Iterable[Placed]:
         known, spots = self.atlas, self.atlas.spots
-        things = spots.keys() | known.above.keys() if class_ is None else self._members(class_)
+        things = spots.keys() | known.above.keys() | known.centres.keys() if class_ is None else self._members(class_)
         for thing in sorted(things):
             if (own := spots.get(thing)) is not None:
                 yield Placed(thing, own, thing)
             else:
                 yield Placed(thing, *found) if (found := known.place_of(thing)) else Placed(thing)
+
+    def under(self, class_: NamedNode | None) -> dict[str, list[str]]:
+        """The places that have some of these things in them, by the place that each is directly in; "" is none."""
+        return self._kept.get(("under", class_), lambda: self._under(self.counts(class_)))
+
+    def _under(self, counts: Counter[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for place in counts:
+            for upper in self.atlas.nearest(place) or ("",):
+                found.setdefault(upper, []).append(place)
+        return found
+
+    @property
+    def regions(self) -> frozenset[str]:
+        """The places of the hierarchy: continents, countries …; empty where the ontology has no such classes."""
+        kg = self._kg
+        return self._kept.get(
+            "regions",
+            lambda: frozenset().union(*(instances(kg.store, kg.ontology, one) for one in levels(kg.ontology))),
+        )
 
     def _members(self, class_: NamedNode) -> set[str]:
         return instances(self._kg.store, self._kg.ontology, class_)
@@ -176,6 +198,7 @@ class _Page:
         tables = self._table("places", [*framed, *(lost if self._bbox is None else [])]), self._table("lost", lost)
         if (wanted := csv_of(*tables)) is not None:
             return wanted
+        levels_, elsewhere = self._levels()
         return page(
             "map.html",
             self._kg.base,
@@ -184,11 +207,13 @@ class _Page:
             class_=self._class,
             things=self._labels.of(self._class).text if self._class is not None else "",
             trail=self._trail(),
-            levels=self._levels(),
+            levels=levels_,
+            elsewhere=elsewhere,
             place=self._labels.reference(self._place) if self._place is not None else None,
             total=len(below),
             located=len(located),
             borrowed=sum(thing != at for thing, _, at in located),
+            approximate=sum(thing == at and thing not in self._places.atlas.spots for thing, _, at in located),
             lost=[self._named(item.thing) for item in lost[:_MOST_LISTED]],
             lost_total=len(lost),
             framed=self._listed(framed),
@@ -229,27 +254,45 @@ class _Page:
     def _named(self, name: str) -> Reference:
         return self._labels.reference(NamedNode(name))
 
-    def _levels(self) -> list[dict[str, object]]:
-        """The places directly below the chosen one (none: those in no other) that have something in them.
+    def _levels(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The tree of places in the chosen one that have something in them, and, of all, the things beside it.
 
-        ``share`` is of the largest number, in per cent.
+        As many levels are open as there is room for. Beside the tree is what has something in it, but is no place of
+        the hierarchy, and lies in none.
         """
-        counts, known = self._places.counts(self._class), self._places.atlas
-        if self._place is None:
-            found = [name for name in counts if not known.above.get(name)]
-        else:
-            found = [name for name in counts if self._place.value in known.nearest(name)]
-        named = [(name, self._named(name)) for name in found]
-        ranked = sorted(named, key=lambda pair: (-counts[pair[0]], pair[1].label.casefold()))[:_MOST_LEVELS]
-        most = max((counts[name] for name, _ in ranked), default=0) or 1
+        under, regions = self._places.under(self._class), self._places.regions
+        top = under.get(self._place.value if self._place is not None else "", [])
+        beside = [name for name in top if name not in regions] if self._place is None and regions else []
+        if len(beside) == len(top):
+            beside = []
+        kept = frozenset(beside)
+        tree, room, seen = self._branches([name for name in top if name not in kept]), _AT_ONCE, set(top)
+        waiting = list(tree)
+        while waiting and room > 0:
+            branch = waiting.pop(0)
+            inside = [name for name in under.get(branch["name"], ()) if name not in seen]
+            if len(inside) <= room:
+                seen.update(inside)
+                branch["inside"] = self._branches(inside)
+                waiting += branch["inside"]
+                room -= len(inside)
+        return tree, self._branches(beside)
+
+    def _branches(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        """Places beside each other, those of the hierarchy first; ``share`` is of the largest number, in per cent."""
+        counts, regions = self._places.counts(self._class), self._places.regions
+        named = [(name, self._named(name)) for name in names]
+        ranked = sorted(named, key=lambda pair: (pair[0] not in regions, -counts[pair[0]], pair[1].label.casefold()))
+        most = max((counts[name] for name, _ in named), default=0) or 1
         palette = Palette(self._lately.overview())
         return [
             {
-                **{"term": term, "count": counts[name], "share": round(100 * counts[name] / most)},
+                **{"name": name, "term": term, "count": counts[name], "share": round(100 * counts[name] / most)},
                 "kind": self._labels.of(kind).text if (kind := palette.class_of(self._kg, NamedNode(name))) else "",
                 "href": self._href(place=name, bbox=""),
+                "inside": [],
             }
-            for name, term in ranked
+            for name, term in ranked[:_MOST_LEVELS]
         ]
 
     def _listed(self, items: Sequence[Placed]) -> list[tuple[Reference, Reference | None]]:
@@ -269,11 +312,16 @@ class _Page:
                 item.thing,
                 Cell(f"{item.spot.latitude:.6f}".rstrip("0").rstrip(".") if item.spot else "", numeric=True),
                 Cell(f"{item.spot.longitude:.6f}".rstrip("0").rstrip(".") if item.spot else "", numeric=True),
-                self._named(item.at).label if item.at is not None and not item.is_own else "",
+                self._drawn_at(item),
             )
             for item in (items if wanted else ())
         )
         return sheet(key, (t("name"), "IRI", t("latitude"), t("longitude"), t("drawn_at")), rows)
+
+    def _drawn_at(self, item: Placed) -> str:
+        if item.at is not None and not item.is_own:
+            return self._named(item.at).label
+        return self._frame.t("ui_approximate") if item.at and item.at not in self._places.atlas.spots else ""
 
     def _picture(self, located: Sequence[Placed], framed: Sequence[Placed]) -> dict[str, Any]:
         """The points: those of the frame first, where there are too many for all, spread over what there is."""
@@ -283,7 +331,7 @@ class _Page:
         shown = _spread(list(islice(spots, number)), _MOST_POINTS)
         shown += islice(spots, number, number + _MOST_POINTS - len(shown))
         data: dict[str, Any] = {
-            **self._points([NamedNode(name) for name in shown], spots, borrowed),
+            **self._points([NamedNode(name) for name in shown], spots, borrowed, {item.thing for item in located}),
             "query": with_prefixed_names(self._query(), self._kg.store.prefixes),
             "total": {"points": len(spots)},
         }
@@ -292,9 +340,12 @@ class _Page:
         return data
 
     def _points(
-        self, shown: Sequence[NamedNode], spots: Mapping[str, Spot], borrowed: Counter[str | None]
+        self, shown: Sequence[NamedNode], spots: Mapping[str, Spot], borrowed: Counter[str | None], asked: set[str]
     ) -> dict[str, Any]:
-        """What is drawn at each of the places, and the classes that this points to."""
+        """What is drawn at each of the places, and the classes that this points to.
+
+        A point is approximate where none of the things that were asked for is surely there.
+        """
         palette = Palette(self._lately.overview())
         of = {iri: palette.class_of(self._kg, iri) for iri in shown}
         classes = list(dict.fromkeys(item for item in of.values() if item is not None))
@@ -305,6 +356,8 @@ class _Page:
             point = {"id": iri.value, "label": label, "lat": spot.latitude, "lon": spot.longitude, "class": None}
             kind, inside = of[iri], borrowed.get(iri.value, 0)
             point |= {"href": addresses.of_iri(iri, self._kg.base), "class": at[kind] if kind is not None else None}
+            if iri.value not in asked or iri.value not in self._places.atlas.spots:
+                point["approximate"] = True
             if inside:
                 point |= {"title": self._frame.t("map_at_place", n=inside, place=label), "value": inside}
             points.append(point)
