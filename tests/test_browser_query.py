@@ -473,3 +473,42 @@ def test_a_row_has_a_link_that_brings_it_back_marked(browsing):
     assert far.locator("tr.pointed td").nth(1).inner_text() == "1699"
     box = far.locator("tr.pointed").bounding_box()
     assert 0 < box["y"] < 900
+
+
+@pytest.mark.parametrize(("dark", "width"), [(False, 1440), pytest.param(True, 390, marks=pytest.mark.slow)])
+def test_a_plan_opens_below_the_editor_with_counts_beside_its_lines(browsing, dark, width):
+    page = browsing.page("/query", dark=dark, width=width)
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(HOTELS)
+    page.get_by_role("button", name="Explain").click()
+    page.locator(".plan-said", has_text="No slow step").wait_for()
+    assert page.locator(".cm-rows .cm-gutterElement span").all_inner_texts() == ["4", "4", "4"]
+    assert page.locator(".plan-table tbody tr").count() == 3
+    shot(page, f"plan-{width}")
+    axe(page)
+    page.locator(".plan a[data-line='3']").click()
+    assert page.locator(".cm-activeLineGutter").first.inner_text().strip() == "3"
+    page.locator(".plan a[data-query]").nth(1).click()
+    page.wait_for_selector("table.rows tbody tr, .stage svg")
+    assert "SELECT *" in page.locator(".cm-content").inner_text()
+    page.locator(".cm-content").click()
+    page.keyboard.type(" ")
+    assert page.locator(".plan").is_hidden(), "it is that of another query now"
+    assert page.locator(".cm-rows .cm-gutterElement span").count() == 0
+
+
+def test_the_slow_line_is_marked_and_a_wrong_query_says_where(browsing):
+    page = browsing.page("/query?explain=1&query=SELECT * {%0A ?a ?b ?c .%0A ?d ?e ?f .%0A ?g ?h ?i %0A}")
+    page.locator(".plan-said", has_text="shares no variable").wait_for()
+    assert page.locator(".plan-table tr.slow").count() == 1
+    assert page.locator(".cm-rows .slow").inner_text() == "100K+"
+    assert page.locator("table.rows").count() == 0, "it is explained, not run"
+    page.get_by_role("button", name="Close plan").click()
+    assert page.locator(".plan").is_hidden()
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text("SELECT * WHERE {\n ?x nope:thing ?y }")
+    page.get_by_role("button", name="Explain").click()
+    page.wait_for_selector(".trouble .caret")
+    assert "nope:" in page.locator(".editor > .trouble").inner_text()

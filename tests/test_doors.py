@@ -34,7 +34,7 @@ READ = {
     **dict.fromkeys(("/api/why-empty", "/api/why-slow", "/api/with-places"), "GET POST"),
     **dict.fromkeys(("/api/completion", "/api/suggest", "/api/saved", "/api/versions", "/api/map/boundaries"), "GET"),
     **dict.fromkeys(("/api/jobs", "/api/jobs/events", "/api/ask/events"), "GET"),
-    **dict.fromkeys(("/api/names", "/api/run", "/api/validate"), "POST"),
+    **dict.fromkeys(("/api/names", "/api/plan", "/api/run", "/api/validate"), "POST"),
     **dict.fromkeys(
         ("/api/run/<name>", "/api/ask/events/<name>"), "DELETE"
     ),  # of one's own, by a name that is a secret

@@ -125,6 +125,7 @@ def dump(given: Given) -> int:
 @verb("query", reads=True)
 @_text
 @option("--format", one_of=_RESULTS)
+@option("--explain", is_flag=True, help="Count the steps instead: how the query runs, and which step is slow.")
 @at
 def query(given: Given) -> int:
     """Run a SPARQL query and print its rows or graph.
@@ -139,6 +140,9 @@ def query(given: Given) -> int:
     is_graph = scan(text).form in ("CONSTRUCT", "DESCRIBE")
     wanted = given.format or ("turtle" if is_graph else "table")
     with opened(given.workspace) as kg, store_at(kg, given.at) as store:
+        if given.explain:
+            _explained(kg, text, given.at)
+            return DONE
         text = kg.resolved(text) if given.at is None else text
         if is_graph != (wanted in FORMATS):
             kinds = "turtle, ntriples, rdfxml or jsonld" if is_graph else "table, json, xml, csv or tsv"
@@ -167,6 +171,29 @@ def _shown(store: Store, text: str, prefixes: Mapping[str, str]) -> None:
         reason = why_empty(text, lambda query, limit, _seconds: store.query(query, max_rows=limit))
         if reason.cause is not Cause.UNKNOWN:
             output.note(reason.words())
+
+
+def _explained(kg: KnowledgeGraph, text: str, moment: str | None) -> None:
+    """Prints the steps of the query, counted by workers that end in time."""
+    from kgplatform.server.words import phrase
+    from kgplatform.sparql.query_plan import MOST_ROWS, explain
+
+    def shown(count: int | None) -> str:
+        return "–" if count is None else f"{count:,}{'+' if count >= MOST_ROWS else ''}"
+
+    with kg.versions.snapshot(kg.versions.find(moment) if moment else kg.versions.current) as snapshot:
+        kg.workers.check(text)
+        plan = explain(
+            text,
+            lambda query, most, limit: kg.workers.solutions(query, timeout_seconds=limit, max_rows=most, at=snapshot),
+        )
+    rows = [
+        (str(step.line), f"{'  ' * step.depth}{step.text}", *map(shown, (step.alone, step.estimated, step.rows)))
+        for step in plan.steps
+    ]
+    output.table(("line", "step", "alone", "estimated", "rows"), rows)
+    verdict, line, most = plan.verdict
+    output.note(phrase(f"plan_{verdict}", "en", line=line, n=shown(most)))
 
 
 def _lent_query(kg: KnowledgeGraph, text: str, wanted: str, *, moment: str | None, client: str) -> None:

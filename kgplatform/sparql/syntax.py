@@ -471,13 +471,51 @@ def split_query(text: str) -> SplitQuery | None:
     """The query in its parts; None where it has no group or its brackets do not match."""
     listed = list(tokens(text))
     start = prologue_length(listed)
-    opening = next((i for i in range(start, len(listed)) if listed[i].text == "{"), -1)
-    closing = _closing(listed, opening) if opening >= 0 else len(listed)
+    opening = _group_opening(listed, start)
+    closing = _closing(listed, opening)
     if closing >= len(listed):
         return None
     first = listed[start].start
     elements = _Reader(text, listed[:closing], opening + 1).elements()
     return SplitQuery(text[:first], text[first : listed[opening].start], tuple(elements), text[listed[closing].start :])
+
+
+@dataclass(frozen=True, slots=True)
+class NestedGroup:
+    """A group in braces inside a condition: what stands before its brace, and its conditions or those of its SELECT."""
+
+    head: str
+    elements: tuple[GroupElement, ...]
+    is_query: bool = False
+
+
+def groups_in(element: GroupElement) -> tuple[NestedGroup, ...]:
+    """The groups of an OPTIONAL, MINUS, GRAPH or union, in their order."""
+    text, listed = element.text, list(tokens(element.text))
+    found: list[NestedGroup] = []
+    at = last = 0
+    while at < len(listed):
+        if listed[at].text != "{":
+            at = _closing(listed, at) + 1 if listed[at].text == "(" else at + 1
+            continue
+        closing = min(_closing(listed, at), len(listed) - 1)
+        is_query = listed[at + 1].text.upper() == "SELECT"
+        opening = _group_opening(listed, at + 1) if is_query else at
+        inner = listed[: _closing(listed, opening) if is_query else closing]
+        elements = _Reader(text, inner, opening + 1, element.line).elements()
+        found.append(NestedGroup(text[last : listed[at].start], tuple(elements), is_query))
+        at, last = closing + 1, listed[closing].end
+    return tuple(found)
+
+
+def _group_opening(listed: Sequence[SparqlToken], start: int) -> int:
+    """The brace of a query's WHERE, not one in an expression or a CONSTRUCT template; past the end if there is none."""
+    at = start
+    while at < len(listed):
+        if listed[at].text == "{" and (at != start + 1 or listed[start].text.upper() != "CONSTRUCT"):
+            return at
+        at = _closing(listed, at) + 1 if listed[at].text in ("{", "(") else at + 1
+    return len(listed)
 
 
 def all_columns(text: str, limit: int) -> str:
@@ -508,10 +546,11 @@ def _closing(listed: Sequence[SparqlToken], opening: int) -> int:
 class _Reader:
     """Reads the conditions of a group one after the other."""
 
-    def __init__(self, text: str, listed: Sequence[SparqlToken], at: int) -> None:
+    def __init__(self, text: str, listed: Sequence[SparqlToken], at: int, line: int = 1) -> None:
         self._text = text
         self._tokens = listed
         self._at = at
+        self._first = line
 
     def elements(self) -> list[GroupElement]:
         found: list[GroupElement] = []
@@ -560,21 +599,25 @@ class _Reader:
         return self._made(ElementKind.OTHER, start, self._at)
 
     def _block(self) -> list[GroupElement]:
-        """The triples of one subject."""
+        """The triples of one subject; those of one in brackets, which cannot be named twice, in one piece."""
         subject = self._term()
         found: list[GroupElement] = []
+        end = self._at
         while self._at < len(self._tokens) and not self._ends():
             path = self._path()
             if path[0] == path[1]:
                 break
             while self._at < len(self._tokens) and not self._ends():
                 found.append(self._triple(subject, path, self._term()))
+                end = self._at
                 if not self._passes(","):
                     break
             if not self._passes(";"):
                 break
             while self._passes(";"):
                 pass
+        if len(found) > 1 and self._tokens[subject[0]].text in ("[", "("):
+            return [self._made(ElementKind.PATTERN, subject[0], end)]
         return found or [self._made(ElementKind.OTHER, *subject)]
 
     def _triple(self, subject: tuple[int, int], path: tuple[int, int], object_: tuple[int, int]) -> GroupElement:
@@ -637,7 +680,7 @@ class _Reader:
         return self._text[self._tokens[first].start : self._tokens[last - 1].end] if last > first else ""
 
     def _line(self, at: int) -> int:
-        return self._text.count("\n", 0, self._tokens[at].start) + 1
+        return self._text.count("\n", 0, self._tokens[at].start) + self._first
 
     def _variables(self, places: Iterable[int]) -> frozenset[str]:
         return frozenset(self._tokens[i].text[1:] for i in places if self._tokens[i].kind == "variable")

@@ -335,6 +335,8 @@ _NICENESS: Final = 5
 _QUICK_PATIENCE_SECONDS = 1.0
 """So long a query that is sure to be quick waits for the worker that is kept for such."""
 
+_NOWHERE = "urn:kgplatform:nothing"
+_PARSE_SECONDS = 3.0
 _LOCK_PATIENCE_SECONDS = 0.25
 """How long a query waits for a writer before it reads the state before that write."""
 
@@ -577,6 +579,19 @@ class QueryWorkers:
         finally:
             if trial is not None:
                 shutil.rmtree(trial, ignore_errors=True)
+
+    def check(self, text: str) -> None:
+        """Has a worker parse the query, over a graph that is not there; nothing comes back.
+
+        Raises:
+            QueryError: what is wrong with it, as for `solutions`; a query that takes long over nothing was parsed.
+        """
+        nowhere: Any = {"timeout_seconds": _PARSE_SECONDS, "default_graphs": (_NOWHERE,)}
+        with suppress(QueryTimeoutError):
+            if scan(text).form in ("CONSTRUCT", "DESCRIBE"):
+                self.stream(text, media_type="application/n-triples", **nowhere).close()
+            else:
+                self.solutions(text, max_rows=1, **nowhere)
 
     def _refuse(self, text: str) -> None:
         issues = read_only_issues(text)

@@ -30,6 +30,7 @@ class Page {
     this.run_label = [...this.button.childNodes].map((node) => node.cloneNode(true));
     this.status = h("p", { class: "editor-status", role: "status" });
     this.trouble = h("div", { class: "trouble", hidden: true, role: "alert" });
+    this.plan = h("section", { class: "plan", hidden: true, "aria-live": "polite" });
     this.results = new Results(root.querySelector(".result"), { chosen: (name) => { this.view = name; this.address(this.sheets.query); }, load: (query, view) => this.load(query, view), place: (query) => this.place(query) });
     this.pointed = pointedAt();
   }
@@ -51,9 +52,11 @@ class Page {
         { key: "Mod-s", run: () => { this.save(); return true; } },
       ],
       report: (found) => this.report(found),
-      changed: () => { if (this.editor) { area.value = this.editor.text(); this.sheets.typed(area.value); } },
+      changed: () => { if (this.editor) { area.value = this.editor.text(); this.sheets.typed(area.value); this.plan.hidden = true; } },
     });
-    this.pane.append(this.trouble, this.status);
+    this.pane.append(this.plan, this.trouble, this.status);
+    form.querySelector("[name=explain]").addEventListener("click", (event) => { event.preventDefault(); this.explain(); });
+    this.plan.addEventListener("click", (event) => { const line = event.target.closest("a[data-line]")?.dataset.line; if (line) { event.preventDefault(); this.editor.go(Number(line), 1); } });
     form.addEventListener("submit", (event) => { event.preventDefault(); this.running.is ? this.cancel() : this.run(); });
     this.toolbar();
     this.divider();
@@ -64,6 +67,7 @@ class Page {
     this.root.dataset.started = "yes";
     const before = returned();
     if (before) this.view = new URLSearchParams(location.search).get("view") ?? before.view;
+    if (asked !== null && new URLSearchParams(location.search).has("explain")) return this.explain();
     if (asked !== null) return this.run({ keep: true, query: asked }).then(() => (before?.view === this.results.view ? this.results.api?.restore?.(before.place) : null));
     this.results.say(h("p", {}, t("nothing_run", { key: `${command}-Enter` })));
     this.editor.focus();
@@ -178,6 +182,31 @@ class Page {
       if (result.rows && !result.rows.length) await this.empty(query, result); else await this.results.show(result, query, this.view);
       this.report(this.found);
     } catch (problem) {
+      this.failed(problem, query);
+    } finally {
+      clearTimeout(waiting);
+      if (!this.running.is) this.rest();
+    }
+  }
+
+  /** Shows below the editor how the query runs, and the rows after each line beside it. */
+  async explain() {
+    const query = this.editor.text();
+    if (!query.trim()) return;
+    this.trouble.hidden = true;
+    this.editor.quiet();
+    const begun = performance.now(), waiting = setTimeout(() => this.wait(begun), QUIET_MILLISECONDS);
+    try {
+      const plan = await this.running.explain(query);
+      if (plan === null) { this.say_status(t("cancelled")); live(t("cancelled")); return; }
+      if (this.editor.text() !== query) return;
+      const close = h("button", { type: "button", class: "small", onclick: () => { this.plan.hidden = true; this.editor.count({ steps: [] }); this.editor.focus(); } }, t("plan_close"));
+      this.plan.replaceChildren(...new DOMParser().parseFromString(plan.html, "text/html").body.childNodes, close);
+      this.plan.hidden = false;
+      this.editor.count(plan);
+      this.report(this.found);
+    } catch (problem) {
+      this.plan.hidden = true;
       this.failed(problem, query);
     } finally {
       clearTimeout(waiting);

@@ -4,13 +4,13 @@ import { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } f
 import { HighlightStyle, LanguageSupport, bracketMatching, foldKeymap, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { forceLinting, lintKeymap, linter, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { EditorState } from "@codemirror/state";
-import { EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers, placeholder } from "@codemirror/view";
+import { EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
+import { EditorView, GutterMarker, drawSelection, gutter, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { styleTags, tags } from "@lezer/highlight";
 import { SparqlLanguage } from "codemirror-lang-sparql";
 import { getJSON, send } from "../lib/api.js";
 import { h } from "../lib/dom.js";
-import { language, number, t } from "../lib/words.js";
+import { language, number, short, t } from "../lib/words.js";
 import { complete, headOf, schema } from "./completion.js";
 import { declared, iriOf, tokens } from "./tokens.js";
 
@@ -47,6 +47,8 @@ const theme = EditorView.theme({
   ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--bad) 1.5px", textUnderlineOffset: "3px" },
   ".cm-lintRange-warning": { backgroundImage: "none", textDecoration: "underline wavy var(--source) 1px", textUnderlineOffset: "3px" },
   ".cm-panels": { backgroundColor: "var(--paper)", color: "var(--ink)", borderColor: "var(--line)" },
+  ".cm-rows .cm-gutterElement": { padding: "0 8px 0 0", textAlign: "right", fontFamily: "var(--sans)", fontSize: "12px", fontVariantNumeric: "tabular-nums", color: "var(--second)" },
+  ".cm-rows .slow": { color: "var(--source)", fontWeight: "600" },
   ".cm-placeholder": { color: "var(--third)" },
 });
 
@@ -110,6 +112,29 @@ const prefixing = EditorView.updateListener.of((update) => {
   });
 });
 
+class RowCount extends GutterMarker {
+  constructor(text, title, isSlow) { super(); Object.assign(this, { text, title, isSlow }); }
+
+  toDOM() { return h("span", { class: this.isSlow ? "slow" : null, title: this.title }, this.text); }
+}
+
+const counted = StateEffect.define();
+/** The rows after each line, until the text changes. */
+const counts = StateField.define({
+  create: () => RangeSet.empty,
+  update: (value, transaction) => transaction.effects.find((one) => one.is(counted))?.value ?? (transaction.docChanged ? RangeSet.empty : value),
+});
+
+/** What the gutter says of the steps of a plan: of each line its last step, or the slow one. */
+const rowCounts = (doc, { steps, most }) => {
+  const lines = new Map();
+  for (const step of steps) if (step.line <= doc.lines && !lines.get(step.line)?.slow) lines.set(step.line, step);
+  return RangeSet.of([...lines].map(([line, { rows, slow }]) => {
+    const more = rows >= most ? "+" : "";
+    return new RowCount(rows === null ? "?" : `${short(rows)}${more}`, rows === null ? "" : t("plan_rows", { n: `${number(rows)}${more}` }), slow).range(doc.line(line).from);
+  }), true);
+};
+
 /** An editor in the element; `keys` are CodeMirror bindings, `report` hears what the check says. */
 export const editor = (parent, text, { keys, report, changed }) => {
   const view = new EditorView({
@@ -118,7 +143,7 @@ export const editor = (parent, text, { keys, report, changed }) => {
       doc: text,
       extensions: [
         keymap.of([...keys, { key: "Mod-/", run: toggleComment }, { key: "Tab", run: acceptCompletion }]),
-        lineNumbers(), highlightActiveLine(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(), highlightSelectionMatches(),
+        lineNumbers(), counts, gutter({ class: "cm-rows", markers: (shown) => shown.state.field(counts) }), highlightActiveLine(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(), highlightSelectionMatches(),
         indentUnit.of("  "), EditorState.tabSize.of(2), sparql, syntaxHighlighting(look), theme, placeholder("SELECT …"),
         autocompletion({ override: [complete], activateOnTyping: true, icons: false, maxRenderedOptions: 60, activateOnTypingDelay: 60 }),
         checking(report), hovering, prefixing,
@@ -136,6 +161,7 @@ export const editor = (parent, text, { keys, report, changed }) => {
     focus: () => view.focus(),
     go: (line, column) => { const at = offset(view.state.doc, line, column); view.dispatch({ selection: { anchor: at }, scrollIntoView: true }); view.focus(); },
     mark: (issues) => view.dispatch(setDiagnostics(view.state, marks(view.state.doc, issues))),
+    count: (plan) => view.dispatch({ effects: counted.of(rowCounts(view.state.doc, plan)) }),
     quiet: () => closeCompletion(view), // what is on its way is dropped too
     check: () => forceLinting(view),
   };

@@ -10,12 +10,17 @@ export class Running {
   get is() { return this.now !== null; }
 
   /** The result of the query; null where it was cancelled; `patient`: it may take minutes. Raises `Problem`. */
-  async run(query, { patient = false } = {}) {
+  run(query, { patient = false } = {}) { return this.ask("/api/run", { query, ...(patient ? { patient } : {}) }, naming); }
+
+  /** How the query runs; null where that was cancelled. Raises `Problem`. */
+  explain(query) { return this.ask("/api/plan", { query }, (plan) => plan); }
+
+  async ask(address, body, read) {
     await this.cancel();
     const mine = { name: nameOf(), stop: new AbortController(), cancelled: false };
     this.now = mine;
     try {
-      return naming(await send("POST", "/api/run", { query, name: mine.name, ...(patient ? { patient } : {}) }, { signal: mine.stop.signal }));
+      return read(await send("POST", address, { ...body, name: mine.name }, { signal: mine.stop.signal }));
     } catch (error) {
       if (mine.cancelled) return null;
       throw error;

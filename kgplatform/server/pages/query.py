@@ -1,5 +1,7 @@
 """The Query page: SPARQL in, a table or a graph out, or what is wrong with it and where. Works as a plain form.
 
+``?explain=1`` shows how the query runs instead of its rows.
+
 ``/api/why-empty``, ``/api/why-slow`` and ``/api/with-places`` say as JSON why a query finds nothing or takes long, and
 how it would ask for places. Saved queries lie in the workspace, a file ``sparql/<slug>.rq`` each, in the form that
 `kgplatform.resources` reads: a question that the query answers is its summary, and makes it an example of how such
@@ -12,9 +14,9 @@ import os
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -32,8 +34,10 @@ from kgplatform.server.frame import is_built, language, page, tongues
 from kgplatform.server.http import problem, query_status, told
 from kgplatform.server.places import asking_for_places
 from kgplatform.server.result_tables import CellTable, shortened, table
+from kgplatform.server.words import phrase
 from kgplatform.sparql.emptiness import Emptiness, Run, why_empty, why_slow
 from kgplatform.sparql.protocol import GRAPHS, ROWS, ProtocolError
+from kgplatform.sparql.query_plan import MOST_ROWS, QueryPlan, explain
 from kgplatform.sparql.tokens import declared_prefixes, read_only_issues, scan, tokens
 from kgplatform.text import normalise
 from kgplatform.types import Solutions
@@ -48,11 +52,43 @@ def explained(kg: KnowledgeGraph, query: str) -> Emptiness:
     return why_empty(query, _trials(kg))
 
 
-def _trials(kg: KnowledgeGraph) -> Run:
+def _trials(kg: KnowledgeGraph, *, name: str = "") -> Run:
     def run(text: str, limit: int, seconds: float) -> Solutions:
-        return kg.workers.solutions(text, timeout_seconds=seconds, max_rows=limit)
+        return kg.workers.solutions(
+            text, timeout_seconds=seconds, max_rows=limit, client=client().name if name else "", name=name
+        )
 
     return run
+
+
+def planned(kg: KnowledgeGraph, text: str, *, name: str = "") -> dict[str, Any]:
+    """How the query runs, for the template of plans; what counts goes by the ``name``, which cancels it.
+
+    Raises:
+        QueryError: the query is wrong, or was cancelled.
+    """
+    kg.workers.check(text)
+    plan = explain(text, _trials(kg, name=name))
+    verdict, line, rows = plan.verdict
+    said = phrase(f"plan_{verdict}", language(), line=line, n=f"{rows:,}{'+' if rows >= MOST_ROWS else ''}")
+    return {"plan": plan, "said": said, "most": MOST_ROWS, "short": partial(shortened, prefixes=_by_length(kg))}
+
+
+def plan_record(kg: KnowledgeGraph, text: str, *, name: str) -> dict[str, Any]:
+    """The plan as JSON, with the same as HTML for the page.
+
+    Raises:
+        QueryError: as for `planned`.
+    """
+    found = planned(kg, text, name=name)
+    plan: QueryPlan = found["plan"]
+    steps = [asdict(step) | {"kind": step.kind.value, "slow": n == plan.slow} for n, step in enumerate(plan.steps)]
+    html = page("plan.html", kg.base, **found).get_data(as_text=True)
+    return {"said": found["said"], "most": MOST_ROWS, "steps": steps, "html": html}
+
+
+def _by_length(kg: KnowledgeGraph) -> list[tuple[str, str]]:
+    return sorted(kg.store.prefixes.items(), key=lambda pair: -len(pair[1]))
 
 
 def _add_explanations(routes: Blueprint, kg: KnowledgeGraph) -> None:
@@ -251,13 +287,16 @@ def blueprint(kg: KnowledgeGraph) -> Blueprint:
 
 def _page(kg: KnowledgeGraph, text: str, *, saved: SavedQuery | None = None) -> Any:
     """The page with the text in its editor, and what it finds; a browser with scripts runs it by itself."""
-    outcome, trouble, status, why = None, None, 200, ""
+    outcome, plan, trouble, status, why = None, None, None, 200, ""
     wanted = bool(text.strip()) and saved is None
     scripted = built_here() and "plain" not in request.values
     if wanted and not scripted:
         try:
-            outcome = _run(kg, text)
-            why = _why(kg, text, outcome["table"])
+            if "explain" in request.values:
+                plan = planned(kg, text)
+            else:
+                outcome = _run(kg, text)
+                why = _why(kg, text, outcome["table"])
         except KgPlatformError as error:
             trouble, (status, _) = _trouble(error), query_status(error)
     return page(
@@ -272,6 +311,7 @@ def _page(kg: KnowledgeGraph, text: str, *, saved: SavedQuery | None = None) -> 
         plain=f"/query?{urlencode({'query': text, 'plain': '1'})}",
         may_save=client().role >= Role.WRITE,
         outcome=outcome,
+        planned=plan,
         trouble=trouble,
         examples=[item for item in _shipped() if _speaks_of(item.text, kg)],
         kept=Saved(kg.folder).listed(),

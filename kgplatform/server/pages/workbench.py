@@ -15,8 +15,7 @@ import difflib
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,14 +23,14 @@ from flask import Blueprint, Response, jsonify, request
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse
 
 from kgplatform.entities import Labels
-from kgplatform.errors import KgPlatformError, QueryRejectedError, QuerySyntaxError, QueryTimeoutError
+from kgplatform.errors import KgPlatformError, QueryRejectedError, QuerySyntaxError
 from kgplatform.ontology.schema import Ontology, Word, label_of
 from kgplatform.questions.check import check
 from kgplatform.server import addresses
 from kgplatform.server.access import Role, client, require
 from kgplatform.server.frame import Lately, Remembered, language, pages, tongues
 from kgplatform.server.http import is_known, problem, query_problem, told
-from kgplatform.server.pages.query import Saved
+from kgplatform.server.pages.query import Saved, plan_record
 from kgplatform.server.pages.terms import ClassProfile, class_profile
 from kgplatform.server.result_tables import ResultTerms, of_triples, prefixed, shortened
 from kgplatform.server.words import phrase
@@ -217,8 +216,6 @@ _MOST_NAMED = 2_500
 _MAX_TEXT_BYTES = 100_000
 _NAME = re.compile(r"[0-9a-f]{16,64}")
 _PREFIX = "page-"
-_NOWHERE = "urn:kgplatform:nothing"
-_PARSE_SECONDS = 3.0
 _SYNTAX = (IssueKind.SYNTAX, IssueKind.REFUSED)
 _TOKEN = re.compile(r"<[^<>\s]*>|[?$]?[\w.:%-]+[\w:%-]|[?$]\w|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|\w|\S")
 _WORD = re.compile(r"[A-Za-z_]{3,}")
@@ -237,15 +234,11 @@ def blueprint(kg: KnowledgeGraph, lately: Lately) -> Blueprint:
 
     @routes.route("/api/run", methods=["POST"])
     def run() -> Any:
-        require(Role.READ)
-        text, name = _asked("query"), _asked("name")
-        if name and not _NAME.fullmatch(name):
-            return problem(400, "Bad request", "`name` is 16 to 64 hexadecimal digits")
-        started = time.monotonic()
-        try:
-            return _result(kg, lately, text, f"{_PREFIX}{name}" if name else "", _seconds(kg))
-        except KgPlatformError as error:
-            return query_problem(error, elapsed_seconds=time.monotonic() - started)
+        return _answered(lambda text, name: _result(kg, lately, text, name, _seconds(kg)))
+
+    @routes.route("/api/plan", methods=["POST"])
+    def plan() -> Any:
+        return _answered(lambda text, name: jsonify(plan_record(kg, text, name=name)))
 
     @routes.route("/api/run/<name>", methods=["DELETE"])
     def end(name: str) -> Any:
@@ -273,6 +266,19 @@ def blueprint(kg: KnowledgeGraph, lately: Lately) -> Blueprint:
         return response
 
     return routes
+
+
+def _answered(answer: Callable[[str, str], Response]) -> Response:
+    """What the function makes of the query and the name that were sent, or what is wrong with them."""
+    require(Role.READ)
+    text, name = _asked("query"), _asked("name")
+    if name and not _NAME.fullmatch(name):
+        return problem(400, "Bad request", "`name` is 16 to 64 hexadecimal digits")
+    started = time.monotonic()
+    try:
+        return answer(text, f"{_PREFIX}{name}" if name else "")
+    except KgPlatformError as error:
+        return query_problem(error, elapsed_seconds=time.monotonic() - started)
 
 
 def _asked(name: str) -> str:
@@ -367,7 +373,7 @@ def _checked(kg: KnowledgeGraph, text: str) -> dict[str, object]:
         return {"valid": False, "issues": [_issue(kg, text, issue)]}
     if not read_only_issues(text):
         try:
-            _parse(kg, text)
+            kg.workers.check(text)
         except QuerySyntaxError as error:
             issue = Issue(IssueKind.SYNTAX, error.reason, line=error.line, column=error.column)
             return {"valid": False, "issues": [_issue(kg, text, issue)]}
@@ -378,22 +384,6 @@ def _checked(kg: KnowledgeGraph, text: str) -> dict[str, object]:
     issues = check(text, kg.knowledge.names, prefixes=kg.store.prefixes, parsed=True)
     valid = not any(issue.kind in _SYNTAX for issue in issues)
     return {"valid": valid, "issues": [_issue(kg, text, issue) for issue in issues]}
-
-
-def _parse(kg: KnowledgeGraph, text: str) -> None:
-    """Has a worker parse the text, over a graph that is not there; raises what is wrong with it."""
-    nowhere = (_NOWHERE,)
-    with suppress(QueryTimeoutError):  # then it was parsed
-        if scan(text).form in ("CONSTRUCT", "DESCRIBE"):
-            kg.workers.stream(
-                text,
-                media_type="application/n-triples",
-                timeout_seconds=_PARSE_SECONDS,
-                default_graphs=nowhere,
-                base_iri=kg.base,
-            ).close()
-        else:
-            kg.workers.solutions(text, timeout_seconds=_PARSE_SECONDS, max_rows=1, default_graphs=nowhere)
 
 
 def _issue(kg: KnowledgeGraph, text: str, issue: Issue) -> dict[str, object]:
