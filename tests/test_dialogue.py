@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 
@@ -415,3 +416,17 @@ def test_a_clarification_of_namesakes_in_any_ontology_is_answered_by_one_of_them
         assert kg.ask("the one in Massachusetts", conversation="s").values == ("1636",)
         kept = json.loads((kg.folder / "conversations" / "s.json").read_text(encoding="utf-8"))
         assert [turn["said"] for turn in kept] == ["When was Springfield founded?", "the one in Massachusetts"]
+
+
+def test_a_conversation_that_several_write_at_once_stays_whole(tmp_path):
+    turns = (Turn(question="Which hotels are there?", said="Which hotels are there?", answer="Two."),)
+
+    def write(number):
+        conversation = Conversation(tmp_path, "same" if number % 2 else f"other-{number}")
+        for _ in range(30):
+            conversation.keep(turns)
+            assert conversation.turns() == turns
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    assert not list(tmp_path.rglob("*.part"))

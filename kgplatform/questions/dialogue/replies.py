@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, time, timedelta
 from pathlib import Path
@@ -106,7 +108,7 @@ class Conversation:
         Raises:
             ReadError: the file cannot be written.
         """
-        part = self._path.with_suffix(".part")
+        part = self._path.with_suffix(f".{secrets.token_hex(4)}.part")  # several may ask the same at once
         try:
             self._path.parent.mkdir(exist_ok=True)
             part.write_text(
@@ -119,9 +121,10 @@ class Conversation:
 
     def _forget(self) -> None:
         """Removes the conversations that have rested longest, where there are very many."""
-        kept = sorted(self._path.parent.glob("*.json"), key=lambda path: path.stat().st_mtime)
-        for path in kept[:-_CONVERSATIONS]:
-            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another does so at the same time
+            kept = sorted(self._path.parent.glob("*.json"), key=lambda path: path.stat().st_mtime)
+            for path in kept[:-_CONVERSATIONS]:
+                path.unlink(missing_ok=True)
 
 
 def _turn(item: dict[str, object]) -> Turn:
