@@ -357,7 +357,7 @@ def drawn(page):
 
 @pytest.mark.slow
 def test_exploring_adds_pins_hides_and_undoes(browsing, land):
-    page = browsing.page(WUZHEN, address=land[1])
+    page = browsing.page(f"{WUZHEN}&bare=1", address=land[1])
     assert drawn(page) == 1
     page.get_by_role("link", name="Add 25 by located in").first.click()
     until(page, "document.querySelectorAll('[data-of]').length === 26")
@@ -377,6 +377,51 @@ def test_exploring_adds_pins_hides_and_undoes(browsing, land):
     until(page, "document.querySelectorAll('.way a').length === 5")
     assert "path=" in page.url
     axe(page)
+
+
+def test_a_click_expands_and_the_address_holds_the_scene(browsing, land):
+    context = browsing.browser.new_context(reduced_motion="no-preference", viewport={"width": 1200, "height": 800})
+    page = context.new_page()
+    try:
+        page.goto(f"{land[1]}/explore?focus=kg:entity/hotel-2")
+        page.wait_for_selector("html[data-ready=yes]", state="attached")
+        first = drawn(page)
+        assert first > 1  # what is next to it is there before anything is clicked
+        assert page.locator(".legend li").count() >= 2
+        page.evaluate(_WATCH)
+        page.evaluate("window.tap('wuzhen')")
+        until(page, f"document.querySelectorAll('[data-of]').length > {first}")
+        until(page, "window.moved === true")
+        until(page, "window.still()")
+        scene, grown = page.url, drawn(page)
+        assert "expand=in" in scene
+        page.go_back()
+        until(page, f"document.querySelectorAll('[data-of]').length === {first}")
+        page.go_forward()
+        until(page, f"document.querySelectorAll('[data-of]').length === {grown}")
+        assert page.url == scene
+    finally:
+        context.close()
+    again = browsing.page(scene.removeprefix(land[1]), address=land[1])
+    assert drawn(again) == grown
+    again.evaluate(_WATCH)
+    again.get_by_role("link", name="Expand China").focus()  # the same by keyboard, and without motion where not wanted
+    again.keyboard.press("Enter")
+    until(again, "window.moved === false")
+    assert drawn(again) > grown
+    axe(again)
+
+
+_WATCH = """() => {
+  const figure = document.querySelector('#picture');
+  figure.addEventListener('kgp:view', (event) => {
+    window.cy = event.detail.api.cy;
+    window.moved = window.cy.elements().some((one) => one.animated());
+  });
+  window.still = () => !window.cy.elements().some((one) => one.animated());
+  window.tap = (name) => figure.dispatchEvent(new CustomEvent('kgp:pick', { cancelable: true, detail: {
+    id: [...document.querySelectorAll('[data-of]')].find((one) => one.dataset.of.endsWith(name)).dataset.of } }));
+}"""
 
 
 @pytest.mark.slow
@@ -468,8 +513,8 @@ def test_without_scripts_explore_map_and_search_work_by_links_and_forms(browsing
     page = browsing.page("/explore", address=land[1], scripts=False)
     page.locator(".askbox input").fill("Wuzhen")
     page.locator(".askbox button").click()
-    page.get_by_role("link", name="Add 25 by located in").first.click()
-    assert drawn(page) == 26
+    page.get_by_role("link", name="by located in").first.click()
+    assert drawn(page) > 26
     page = browsing.page(HOTELS_MAP, address=land[1], scripts=False)
     page.locator(".levels a").first.click()
     page.locator(".spots li").nth(10).wait_for()

@@ -164,7 +164,7 @@ def test_names_are_shown_in_a_language_of_their_own_in_the_pages_of_another(tmp_
 
 
 def test_relations_are_counted_before_they_are_followed_and_come_by_25(client):
-    page = get(client, "/explore?focus=kg:entity/wuzhen&lang=en")
+    page = get(client, "/explore?focus=kg:entity/wuzhen&bare=1&lang=en")
     assert "0 of 63" in words(page)
     shown = [len(inline(page)["nodes"])]
     while link := re.search(_MORE, page):
@@ -174,8 +174,24 @@ def test_relations_are_counted_before_they_are_followed_and_come_by_25(client):
     assert "63 of 63" in words(page)
 
 
+def test_an_exploration_begins_with_some_of_each_relation_and_opens_what_is_clicked(client):
+    page = get(client, "/explore?focus=kg:entity/wuzhen&lang=en")
+    things = [node["id"].rpartition("/")[2] for node in inline(page)["nodes"]]
+    assert len(things) == 19
+    assert "tongxiang" in things  # the one that it lies in, among the many that lie in it
+    link = html.unescape(re.search(r'data-of="[^"]*tongxiang" data-open="([^"]+)"', page)[1])
+    address = client.get(link).headers["Location"]
+    assert "open=" not in address
+    assert len(inline(get(client, address))["nodes"]) > 19
+    emptied = Exploration(thing("a"), (ExploreStep(thing("a"), DirectedRelation(geo("near"), inward=False)),))
+    emptied = emptied.without_step(thing("a"), DirectedRelation(geo("near"), inward=False))
+    assert emptied.bare  # what was taken away does not come back by itself
+    assert not emptied.begins
+    assert client.get("/explore?focus=kg:entity/wuzhen&open=no iri").status_code == 404
+
+
 def test_links_add_hidden_things_go_and_pinned_ones_stay(client):
-    page = get(client, f"{FOCUS}&lang=en")
+    page = get(client, f"{FOCUS}&bare=1&lang=en")
     links = re.findall(r'<a class="button small" href="([^"]+)" data-step', page)
     assert links
     assert all(len(inline(get(client, html.unescape(link)))["nodes"]) > len(inline(page)["nodes"]) for link in links)

@@ -1,4 +1,5 @@
-// Explore: each step is a link to the next state. Scripts fetch that page, take its lists, and let the picture grow.
+// Explore: each step is a link to the next state. Scripts fetch that page, take its lists, and let the picture grow;
+// a click on a thing adds what is next to it. The address holds the scene.
 import { live, on, save } from "../lib/dom.js";
 import { show } from "../lib/figures.js";
 import { key } from "../lib/keys.js";
@@ -40,9 +41,9 @@ const placed = (data, cy) => {
     const old = before.get(node.id);
     if (old) return { ...node, x: old.x, y: old.y, fixed: true };
     const from = beside(node.id), index = fresh.indexOf(node);
-    return { ...node, x: from.x + 90 * Math.cos(turn(index)), y: from.y + 90 * Math.sin(turn(index)) };
+    return { ...node, from, x: from.x + 90 * Math.cos(turn(index)), y: from.y + 90 * Math.sin(turn(index)) };
   });
-  return { ...data, nodes, layout: fresh.length ? "keep" : "preset" };
+  return { ...data, nodes, layout: fresh.length ? "keep" : "preset", view: { zoom: cy.zoom(), pan: { ...cy.pan() } } };
 };
 
 export const start = async (root) => {
@@ -92,7 +93,7 @@ export const start = async (root) => {
   on(root, "click", "[data-png]", () => { if (api?.png) save("explored.png", api.png()); });
   figure.addEventListener("kgp:pick", (event) => {
     const link = [...root.querySelectorAll("[data-of]")].find((one) => one.dataset.of === event.detail.id);
-    if (link) { event.preventDefault(); take(link.href); }
+    if (link) { event.preventDefault(); take(link.dataset.open ?? link.href); }
   });
   addEventListener("popstate", () => take(location.href, { push: false }));
   key("z", t("undo_key"), () => { if (steps) history.back(); });

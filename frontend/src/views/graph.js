@@ -8,7 +8,7 @@ import { number, t } from "../lib/words.js";
 import { layers, stacked } from "../lib/layers.js";
 
 cytoscape.use(fcose);
-const MOST = 300, NARROW = 560, TALLEST = 2400;
+const MOST = 300, NARROW = 560, TALLEST = 2400, MOTION = 150;
 
 export const table = (data) => {
   const names = new Map(data.nodes.map((node) => [node.id, node.label]));
@@ -93,6 +93,21 @@ const steadily = (run) => {
   try { return run(); } finally { Math.random = random; }
 };
 
+/** What is new grows out of what it hangs on, and the view follows; nothing moves for those who do not want that. */
+const grown = (cy, data) => {
+  if (!data.view || calm()) return;
+  const zoom = cy.zoom(), pan = { ...cy.pan() };
+  cy.viewport(data.view);
+  cy.animate({ zoom, pan }, { duration: MOTION });
+  for (const { id, from } of data.nodes) {
+    const node = cy.getElementById(id);
+    if (!from || !node.length) continue;
+    const position = { ...node.position() };
+    node.position({ ...from }).style("opacity", 0);
+    node.animate({ position, style: { opacity: 1 } }, { duration: MOTION, complete: () => node.removeStyle("opacity") });
+  }
+};
+
 /** On a narrow page layers go down it, at a size that can be read; the picture is as tall as they need. */
 const narrowed = (stage, data) => {
   if (data.layout !== "layers" || stage.clientWidth >= NARROW) return null;
@@ -113,6 +128,7 @@ export const draw = (stage, data, { figure }) => {
   if (cy.zoom() > 1.3) { cy.zoom(1.3); cy.center(); }
   const grow = Math.max(1, Math.min(2.2, 0.52 / cy.zoom())); // what is seen from far is drawn larger
   if (grow > 1) cy.style(styles(many, grow));
+  grown(cy, data);
   listen(cy, figure, stage);
   const api = {
     cy,

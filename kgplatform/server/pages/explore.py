@@ -10,6 +10,7 @@ a prefixed name where a prefix of the workspace covers it, else an IRI. Going ba
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -150,6 +151,7 @@ def _back(thing: NamedNode, came: dict[NamedNode, Quad | None]) -> list[Quad]:
 
 
 AT_ONCE: Final = 25
+_RING: Final = 18
 _MOST_WORDS: Final = 400
 Write: TypeAlias = Callable[[NamedNode], str]
 
@@ -165,7 +167,10 @@ class ExploreStep:
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """The state of an exploration; ``on`` is the thing whose relations are listed."""
+    """The state of an exploration; ``on`` is the thing whose relations are listed.
+
+    ``bare``: nothing is added to the focus; else an exploration that begins has what is next to it.
+    """
 
     focus: NamedNode | None = None
     steps: tuple[ExploreStep, ...] = ()
@@ -174,6 +179,7 @@ class Exploration:
     on: NamedNode | None = None
     path: tuple[NamedNode, NamedNode] | None = None
     hops: int = 6
+    bare: bool = False
 
     @property
     def chosen(self) -> NamedNode | None:
@@ -194,7 +200,18 @@ class Exploration:
 
     def without_step(self, thing: NamedNode, relation: DirectedRelation) -> Exploration:
         """Without what was added by a relation."""
-        return replace(self, steps=tuple(s for s in self.steps if (s.thing, s.relation) != (thing, relation)))
+        steps = tuple(s for s in self.steps if (s.thing, s.relation) != (thing, relation))
+        return replace(self, steps=steps, bare=not steps)
+
+    @property
+    def begins(self) -> bool:
+        """Whether nothing was done to it yet."""
+        return not (self.bare or self.steps or self.pinned or self.hidden or self.path)
+
+    def opening(self, thing: NamedNode, ring: Iterable[ExploreStep]) -> Exploration:
+        """With what is next to a thing, unless something was added to it already; its relations are listed."""
+        added = () if any(step.thing == thing for step in self.steps) else tuple(ring)
+        return replace(self.choosing(thing), steps=(*self.steps, *added), bare=False)
 
     def choosing(self, thing: NamedNode) -> Exploration:
         """With the relations of another thing."""
@@ -225,6 +242,8 @@ class Exploration:
             found.append(("expand", text))
         found += [("pin", write(one)) for one in self.pinned]
         found += [("hide", write(one)) for one in self.hidden]
+        if self.bare:
+            found.append(("bare", "1"))
         if self.on is not None:
             found.append(("on", write(self.on)))
         if self.path is not None:
@@ -286,6 +305,7 @@ def read(words: MultiDict[str, str], names: PrefixedNames) -> Exploration:
         on=on if on != focus else None,
         path=(names.read(path[0]), names.read(path[1])) if len(path) == 2 else None,
         hops=hops_of(words.get("hops", "")),
+        bare=words.get("bare") == "1",
     )
 
 
@@ -413,9 +433,12 @@ def blueprint(kg: KnowledgeGraph, lately: Lately) -> Blueprint:
 
 
 def _asked(room: _Room, state: Exploration) -> Any:
-    """What a form of the page asked for by names: another thing, or a path; None where no form was sent."""
+    """What a form or a click asked for: another thing, a path, what is next to a thing; None where nothing was."""
     name = request.args.get("name", "").strip()[:300]
     ends = [request.args.get(key, "").strip()[:300] for key in ("from", "to")]
+    if opened := request.args.get("open", "").strip():
+        thing = room.names.read(opened)
+        return redirect(state.opening(thing, _ring(room, thing)).address(room.names.write), 303)
     if name:
         return _found(room, name, lambda iri: _added(state, iri))
     if all(ends):
@@ -427,6 +450,19 @@ def _asked(room: _Room, state: Exploration) -> Any:
             room, ends[1], lambda iri: replace(state, focus=state.focus or start[0], path=(start[0], iri), hops=hops)
         )
     return None
+
+
+def _ring(room: _Room, thing: NamedNode) -> tuple[ExploreStep, ...]:
+    """What is next to a thing: some of each relation, so that a long one does not hide the others."""
+    left = dict(room.surroundings.relations(thing))
+    shares: Counter[DirectedRelation] = Counter()
+    while left and shares.total() < _RING:
+        for relation in list(left)[: _RING - shares.total()]:
+            shares[relation] += 1
+            left[relation] -= 1
+            if not left[relation]:
+                del left[relation]
+    return tuple(ExploreStep(thing, relation, number) for relation, number in shares.items())
 
 
 def _added(state: Exploration, iri: NamedNode) -> Exploration:
@@ -466,6 +502,8 @@ def _explored(room: _Room, state: Exploration) -> Any:
     focus = state.focus
     if not kg.store.mentions(focus):
         raise NotFoundError(f"nothing is known about “{state.focus.value}”", name=state.focus.value)
+    if state.begins:
+        state = replace(state, steps=_ring(room, focus))
     grown = grow(kg, room.surroundings, state)
     if state.on is not None and state.on not in grown.things:
         state = replace(state, on=None)
@@ -545,6 +583,7 @@ def _shown(room: _Room, palette: Palette, state: Exploration, iri: NamedNode) ->
         **{"term": room.labels.reference(iri), "kind": kind, "color": color},
         **{"is_focus": is_focus, "is_pinned": is_pinned},
         "choose": state.choosing(iri).address(write),
+        "open": "" if any(step.thing == iri for step in state.steps) else state.address(write, open=write(iri)),
         "pin": (state.unpinning(iri) if is_pinned else state.pinning(iri)).address(write),
         "hide": "" if is_focus else state.hiding(iri).address(write),
     }
