@@ -125,7 +125,15 @@ def studies(tmp_path_factory):
         stop()
 
 
-QUICK = ((None, ASKED), (None, "/documents"), (None, "/api"), (None, "SOURCED"), ("land", EXPLORED), ("land", HOTELS_MAP), ("land", COUNTRY[0]))
+QUICK = (
+    (None, ASKED),
+    (None, "/documents"),
+    (None, "/api"),
+    (None, "SOURCED"),
+    ("land", EXPLORED),
+    ("land", HOTELS_MAP),
+    ("land", COUNTRY[0]),
+)
 ALL = [*((None, path) for path in SMALL), *(("town", path) for path in TOWN), *(("land", path) for path in COUNTRY)]
 ALL += [("studies", path) for path in UNIVERSITY]
 

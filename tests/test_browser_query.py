@@ -498,6 +498,20 @@ def test_a_plan_opens_below_the_editor_with_counts_beside_its_lines(browsing, da
     assert page.locator(".cm-rows .cm-gutterElement span").count() == 0
 
 
+def test_a_plan_that_is_being_counted_can_be_cancelled(browsing):
+    page = browsing.page("/query")
+    typed(page, RUNAWAY)
+    page.get_by_role("button", name="Explain").click()
+    page.wait_for_selector(".running")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".editor-status:has-text('Cancelled')")
+    assert page.locator(".plan").is_hidden()
+    started = time.monotonic()
+    while browsing.kg.workers.running.listed():
+        assert time.monotonic() - started < 15
+        time.sleep(0.01)
+
+
 def test_the_slow_line_is_marked_and_a_wrong_query_says_where(browsing):
     page = browsing.page("/query?explain=1&query=SELECT * {%0A ?a ?b ?c .%0A ?d ?e ?f .%0A ?g ?h ?i %0A}")
     page.locator(".plan-said", has_text="shares no variable").wait_for()
