@@ -4,7 +4,7 @@ import re
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from browser import browser, browsing, serve_in_thread, served, until  # noqa: F401
+from browser import LOOKS, axe, browser, browsing, serve_in_thread, served, until  # noqa: F401
 
 from kgplatform.entities import find_iri
 from kgplatform.graph import KnowledgeGraph
@@ -277,3 +277,61 @@ def test_facts_references_pictures_and_instances_show_their_queries(browsing, in
     for query in queries:
         assert kg.query(query).rows
         assert "id:" in query
+
+
+PLACED = (
+    "@prefix t: <https://w3id.org/kgplatform/travel#> . @prefix geo: <https://w3id.org/kgplatform/geo#> . "
+    + (
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix x: <https://example.org/kg/> .\n"
+        'x:w a geo:Town ; rdfs:label "Wuzhen"@en . x:n a geo:Town ; rdfs:label "Nanxun"@en .\n'
+    )
+    + "".join(
+        f'x:h{at} a t:Hotel ; rdfs:label "Inn {name}"@en ; geo:locatedIn x:{"wn"[at % 3 == 0]} ; '
+        f"geo:latitude 30.{at} ; geo:longitude 120.{at} .\n"
+        for at, name in enumerate(NAMES[:7], start=1)
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def placed(tmp_path_factory):
+    """A workspace of seven hotels with positions in two towns, and its address."""
+    folder = tmp_path_factory.mktemp("placed")
+    (folder / "data.ttl").write_text(PLACED, encoding="utf-8")
+    with KnowledgeGraph.create(folder / "kg", ontology="travel") as kg:
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        kg.load(folder / "data.ttl")
+        address, stop = serve_in_thread(kg)
+        yield kg, address
+        stop()
+
+
+@LOOKS
+def test_an_answer_takes_the_view_that_it_is_made_for_and_another_that_is_chosen_stays_in_the_address(
+    browsing, placed, width, dark, language
+):
+    looks = {"width": width, "dark": dark, "language": language}
+    page = asked(browsing, placed, "Which hotels are there?", **looks)
+    until(page, "document.querySelector('figure.rows')?.dataset.view === 'map'")
+    rows = page.locator("figure.rows tbody tr")
+    assert (rows.count(), rows.first.is_visible()) == (7, True), "the table is beside the map"
+    picture, table = (page.locator(f"figure.rows > {part}").bounding_box() for part in (".stage", ".twin"))
+    beside = picture["x"] + picture["width"] <= table["x"] and abs(picture["y"] - table["y"]) < 60
+    assert beside is (width > 1000)
+    axe(page)
+    button = page.locator(".tabs button[data-view=table]")
+    button.focus()
+    page.keyboard.press("Enter")
+    until(page, "new URL(location.href).searchParams.get('show') === 'table'")
+    assert not page.locator("figure.rows > .stage").is_visible()
+    assert rows.first.is_visible()
+    axe(page)
+    again = browsing.page(page.url.removeprefix(placed[1]), address=placed[1], **looks)
+    until(again, "document.querySelector('figure.rows')?.dataset.view === 'table'")
+    assert again.locator(".tabs [aria-pressed=true]").get_attribute("data-view") == "table"
+    again.locator(".tabs button[data-view=map]").click()
+    until(again, "!!document.querySelector('figure.rows > .stage .leaflet-container')")
+    counted = asked(browsing, placed, "How many hotels are there in each town?", **looks)
+    until(counted, "document.querySelector('figure.rows')?.dataset.view === 'chart'")
+    single = asked(browsing, placed, "How many hotels are there?", **looks)
+    assert single.locator("figure.rows").count() == 0, "one value is a sentence"

@@ -2,6 +2,7 @@
 import { calm, h, live, on } from "../lib/dom.js";
 import { show } from "../lib/figures.js";
 import { number, t } from "../lib/words.js";
+import { draw as drawTable } from "../views/table.js";
 import { chartData, chartDefaults, fitting, graphData, mapData, timelineData } from "../query/fits.js";
 
 const STEP_MILLISECONDS = 140, MOST_EDGES_ROWS = 60, SOURCES_ON_A_PAGE = 8;
@@ -69,23 +70,48 @@ const paging = (root) => {
   else turn(0);
 };
 
-/** The picture for the rows, by their datatypes: a map, a chart, a time line or a graph; none where a table says it best. */
-const picture = (rows) => {
-  const { best, can } = fitting(rows);
-  if (best === "map") return ["map", mapData(rows, rows.query)];
-  if (best === "timeline") return ["timeline", timelineData(rows, rows.query)];
-  if (best === "chart") return ["chart", chartData(rows, rows.query, chartDefaults(rows))];
-  const tied = rows.columns.filter(({ kind }) => kind === "thing").length > 1;
-  return can.graph && tied && rows.rows.length <= MOST_EDGES_ROWS ? ["graph", graphData(rows, rows.query)] : null;
+/** The data of each picture of rows. */
+const DATA = {
+  chart: (rows) => chartData(rows, rows.query, chartDefaults(rows)), map: (rows) => mapData(rows, rows.query),
+  graph: (rows) => graphData(rows, rows.query), timeline: (rows) => timelineData(rows, rows.query),
+};
+
+/** The views that rows have, and the one that says them best by their datatypes: a picture, or the table. */
+const viewsOf = (rows) => {
+  const { best, can } = fitting(rows), tied = rows.columns.filter(({ kind }) => kind === "thing").length > 1;
+  const views = ["table", ...Object.keys(DATA).filter((name) => can[name] && (name !== "graph" || tied))];
+  const first = views.includes(best) && best !== "table" ? best : views.includes("graph") && rows.rows.length <= MOST_EDGES_ROWS ? "graph" : "table";
+  return { views, first };
+};
+
+/** Shows the rows in a view: the table beside a map, folded below another picture, or alone. */
+const turn = async (figure, rows, view) => {
+  figure.dataset.view = view;
+  figure.querySelectorAll(":scope > :is(.stage, .under-figure)").forEach((node) => { node.hidden = view === "table"; });
+  if (view !== "table") await show(figure, DATA[view](rows));
+  const twin = figure.querySelector(":scope > .twin");
+  if (twin) twin.open = view === "table" || view === "map";
 };
 
 const drawing = async (root) => {
   const figure = root.querySelector("figure[data-fit]"), data = document.getElementById("rows");
   if (!figure || !data) return;
-  const found = picture(JSON.parse(data.textContent));
-  figure.dataset.view = found ? found[0] : "table";
+  const rows = JSON.parse(data.textContent), { views, first } = viewsOf(rows), wanted = new URLSearchParams(location.search).get("show");
   figure.dataset.started = "yes";
-  await show(figure, found ? found[1] : null);
+  drawTable(figure);
+  const buttons = views.map((name) => h("button", { type: "button", dataset: { view: name }, onclick: () => choose(name, true) }, t(`view_${name}`)));
+  const choose = (name, byReader) => {
+    buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.view === name)));
+    if (byReader) {
+      const url = new URL(location.href);
+      url.searchParams.set("show", name);
+      history.replaceState(history.state, "", url);
+      live(t(`view_${name}`));
+    }
+    return turn(figure, rows, name);
+  };
+  if (views.length > 1) figure.before(h("p", { class: "tabs", role: "group", "aria-label": t("result") }, buttons));
+  await choose(views.includes(wanted) ? wanted : first, false);
 };
 
 /** The follow-ups that the graph answers, in place of the link to them; they are looked for when the answer is there. */
