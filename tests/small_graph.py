@@ -171,10 +171,7 @@ class SmallGraph:
         return find_communities(self._community_parts())
 
     def _community_parts(self):
-        def label(term, language):
-            return Labels(self.dataset, self.ontology, language).reference(term).label
-
-        return CommunityParts(self.dataset, self.ontology, CommunitySettings(), label)
+        return CommunityParts(self.dataset, self.ontology, CommunitySettings(), self.label)
 
     def resolved(self, text):
         def refused(address, *_):
@@ -193,6 +190,10 @@ class SmallGraph:
 
     show = KnowledgeGraph.show
     why = KnowledgeGraph.why
+    query = KnowledgeGraph.query
+
+    def label(self, term, language="en"):
+        return Labels(self.dataset, self.ontology, language).reference(term).label
 
     def ask(self, question, *, conversation=None, now="", options=None):
         chosen_model(self.model, options or AskOptions())

@@ -27,7 +27,7 @@ from browser import (  # noqa: F401
 from small_graph import EVIL
 from studies import CHINESE, SPEAKERS, STREAM, field, university
 
-from kgplatform.evaluation.runs import Headline, RunFacts, kept
+from kgplatform.evaluation.runs import Headline, RunFacts, kept, runs
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.models.stubs import HashEmbedder
 from kgplatform.questions.answer import AnswerStage, QuestionGivenUpError, tell
@@ -354,6 +354,30 @@ def test_an_empty_page_of_communities_offers_the_button_that_fills_it(browsing, 
         axe(page)
         page.get_by_role("button", name="Find communities").click()
         page.wait_for_selector(".branches a", timeout=60_000)  # by itself, once they are found
+
+
+def test_an_empty_page_of_evaluation_offers_the_button_that_fills_it(browsing, tmp_path):
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="academic") as kg:
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        kg.dataset.state([*university(), *field()])
+        page = browsing.page("/evaluation", address=browsing.serve(kg))
+        axe(page)
+        page.get_by_role("button", name="Run a small evaluation").click()
+        page.wait_for_selector("table tbody a", timeout=60_000)  # by itself, once it is done
+        page.locator("table tbody a").first.click()
+        page.wait_for_selector(".headline-number")
+        assert len(runs(kg.folder)) == 1
+        assert runs(kg.folder)[0].questions >= 4
+
+
+def test_an_evaluation_of_a_graph_that_gives_no_questions_says_so(browsing, tmp_path):
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="academic") as kg:
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        kg.update("INSERT DATA { <urn:x:a> <urn:x:b> <urn:x:c> }")
+        page = browsing.page("/evaluation", address=browsing.serve(kg))
+        page.get_by_role("button", name="Run a small evaluation").click()
+        page.wait_for_selector(".trouble", timeout=60_000)
+        assert not runs(kg.folder)
 
 
 # Explore and the map

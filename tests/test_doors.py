@@ -51,7 +51,7 @@ WRITE = {
     "/api/jobs/<action>": "POST",
     "/api/saved/<slug>": "DELETE PUT",
     **dict.fromkeys(("/ask/<name>/keep", "/ask/<name>/right", "/ask/<name>/wrong"), "POST"),
-    **dict.fromkeys(("/communities", "/documents", "/documents/sample", "/documents/work"), "POST"),
+    **dict.fromkeys(("/communities", "/documents", "/documents/sample", "/documents/work", "/evaluation"), "POST"),
     **dict.fromkeys(("/documents/<name>/release", "/documents/<name>/retry"), "POST"),
     "/documents/<name>/statements/<key>": "POST",
 }

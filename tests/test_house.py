@@ -32,7 +32,6 @@ DOORS = ("server.pages.", "server.interfaces.", "cli.", "packs.", "documents.rea
 MOST_WITH_ONE_IMPORTER = 25
 ONE_IMPORTER = {
     "evaluation.gold_reports": "a door: what `evaluate` prints and keeps",
-    "evaluation.question_maker": "a door: `testset`",
     "evaluation.retrievers": "a door: `benchmark retrieval`",
     "extraction.model_reader": "a stage: extraction by a model",
     "extraction.relations": "a stage of the built-in reader",

@@ -134,7 +134,7 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
         terms.blueprint(kg, lately, known),
         explore.blueprint(kg, lately),
         world_map.blueprint(kg, lately, places),
-        evaluation.blueprint(kg),
+        evaluation.blueprint(kg, lately, jobs),
         jobs_blueprint(kg, jobs),
         documents.blueprint(kg, jobs, lately),
         document.blueprint(kg),

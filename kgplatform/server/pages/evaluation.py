@@ -6,19 +6,25 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, redirect, request
 
 from kgplatform.errors import KgPlatformError
-from kgplatform.evaluation.gold import compare_runs, read_run
-from kgplatform.evaluation.runs import RESULTS, KeptRun, find_run, runs
-from kgplatform.server.access import Role, require
-from kgplatform.server.frame import Frame, language, page
+from kgplatform.evaluation import gold
+from kgplatform.evaluation.gold import GoldQuestion, compare_runs, read_run
+from kgplatform.evaluation.metrics import Estimate
+from kgplatform.evaluation.question_maker import ReverseQuestions
+from kgplatform.evaluation.runs import RESULTS, Headline, KeptRun, RunFacts, find_run, kept, runs
+from kgplatform.server.access import Role, client, require
+from kgplatform.server.frame import Frame, Lately, language, page
 from kgplatform.server.http import problem
+from kgplatform.server.jobs import Jobs
 from kgplatform.server.result_tables import Cell, Sheet, csv_of, number, sheet
 from kgplatform.sparql.protocol import HTML, TRIPLES, choose
 
@@ -204,10 +210,20 @@ _MEASURES = ("exact", "right", "f1", "faithfulness", "relevancy", "recall", "pre
 _RIGHT = 0.5
 
 
-def blueprint(kg: KnowledgeGraph) -> Blueprint:
-    """The routes of the Evaluation pages."""
+def blueprint(kg: KnowledgeGraph, lately: Lately, jobs: Jobs) -> Blueprint:
+    """The routes of the Evaluation pages, and of a small run: one after the other with the reading of documents."""
     routes = Blueprint("runs", __name__)
     _add_conformance(routes, kg)
+    running, fruitless = threading.Event(), threading.Event()
+
+    def measuring() -> Iterator[object]:
+        try:
+            found = measured(kg)
+            if found is None:
+                fruitless.set()
+            yield found
+        finally:
+            running.clear()
 
     @routes.get("/evaluation")
     def evaluation() -> Any:
@@ -215,8 +231,24 @@ def blueprint(kg: KnowledgeGraph) -> Blueprint:
         found = runs(kg.folder)
         listed = _listed(found, frame)
         return csv_of(listed) or page(
-            "evaluation.html", kg.base, runs=found, listed=listed, pictures=list(_over_time(found, frame))
+            "evaluation.html",
+            kg.base,
+            runs=found,
+            listed=listed,
+            pictures=list(_over_time(found, frame)),
+            is_busy=running.is_set(),
+            is_fruitless=fruitless.is_set(),
+            may_run=client().role >= Role.WRITE and not lately.overview().empty,
         )
+
+    @routes.post("/evaluation")
+    def start() -> Any:
+        require(Role.WRITE)
+        if not running.is_set():
+            fruitless.clear()
+            running.set()
+            jobs.start(measuring)
+        return redirect("/evaluation", 303)
 
     @routes.get("/evaluation/<name>")
     def run(name: str) -> Any:
@@ -229,6 +261,43 @@ def blueprint(kg: KnowledgeGraph) -> Blueprint:
         return csv_of(*sheets_) or page("run.html", kg.base, shown=shown, others=others, against=against, beside=beside)
 
     return routes
+
+
+_MADE_EACH = 8
+"""So many questions in each language has the run that the page starts."""
+
+
+def measured(kg: KnowledgeGraph) -> KeptRun | None:
+    """A run on a few questions that are made from the graph in both languages; None where none can be made.
+
+    Raises:
+        StoreError: the disk refuses.
+    """
+    known, started = kg.knowledge, time.perf_counter()
+    makers = (
+        ReverseQuestions(known.names.facts, known.schema, run=kg.query, label=kg.label, language=spoken)
+        for spoken in ("en", "zh")
+    )
+    made = [item for maker in makers for item in maker.make(_MADE_EACH).kept]
+    if not made:
+        return None
+    questions = (GoldQuestion(m.id, m.text, m.language, m.kind, (m.answers,), m.query) for m in made)
+    asked = list(gold.ask_all(questions, ask=kg.ask, query=kg.query, label_of=kg.label))
+    found = gold.report([item.scored for item in asked])
+    report = {
+        **{"exact": _measure(found.exact), "f1": _measure(found.f1)},
+        "types": {item.kind: {"exact": _measure(item.exact), "f1": _measure(item.f1)} for item in found.by_type},
+        **{name: getattr(found.usage, name) for name in COST},
+        "seconds": {"median": found.seconds[0], "p95": found.seconds[1]},
+    }
+    head, method = found.exact, kg.model.name if kg.model else "built-in"
+    headline = Headline("exact", head.value, head.low, head.high, head.count)
+    facts = RunFacts("questions", method, "", len(asked), time.perf_counter() - started, headline=headline)
+    return kept(kg.folder, report=report, results=[item.line() for item in asked], facts=facts)
+
+
+def _measure(found: Estimate) -> dict[str, float]:
+    return {"value": found.value, "low": found.low, "high": found.high, "n": found.count}
 
 
 def _listed(found: Sequence[KeptRun], frame: Frame) -> Sheet:
