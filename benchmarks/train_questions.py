@@ -2,8 +2,9 @@
 
 Two steps, each on what the other has not seen. The *intent* model (low-rank adapters in the upper half of the carried
 sentence model, and a head for the operations) learns from the invented schemas of ``tests/data/intents``. The *weights*
-of the ranking and its calibration are learnt on the graphs of ``train`` and ``choose``, where the intents are those of
-unseen graphs, as they are for users. ``frozen`` is never read. Run as
+of the ranking, its calibration, and what tells whether an answer of the rules or of a form is right are learnt on the
+graphs of ``train`` and ``choose``, where the intents are those of unseen graphs, as they are for users. ``frozen`` is
+never read. Run as
 
     python -m benchmarks.train_questions [--only weights]
 
@@ -21,7 +22,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,18 +35,30 @@ from torch import nn
 
 from benchmarks.common import ROOT
 from benchmarks.question_sets import EMBEDDER, FOLDER, graph_of
-from kgplatform.evaluation.gold import GoldQuestion, read_gold
-from kgplatform.evaluation.metrics import best_score
+from kgplatform.evaluation.gold import GoldQuestion, ask_all, predictions, read_gold
+from kgplatform.evaluation.metrics import AnswerOutcome, best_score
 from kgplatform.models.embed import carried_path
 from kgplatform.ontology.schema import Word
+from kgplatform.questions.answer import LIKELIER_RIGHT, ask
 from kgplatform.questions.forms import form_reader, intent
 from kgplatform.questions.forms.fact_graph import FactGraph
 from kgplatform.questions.forms.floating_parser import Candidate, Generator
-from kgplatform.questions.forms.form_reader import Describer, FormReader, Ranked, Weights, merged, signs, softmax
+from kgplatform.questions.forms.form_reader import (
+    Describer,
+    FormReader,
+    Ranked,
+    Ruled,
+    Weights,
+    choice_signs,
+    merged,
+    signs,
+    softmax,
+)
 from kgplatform.questions.forms.intent import OPERATIONS, IntentModel, IntentReader, described
 from kgplatform.questions.forms.logical_form import Listed, SizeOf, denotation
 from kgplatform.questions.forms.question_language import in_english
 from kgplatform.questions.forms.question_text import Read, read
+from kgplatform.types import Verdict
 
 SCHEMAS = ROOT / "tests" / "data" / "intents"
 RANK_ON = ("train", "choose")
@@ -351,20 +364,86 @@ def ranked_by(weights: Mapping[str, float], item: Ranking) -> tuple[dict[str, fl
     return signs(item.features[first], item.unanswerable, found), bool(item.right[first])
 
 
-def calibrated(found: Sequence[Ranking], folds: int = 4) -> tuple[dict[str, float], str]:
-    """The calibration of the first reading, on graphs left out of the weights, and a line on how good these are."""
+def weights_left_out(found: Sequence[Ranking], folds: int = 4) -> dict[str, dict[str, float]]:
+    """For each graph weights that were learnt without it."""
     graphs = sorted({item.graph for item in found})
-    told: list[tuple[dict[str, float], bool]] = []
+    weights = {}
     for fold in range(folds):
         out = set(graphs[fold::folds])
-        weights = train_weights([item for item in found if item.graph not in out])
-        told += [ranked_by(weights, item) for item in found if item.graph in out]
-    names = list(told[0][0])
-    rows, right = np.array([[said[name] for name in names] for said, _ in told]), np.array([ok for _, ok in told])
-    spread = rows.std(axis=0) + 1e-6
-    model = LogisticRegression(C=0.3, max_iter=2000, fit_intercept=False).fit(rows / spread, right)
-    line = f"first reading right, graphs left out: {right.mean():.3f} of {len(right)} questions"
-    return {name: round(float(v), 5) for name, v in zip(names, model.coef_[0] / spread, strict=True)}, line
+        weights |= dict.fromkeys(out, train_weights([item for item in found if item.graph not in out]))
+    return weights
+
+
+def regressed(told: Sequence[tuple[Mapping[str, float], bool]]) -> dict[str, float]:
+    """What each sign counts in a logistic regression of being right."""
+    places = {name: place for place, name in enumerate(sorted({name for signs_, _ in told for name in signs_}))}
+    rows, right = _matrix([signs_ for signs_, _ in told], places), np.array([ok for _, ok in told])
+    spread = np.maximum(rows.std(axis=0), 0.05)
+    model = LogisticRegression(C=0.3, max_iter=3000, fit_intercept=False).fit(rows / spread, right)
+    return {name: round(float(v), 5) for name, v in zip(places, model.coef_[0] / spread, strict=True)}
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A question with the signs of its answers by the rules and by a form, and whether each is right."""
+
+    told: Mapping[str, Mapping[str, float]]
+    right: Mapping[str, bool]
+    answerable: bool
+
+
+def choices(folder: Path, model: IntentModel, weights: Weights) -> list[Chosen]:
+    """Every question of a set, answered by the rules alone and by the first form; `weights` have not seen it."""
+    _, parts = graph_of(folder)
+    forms, label = parts.knowledge.forms, parts.knowledge.names.label
+    assert forms is not None
+    forms.intents = IntentReader(forms.graph, model)
+    alone, found = replace(parts, knowledge=replace(parts.knowledge, forms=None)), []
+    golds = read_gold(folder / "questions.jsonl").questions
+    for item in ask_all(golds, ask=lambda text: ask(text, parts=alone), query=parts.run, label_of=label):
+        readings = forms.readings(item.gold.text, item.gold.language, EMBEDDER, weights)
+        intent_ = forms.intent(item.gold.text, item.gold.language)
+        told = choice_signs(item.gold.language, readings, Ruled.of(item.answer, readings, intent_, parts.run))
+        right = {"rules": item.outcome is AnswerOutcome.CORRECT}
+        if readings:
+            rows = parts.run(readings[0].query)
+            given = predictions(replace(item.answer, verdict=Verdict.ANSWERED, solutions=rows, values=()), label)
+            golden = [answer for answer in item.gold.answers if answer]
+            right["form"] = any(best_score(golden, shown).exact == 1 for shown in given) if golden else False
+        found.append(Chosen(told, right, any(item.gold.answers)))
+    return found
+
+
+def chosen_right(found: Sequence[Chosen], choice: Mapping[str, Mapping[str, float]]) -> tuple[float, float]:
+    """The shares of questions that are answered or declined rightly, and that are answered wrongly."""
+    weights, right, wrong = Weights({}, {}, choice), 0, 0
+    for item in found:
+        chances = {of: weights.chance(of, dict(told)) for of, told in item.told.items()}
+        best = max(chances, key=lambda of: chances[of], default="")
+        if best and chances[best] >= LIKELIER_RIGHT:
+            right, wrong = right + item.right[best], wrong + (not item.right[best])
+        else:
+            right += not item.answerable
+    return right / len(found), wrong / len(found)
+
+
+def train_choice(found: Mapping[str, Sequence[Chosen]], folds: int = 6) -> tuple[dict[str, dict[str, float]], str]:
+    """What the signs of an answer count, and a line on how good that is on graphs left out."""
+
+    def learnt(graphs: Iterable[str]) -> dict[str, dict[str, float]]:
+        items = [item for graph in graphs for item in found[graph]]
+        return {
+            of: regressed([(item.told[of], item.right[of]) for item in items if of in item.told])
+            for of in ("rules", "form")
+        }
+
+    graphs, shares = sorted(found), []
+    for fold in range(folds):
+        out = graphs[fold::folds]
+        choice = learnt([graph for graph in graphs if graph not in out])
+        shares += [chosen_right(found[graph], choice) for graph in out]
+    right, wrong = np.array(shares).mean(axis=0)
+    return learnt(graphs), f"rules and forms, graphs left out: {right:.3f} right, {wrong:.3f} wrong"
 
 
 def main() -> int:
@@ -383,11 +462,16 @@ def main() -> int:
         model = IntentModel(output / intent.WEIGHTS.name)
         folders = [path for split in RANK_ON for path in sorted((FOLDER / split).iterdir()) if path.is_dir()]
         found = [item for folder in folders for item in rankings(taught_graph(folder), model)]
-        calibration, line = calibrated(found)
-        data = {"features": train_weights(found), "calibration": calibration}
+        without = weights_left_out(found)
+        told = [ranked_by(without[item.graph], item) for item in found]
+        print(f"first reading right, graphs left out: {np.mean([ok for _, ok in told]):.3f} of {len(told)} questions")
+        calibration = regressed(told)
+        chosen = {path.name: choices(path, model, Weights(without[path.name], calibration)) for path in folders}
+        choice, line = train_choice(chosen)
+        print(line)
+        data = {"features": train_weights(found), "calibration": calibration, "choice": choice}
         text = json.dumps(data, indent=0, ensure_ascii=False, sort_keys=True)
         (output / form_reader.WEIGHTS.name).write_text(text + "\n", encoding="utf-8")
-        print(line)
     return 0
 
 

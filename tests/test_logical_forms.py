@@ -22,7 +22,16 @@ from kgplatform.graph import KnowledgeGraph
 from kgplatform.questions.answer import ask
 from kgplatform.questions.forms.fact_graph import FactGraph
 from kgplatform.questions.forms.floating_parser import Generator
-from kgplatform.questions.forms.form_reader import Describer, FormReader, merged, ranked, shipped_weights
+from kgplatform.questions.forms.form_reader import (
+    Describer,
+    FormReader,
+    Ruled,
+    choice_signs,
+    merged,
+    ranked,
+    shipped_weights,
+    signs,
+)
 from kgplatform.questions.forms.intent import OPERATIONS, WEIGHTS, IntentModel, IntentReader
 from kgplatform.questions.forms.logical_form import (
     Aggregated,
@@ -181,7 +190,9 @@ def test_probabilities_add_up_and_confidence_is_one():
     together = merged(readings)
     assert sum(item.probability for item in together) == pytest.approx(1)
     assert together[0].probability >= readings[0].probability
-    assert 0 < shipped_weights().confidence(Describer(found), together) < 1
+    describer = Describer(found)
+    told = signs(describer.features(together[0].candidate), describer.unanswerable, together)
+    assert 0 < shipped_weights().confidence(told) < 1
     assert set(found.intent.operations) == set(OPERATIONS)
 
 
@@ -378,3 +389,25 @@ def test_the_names_in_a_question_are_the_same_in_every_process():
 def test_a_kind_of_which_there_is_nothing_is_not_taken_for_another(tmp_path, text):
     with KnowledgeGraph.create(tmp_path / "empty", ontology=["travel"]) as kg:  # it comes with facilities and seasons
         assert kg.ask(text).verdict is Verdict.UNANSWERABLE
+
+
+@pytest.mark.embedding
+def test_an_answer_is_given_that_is_more_likely_right_than_wrong():
+    """The chance of the rules' answer rises with their certainty and where a reading gives the same."""
+    forms = asked("bakery")[2]
+    text = "How much does the country sourdough weigh?"
+    readings, intent = forms.readings(text, "en", EMBEDDER), forms.intent(text, "en")
+    store, parts, _ = asked("bakery")
+    answer = ask(text, parts=replace(parts, knowledge=replace(parts.knowledge, forms=None)))
+    ruled = Ruled.of(answer, readings, intent, lambda query: store.query(query))
+
+    def chance(found):
+        return shipped_weights().chance("rules", choice_signs("en", readings, found)["rules"])
+
+    assert ruled is not None
+    assert any(ruled.same)
+    apart = replace(ruled, same=(False,) * len(readings))
+    assert chance(replace(ruled, confidence=0.3)) < chance(ruled)
+    assert chance(apart) < chance(ruled)
+    assert Ruled.of(replace(answer, verdict=Verdict.UNANSWERABLE), readings, intent, lambda query: None) is None
+    assert "rules" not in choice_signs("en", readings, None)

@@ -49,7 +49,7 @@ from kgplatform.questions.check import (
     what_empties,
 )
 from kgplatform.questions.dialogue.scheme import BoundScheme, Scheme
-from kgplatform.questions.forms.form_reader import FormReader, Reading
+from kgplatform.questions.forms.form_reader import FormReader, Reading, Ruled, choice_signs, shipped_weights
 from kgplatform.questions.forms.question_language import language_of_question
 from kgplatform.questions.model_translator import Briefer, TranslationOptions, TranslationTask
 from kgplatform.questions.model_translator import query_by_model as drafted
@@ -454,11 +454,8 @@ def _line(names: NameIndex, predicate: NamedNode, values: list[str], language: s
 
 _LONGEST_QUESTION = 2_000
 _SURE_ENOUGH = 0.35
-# Which reading counts, and how sure it is, as measured on graphs that no form was learnt from: where the rules and the
-# likeliest form give the same, .91 were right if the rules were sure and .68 if not; else .65 of what the rules were
-# sure of, and .44 of what they were not unsure of.
-_SURE_RULES, _UNSURE_RULES = 0.75, 0.5
-_BOTH_SURE, _BOTH, _ALONE, _UNSURE_ALONE = 0.91, 0.68, 0.65, 0.44
+LIKELIER_RIGHT, _SURELY_RIGHT, _AT_MOST = 0.5, 0.9, 0.74
+"""An answer is given that is more likely right than wrong; from the second on it is sure, else at most the third."""
 _RIGHT = 0.6
 """What the confidence of a built-in reading is worth as a probability on graphs that it was not made for."""
 _CHOSEN = 0.9
@@ -466,6 +463,11 @@ _RESEMBLES = 0.55
 """A word that resembles its name less is rather an unknown one, where nothing is found."""
 _QUICK, _MOST_TOLD = 0.25, 12
 """A query that took longer is not followed by another for the sentence alone, nor one with more rows."""
+
+
+def _sureness(chance: float) -> float:
+    """The confidence of an answer with that chance to be right."""
+    return chance if chance >= _SURELY_RIGHT else min(chance, _AT_MOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -641,37 +643,32 @@ class _Asking:
             return self._unanswerable(phrases(self._language)["why"], None, ())
         if (told_of := self._told()) is not None:
             return told_of
-        likely = next(iter(self._as_forms()), None)
-        self._is_told = likely is not None and likely.stands_alone
+        forms, readings = self._parts.knowledge.forms, self._as_forms()
+        if forms is None or not readings:
+            return self._by_rules()
+        alone = self._chances(readings, None)["form"]
+        self._is_told = alone >= LIKELIER_RIGHT
         ruled = self._by_rules()
         self._is_told = False
-        if likely is None:
-            return ruled
-        answered = ruled.verdict is not Verdict.UNANSWERABLE
-        sure = answered and ruled.confidence >= _SURE_RULES
-        if answered and self._gives_the_same(likely, ruled.solutions):
-            return replace(ruled, confidence=_BOTH_SURE if sure else _BOTH)
-        if sure or ruled.clarification:
-            return replace(ruled, confidence=min(ruled.confidence, _ALONE))
-        if likely.stands_alone:
-            return self._of_form(likely) or self._by_rules()
-        if answered and ruled.confidence >= _UNSURE_RULES:
-            return replace(ruled, confidence=_UNSURE_ALONE)
-        if answered:
+        intent = forms.intent(self._text, self._language)
+        found = Ruled.of(ruled, readings, intent, self._ran)
+        chances = self._chances(readings, found)
+        by_rules, by_form = chances.get("rules", 0.0), chances["form"]
+        if found is not None and (found.asks or by_rules >= max(by_form, LIKELIER_RIGHT)):
+            return replace(ruled, confidence=_sureness(max(by_rules, LIKELIER_RIGHT)))
+        if by_form >= LIKELIER_RIGHT and (answer := self._of_form(readings[0], by_form)) is not None:
+            return answer
+        if found is not None:
             read = ruled.query.reading if ruled.query else ""
-            text = phrases(self._language)["either"].format(one=read, other=likely.words)
-            return self._unanswerable(text, None, (), confidence=likely.probability, reason=NoAnswer.TWO_READINGS)
-        return ruled
+            text = phrases(self._language)["either"].format(one=read, other=readings[0].words)
+            return self._unanswerable(text, None, (), confidence=by_form, reason=NoAnswer.TWO_READINGS)
+        return ruled if alone < LIKELIER_RIGHT else self._by_rules()
 
-    def _gives_the_same(self, reading: Reading, found: Solutions | None) -> bool:
-        """Whether a reading gives the same rows, or the same in the first column, as what was found."""
-        if found is not None and reading.column is not None and not found.truncated:
-            return found.boolean is None and reading.column == {row[0] for row in found.rows if row}
-        other = self._ran(reading.query) if found is not None else None
-        if found is None or other is None or found.boolean is not other.boolean:
-            return False
-        rows, others = ({tuple(map(str, row)) for row in solutions.rows} for solutions in (found, other))
-        return rows == others or {row[:1] for row in rows} == {row[:1] for row in others}
+    def _chances(self, readings: Sequence[Reading], ruled: Ruled | None) -> dict[str, float]:
+        """How likely the answers of the rules and of the first reading are right."""
+        told = choice_signs(self._language, readings, ruled)
+        found = {of: shipped_weights().chance(of, signs) for of, signs in told.items()}
+        return found | ({"form": 0.0} if readings[0].missing else {})
 
     def _as_forms(self) -> list[Reading]:
         """The question as logical forms, best first; none where the carried sentence model is not the one in use."""
@@ -684,15 +681,14 @@ class _Asking:
             self.trace.append(f"not read as logical forms: {error}")
             return []
 
-    def _of_form(self, reading: Reading) -> Answer | None:
+    def _of_form(self, reading: Reading, chance: float) -> Answer | None:
         """The answer that a logical form gives; None where its query gives nothing."""
         solutions = self._ran(reading.query)
         if solutions is None or is_empty(solutions):
             return None
         self.trace.append(f"Interpreted as: {reading.words}")
         query = Query(reading.query, reading.words)
-        sure = min(reading.probability, _ALONE)
-        return self._answered(_Found(query, solutions, sure, kind=_kind_of(reading.query)))
+        return self._answered(_Found(query, solutions, _sureness(chance), kind=_kind_of(reading.query)))
 
     def _by_rules(self) -> Answer:
         translations = self._parts.knowledge.translator.translate(self._plain, run=self._parts.run)

@@ -10,7 +10,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TypeAlias
@@ -22,7 +22,7 @@ from pyoxigraph import Literal, NamedNode
 from kgplatform.lexicon import LANGUAGES
 from kgplatform.questions.forms.fact_graph import FactGraph, Items, is_temporal
 from kgplatform.questions.forms.floating_parser import Candidate, Generator, Ground, conjuncts
-from kgplatform.questions.forms.intent import IntentReader, shipped_model, worded_in_english
+from kgplatform.questions.forms.intent import Intent, IntentReader, shipped_model, worded_in_english
 from kgplatform.questions.forms.logical_form import (
     Against,
     Aggregated,
@@ -48,7 +48,7 @@ from kgplatform.questions.forms.question_language import languages
 from kgplatform.questions.forms.question_text import Names, Read, mask_of, read, tokens_of
 from kgplatform.questions.forms.relevance import Vocabulary
 from kgplatform.questions.usage import GraphFacts, SchemaView
-from kgplatform.types import Embedder
+from kgplatform.types import Answer, Embedder, Solutions, Verdict
 
 WEIGHTS = Path(__file__).parent / "weights.json"
 
@@ -414,28 +414,28 @@ class Weights:
 
     features: Mapping[str, float]
     calibration: Mapping[str, float]
+    choice: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """How likely an answer of the rules, and one of a form, is right: what each of `choice_signs` counts."""
 
     def score(self, features: Features) -> float:
         """w·f."""
         return sum(self.features.get(name, 0.0) * value for name, value in features.items())
 
-    def confidence(self, describer: Describer, found: Sequence[Ranked]) -> float:
-        """How likely the first of the readings is right: a logistic model over `signs`, learnt on graphs left out."""
-        if not found:
-            return 0.0
-        told = signs(describer.features(found[0].candidate), describer.unanswerable, found)
-        return 1 / (1 + math.exp(-self.sum_of(told)))
+    def confidence(self, told: Features) -> float:
+        """How likely the first of some readings is right: a logistic model over `signs`, learnt on graphs left out."""
+        return 1 / (1 + math.exp(-sum(self.calibration.get(name, 0.0) * value for name, value in told.items())))
 
-    def sum_of(self, told: Features) -> float:
-        """What the signs add up to."""
-        return sum(self.calibration.get(name, 0.0) * value for name, value in told.items())
+    def chance(self, of: str, told: Features) -> float:
+        """How likely an answer (``rules`` or ``form``) is right, by logistic regression over its signs; 0..1."""
+        learnt = self.choice[of]
+        return 1 / (1 + math.exp(-sum(learnt.get(name, 0.0) * value for name, value in told.items())))
 
 
 @cache
 def shipped_weights(path: Path = WEIGHTS) -> Weights:
     """The weights that come with the package."""
     data = json.loads(path.read_text(encoding="utf-8"))
-    return Weights(data["features"], data["calibration"])
+    return Weights(data["features"], data["calibration"], data.get("choice", {}))
 
 
 def signs(features: Mapping[str, float], unanswerable: float, found: Sequence[Ranked]) -> Features:
@@ -477,7 +477,6 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 _MOST_READINGS = 5
-_LIKELY = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,11 +491,87 @@ class Reading:
     """How many words that say something it leaves out."""
     column: frozenset[object] | None = None
     """The terms that its query gives in the first column; None: only running it tells."""
+    missing: int = 0
+    """How many words name a kind of thing of which the graph has nothing; then it is not answered by."""
+    share: float = 0.0
+    """Its part of the probability of all readings."""
+    signs: Mapping[str, float] = field(default_factory=dict)
+    """What tells whether it is right, if it is the first."""
 
-    @property
-    def stands_alone(self) -> bool:
-        """Whether it is answered by, whatever others read: .63 were right, .4 of those that leave words out."""
-        return self.probability >= _LIKELY and not self.left
+    def gives(self, found: Solutions, run: Callable[[str], Solutions | None] | None = None) -> bool:
+        """Whether it gives the same rows as what was found, or the same in the first column; ``run`` asks its query."""
+        if self.column is not None and not found.truncated:
+            return found.boolean is None and self.column == {row[0] for row in found.rows if row}
+        other = run(self.query) if run is not None else None
+        if other is None or found.boolean is not other.boolean:
+            return False
+        rows, others = ({tuple(map(str, row)) for row in solutions.rows} for solutions in (found, other))
+        return rows == others or {row[:1] for row in rows} == {row[:1] for row in others}
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """What the rules came to: how sure they are, whether they ask back, and which readings give the same."""
+
+    confidence: float = 0.0
+    asks: bool = False
+    same: tuple[bool, ...] = ()
+    fit: Mapping[str, float] = field(default_factory=dict)
+    """How well the terms of their query fit what the whole wording is after."""
+
+    @staticmethod
+    def of(
+        answer: Answer, readings: Sequence[Reading], intent: Intent, run: Callable[[str], Solutions | None]
+    ) -> Ruled | None:
+        """An answer beside the readings, of which ``run`` asks the first; None where the rules give no answer."""
+        if answer.verdict is Verdict.UNANSWERABLE:
+            return None
+        same = [reading.gives(answer.solutions, None if place else run) for place, reading in enumerate(readings)]
+        told = answer.query.text if answer.query else ""
+        likely = {f"<{term.value}>": p for term, p in intent.terms.items()}
+        used = [p for term, p in likely.items() if term in told]
+        left = [p for term, p in likely.items() if term not in told and p >= 0.1]
+        fit = {
+            "terms": float(len(used)),
+            "least likely term": min(used, default=0.0),
+            "intent of what is used": sum(math.log(p + _LEAST) for p in used) / max(1, len(used)),
+            "intent left": sum(left),
+            "likely term left": float(sum(p >= 0.6 for p in left)),
+            "best intent is used": float(max(used, default=0.0) >= max(left, default=0.0)),
+        }
+        return Ruled(answer.confidence, answer.clarification is not None, tuple(same), fit)
+
+
+def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None) -> dict[str, Features]:
+    """What tells whether the answer of the rules, and that of the first reading, is right; of each that there is."""
+    found: dict[str, Features] = {}
+    first = readings[0] if readings else None
+    told = first.signs if first else {}
+    sure, agree = (ruled.confidence, float(any(ruled.same[:1]))) if ruled else (0.0, 0.0)
+    both = {"one": 1.0, "rules": sure, "agree": agree, "agree surely": agree * sure, "zh": float(language == "zh")}
+    if ruled is not None:
+        alike = sum(reading.share for reading, same in zip(readings, ruled.same, strict=True) if same)
+        found["rules"] = both | {
+            "sure": float(sure >= _SURE),
+            "rather sure": float(sure >= _RATHER_SURE),
+            "alike": alike,
+            "asks": float(ruled.asks),
+            "no reading": float(first is None),
+            **ruled.fit,
+            **{name: told.get(name, 0.0) for name in ("share", "odds", "lead", "none")},
+        }
+    if first is not None:
+        found["form"] = both | {
+            "answered": float(ruled is not None),
+            "all said": float(not first.left),
+            "words left": float(min(first.left, 4)),
+            f"is {type(first.form).__name__}": 1.0,
+            **told,
+        }
+    return found
+
+
+_SURE, _RATHER_SURE = 0.75, 0.5
 
 
 class FormReader:
@@ -559,17 +634,28 @@ class FormReader:
             return text
         return worded_in_english(read(text, language, self.names), self.graph)
 
-    def readings(self, text: str, language: str, embedder: Embedder | None) -> list[Reading]:
+    def intent(self, text: str, language: str) -> Intent:
+        """What the whole wording of a question is after; that of the last question is kept."""
+        if self._last is None or self._last[0] != (text, language):
+            self._last = ((text, language), self.intents.intent(read(text, language, self.names)))
+        return self._last[1]
+
+    _last: tuple[tuple[str, str], Intent] | None = None
+
+    def readings(
+        self, text: str, language: str, embedder: Embedder | None, weights: Weights | None = None
+    ) -> list[Reading]:
         """The likeliest readings of a question, best first; readings that say the same of the data are one."""
         asked = read(text, language, self.names)
-        generator = Generator(self.graph, self.vocabulary(embedder), asked, self.intents.intent(asked))
-        weights = shipped_weights()
+        generator = Generator(self.graph, self.vocabulary(embedder), asked, self.intent(text, language))
+        weights = weights or shipped_weights()
         found = merged(ranked(generator, weights))
         if not found:
             return []
         describer = Describer(generator)
         wording = FormWording(self.graph, lambda term: self._label(term, language), language)
-        sure, missing = weights.confidence(describer, found), self._missing(asked)
+        told = signs(describer.features(found[0].candidate), describer.unanswerable, found)
+        sure, missing = weights.confidence(told), self._missing(asked)
         return [
             Reading(
                 wording(item.candidate.form),
@@ -578,6 +664,9 @@ class FormReader:
                 item.candidate.form,
                 describer.left(item.candidate) + missing,
                 _column(item.candidate, self.graph),
+                missing,
+                item.probability,
+                told if place == 0 else {},
             )
             for place, item in enumerate(found[:_MOST_READINGS])
         ]
