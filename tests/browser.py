@@ -24,8 +24,9 @@ from kgplatform.server.frame import is_built
 
 ROOT = Path(__file__).resolve().parents[1]
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
-SHIFTS = """window.shifts = []; new PerformanceObserver((list) => list.getEntries().forEach((one) => one.hadRecentInput
-  || window.shifts.push([one.value, one.sources.map(({ node }) => node?.outerHTML?.slice(0, 120) ?? node?.textContent)])))
+SHIFTS = """window.shifts = []; const seen = ({ node }) => node?.outerHTML?.slice(0, 120) ?? node?.textContent;
+new PerformanceObserver((list) => list.getEntries().forEach((one) => one.hadRecentInput
+  || window.shifts.push([one.value, one.sources.map(seen)])))
   .observe({ type: "layout-shift", buffered: true });"""
 """Notes what moves on a page without anybody's doing, and by how much."""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
