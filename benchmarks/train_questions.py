@@ -409,6 +409,7 @@ def choices(folder: Path, model: IntentModel, weights: Weights) -> list[Chosen]:
             rows = parts.run(readings[0].query)
             given = predictions(replace(item.answer, verdict=Verdict.ANSWERED, solutions=rows, values=()), label)
             golden = [answer for answer in item.gold.answers if answer]
+            told = told if not readings[0].is_partial else {of: told[of] for of in told if of != "form"}
             right["form"] = any(best_score(golden, shown).exact == 1 for shown in given) if golden else False
         found.append(Chosen(told, right, any(item.gold.answers)))
     return found

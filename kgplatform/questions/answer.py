@@ -654,6 +654,8 @@ class _Asking:
         found = Ruled.of(ruled, readings, intent, self._ran)
         chances = self._chances(readings, found)
         by_rules, by_form = chances.get("rules", 0.0), chances["form"]
+        if found is not None and found.same[0]:  # the same answer, which the rules can say in a sentence
+            by_rules = max(by_rules, by_form)
         if found is not None and (found.asks or by_rules >= max(by_form, LIKELIER_RIGHT)):
             return replace(ruled, confidence=_sureness(max(by_rules, LIKELIER_RIGHT)))
         if by_form >= LIKELIER_RIGHT and (answer := self._of_form(readings[0], by_form)) is not None:
@@ -668,7 +670,7 @@ class _Asking:
         """How likely the answers of the rules and of the first reading are right."""
         told = choice_signs(self._language, readings, ruled)
         found = {of: shipped_weights().chance(of, signs) for of, signs in told.items()}
-        return found | ({"form": 0.0} if readings[0].missing else {})
+        return found | ({"form": 0.0} if readings[0].is_partial else {})
 
     def _as_forms(self) -> list[Reading]:
         """The question as logical forms, best first; none where the carried sentence model is not the one in use."""

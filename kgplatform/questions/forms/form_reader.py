@@ -477,6 +477,9 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 _MOST_READINGS = 5
+_MOST_LEFT = 0.5
+_MOST_ODDS = 3.0
+"""A reading that has no rival is not that much likelier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -497,6 +500,11 @@ class Reading:
     """Its part of the probability of all readings."""
     signs: Mapping[str, float] = field(default_factory=dict)
     """What tells whether it is right, if it is the first."""
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it leaves out half of what is said or more, or names a kind of thing of which there is nothing."""
+        return self.missing > 0 or self.signs.get("left share", 0.0) >= _MOST_LEFT
 
     def gives(self, found: Solutions, run: Callable[[str], Solutions | None] | None = None) -> bool:
         """Whether it gives the same rows as what was found, or the same in the first column; ``run`` asks its query."""
@@ -546,7 +554,8 @@ def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None
     """What tells whether the answer of the rules, and that of the first reading, is right; of each that there is."""
     found: dict[str, Features] = {}
     first = readings[0] if readings else None
-    told = first.signs if first else {}
+    told = dict(first.signs) if first else {}
+    told["odds"] = max(-_MOST_ODDS, min(_MOST_ODDS, told.get("odds", 0.0)))
     sure, agree = (ruled.confidence, float(any(ruled.same[:1]))) if ruled else (0.0, 0.0)
     both = {"one": 1.0, "rules": sure, "agree": agree, "agree surely": agree * sure, "zh": float(language == "zh")}
     if ruled is not None:
