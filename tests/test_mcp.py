@@ -299,6 +299,10 @@ def test_over_stdio_a_cancelled_call_ends_and_others_go_on(tmp_path):
     asyncio.run(cancelled())
 
 
+def heeding():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where a shell runs us in the background
+
+
 def test_the_command_ends_with_its_input_and_on_a_signal_and_leaves_nothing(tmp_path):
     folder = asked_workspace(tmp_path / "kg")
     for way in ("input", signal.SIGTERM, signal.SIGINT):
@@ -307,6 +311,7 @@ def test_the_command_ends_with_its_input_and_on_a_signal_and_leaves_nothing(tmp_
             **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE},
             text=True,
             env=ENVIRONMENT,
+            preexec_fn=heeding,
         )
         process.stdin.write(json.dumps({**LIST, "method": "server/discover", "params": {}}) + "\n")
         process.stdin.flush()
