@@ -561,7 +561,7 @@ def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None
     if ruled is not None:
         alike = sum(reading.share for reading, same in zip(readings, ruled.same, strict=True) if same)
         found["rules"] = both | {
-            "sure": float(sure >= _SURE),
+            "sure": float(sure >= SURE_RULES),
             "rather sure": float(sure >= _RATHER_SURE),
             "alike": alike,
             "asks": float(ruled.asks),
@@ -580,7 +580,7 @@ def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None
     return found
 
 
-_SURE, _RATHER_SURE = 0.75, 0.5
+SURE_RULES, _RATHER_SURE = 0.75, 0.5
 
 
 class FormReader:
