@@ -39,11 +39,12 @@ from kgplatform.evaluation.gold import GoldQuestion, ask_all, predictions, read_
 from kgplatform.evaluation.metrics import AnswerOutcome, best_score
 from kgplatform.models.embed import carried_path
 from kgplatform.ontology.schema import Word
-from kgplatform.questions.answer import LIKELIER_RIGHT, ask
+from kgplatform.questions.answer import ask
 from kgplatform.questions.forms import form_reader, intent
 from kgplatform.questions.forms.fact_graph import FactGraph
 from kgplatform.questions.forms.floating_parser import Candidate, Generator
 from kgplatform.questions.forms.form_reader import (
+    LIKELIER_RIGHT,
     Describer,
     FormReader,
     Ranked,
@@ -409,7 +410,6 @@ def choices(folder: Path, model: IntentModel, weights: Weights) -> list[Chosen]:
             rows = parts.run(readings[0].query)
             given = predictions(replace(item.answer, verdict=Verdict.ANSWERED, solutions=rows, values=()), label)
             golden = [answer for answer in item.gold.answers if answer]
-            told = told if not readings[0].is_partial else {of: told[of] for of in told if of != "form"}
             right["form"] = any(best_score(golden, shown).exact == 1 for shown in given) if golden else False
         found.append(Chosen(told, right, any(item.gold.answers)))
     return found
@@ -419,7 +419,7 @@ def chosen_right(found: Sequence[Chosen], choice: Mapping[str, Mapping[str, floa
     """The shares of questions that are answered or declined rightly, and that are answered wrongly."""
     weights, right, wrong = Weights({}, {}, choice), 0, 0
     for item in found:
-        chances = {of: weights.chance(of, dict(told)) for of, told in item.told.items()}
+        chances = weights.chances({of: dict(told) for of, told in item.told.items()})
         best = max(chances, key=lambda of: chances[of], default="")
         if best and chances[best] >= LIKELIER_RIGHT:
             right, wrong = right + item.right[best], wrong + (not item.right[best])

@@ -402,7 +402,7 @@ def test_an_answer_is_given_that_is_more_likely_right_than_wrong():
     ruled = Ruled.of(answer, readings, intent, lambda query: store.query(query))
 
     def chance(found):
-        return shipped_weights().chance("rules", choice_signs("en", readings, found)["rules"])
+        return shipped_weights().chances(choice_signs("en", readings, found))["rules"]
 
     assert ruled is not None
     assert any(ruled.same)

@@ -49,7 +49,14 @@ from kgplatform.questions.check import (
     what_empties,
 )
 from kgplatform.questions.dialogue.scheme import BoundScheme, Scheme
-from kgplatform.questions.forms.form_reader import SURE_RULES, FormReader, Reading, Ruled, choice_signs, shipped_weights
+from kgplatform.questions.forms.form_reader import (
+    LIKELIER_RIGHT,
+    FormReader,
+    Reading,
+    Ruled,
+    choice_signs,
+    shipped_weights,
+)
 from kgplatform.questions.forms.question_language import language_of_question
 from kgplatform.questions.model_translator import Briefer, TranslationOptions, TranslationTask
 from kgplatform.questions.model_translator import query_by_model as drafted
@@ -454,8 +461,8 @@ def _line(names: NameIndex, predicate: NamedNode, values: list[str], language: s
 
 _LONGEST_QUESTION = 2_000
 _SURE_ENOUGH = 0.35
-LIKELIER_RIGHT, _SURELY_RIGHT, _AT_MOST = 0.5, 0.9, 0.74
-"""An answer is given that is more likely right than wrong; from the second on it is sure, else at most the third."""
+_SURELY_RIGHT, _AT_MOST = 0.9, 0.74
+"""An answer is called sure from the first chance on; any other has at most the second as its confidence."""
 _RIGHT = 0.6
 """What the confidence of a built-in reading is worth as a probability on graphs that it was not made for."""
 _CHOSEN = 0.9
@@ -646,18 +653,14 @@ class _Asking:
         forms, readings = self._parts.knowledge.forms, self._as_forms()
         if forms is None or not readings:
             return self._by_rules()
-        alone = self._chances(readings, None)["form"]
+        weights, language = shipped_weights(), self._language
+        alone = weights.chances(choice_signs(language, readings, None)).get("form", 0.0)
         self._is_told = alone >= LIKELIER_RIGHT
         ruled = self._by_rules()
         self._is_told = False
-        intent = forms.intent(self._text, self._language)
-        found = Ruled.of(ruled, readings, intent, self._ran)
-        chances = self._chances(readings, found)
-        by_rules, by_form = chances.get("rules", 0.0), chances["form"]
-        if found is not None and found.same[0]:  # the same answer, which the rules can say in a sentence
-            by_rules = max(by_rules, by_form)
-        if found is not None and found.confidence >= SURE_RULES:  # .77 of these were right on graphs left out
-            by_rules = max(by_rules, LIKELIER_RIGHT)
+        found = Ruled.of(ruled, readings, forms.intent(self._text, language), self._ran)
+        chances = weights.chances(choice_signs(language, readings, found))
+        by_rules, by_form = chances.get("rules", 0.0), chances.get("form", 0.0)
         if found is not None and (found.asks or by_rules >= max(by_form, LIKELIER_RIGHT)):
             return replace(ruled, confidence=_sureness(max(by_rules, LIKELIER_RIGHT)))
         if by_form >= LIKELIER_RIGHT and (answer := self._of_form(readings[0], by_form)) is not None:
@@ -667,12 +670,6 @@ class _Asking:
             text = phrases(self._language)["either"].format(one=read, other=readings[0].words)
             return self._unanswerable(text, None, (), confidence=by_form, reason=NoAnswer.TWO_READINGS)
         return ruled if alone < LIKELIER_RIGHT else self._by_rules()
-
-    def _chances(self, readings: Sequence[Reading], ruled: Ruled | None) -> dict[str, float]:
-        """How likely the answers of the rules and of the first reading are right."""
-        told = choice_signs(self._language, readings, ruled)
-        found = {of: shipped_weights().chance(of, signs) for of, signs in told.items()}
-        return found | ({"form": 0.0} if readings[0].is_partial else {})
 
     def _as_forms(self) -> list[Reading]:
         """The question as logical forms, best first; none where the carried sentence model is not the one in use."""

@@ -425,8 +425,18 @@ class Weights:
         """How likely the first of some readings is right: a logistic model over `signs`, learnt on graphs left out."""
         return 1 / (1 + math.exp(-sum(self.calibration.get(name, 0.0) * value for name, value in told.items())))
 
-    def chance(self, of: str, told: Features) -> float:
-        """How likely an answer (``rules`` or ``form``) is right, by logistic regression over its signs; 0..1."""
+    def chances(self, told: Mapping[str, Features]) -> dict[str, float]:
+        """How likely each answer that `choice_signs` tells of is right, by logistic regression over its signs; 0..1.
+
+        Where the two are the same, it is the likelier; what the rules are sure of was right in .77 on graphs left out.
+        """
+        found = {of: self._chance(of, signs_) for of, signs_ in told.items()}
+        if rules := told.get("rules"):
+            likelier = max(found.values()) if rules["agree"] else found["rules"]
+            found["rules"] = max(likelier, LIKELIER_RIGHT if rules["sure"] else 0.0)
+        return found
+
+    def _chance(self, of: str, told: Features) -> float:
         learnt = self.choice[of]
         return 1 / (1 + math.exp(-sum(learnt.get(name, 0.0) * value for name, value in told.items())))
 
@@ -477,6 +487,9 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 _MOST_READINGS = 5
+LIKELIER_RIGHT = 0.5
+"""An answer is given that is more likely right than wrong."""
+_SURE_RULES, _RATHER_SURE = 0.75, 0.5
 _MOST_LEFT = 0.5
 _MOST_ODDS = 3.0
 """A reading that has no rival is not that much likelier."""
@@ -551,7 +564,10 @@ class Ruled:
 
 
 def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None) -> dict[str, Features]:
-    """What tells whether the answer of the rules, and that of the first reading, is right; of each that there is."""
+    """What tells whether the answer of the rules (``rules``) and that of the first reading (``form``) are right.
+
+    There is none of them where the rules do not answer, or the reading leaves out too much of what is said.
+    """
     found: dict[str, Features] = {}
     first = readings[0] if readings else None
     told = dict(first.signs) if first else {}
@@ -561,7 +577,7 @@ def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None
     if ruled is not None:
         alike = sum(reading.share for reading, same in zip(readings, ruled.same, strict=True) if same)
         found["rules"] = both | {
-            "sure": float(sure >= SURE_RULES),
+            "sure": float(sure >= _SURE_RULES),
             "rather sure": float(sure >= _RATHER_SURE),
             "alike": alike,
             "asks": float(ruled.asks),
@@ -569,7 +585,7 @@ def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None
             **ruled.fit,
             **{name: told.get(name, 0.0) for name in ("share", "odds", "lead", "none")},
         }
-    if first is not None:
+    if first is not None and not first.is_partial:
         found["form"] = both | {
             "answered": float(ruled is not None),
             "all said": float(not first.left),
@@ -578,9 +594,6 @@ def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None
             **told,
         }
     return found
-
-
-SURE_RULES, _RATHER_SURE = 0.75, 0.5
 
 
 class FormReader:
@@ -645,9 +658,10 @@ class FormReader:
 
     def intent(self, text: str, language: str) -> Intent:
         """What the whole wording of a question is after; that of the last question is kept."""
-        if self._last is None or self._last[0] != (text, language):
-            self._last = ((text, language), self.intents.intent(read(text, language, self.names)))
-        return self._last[1]
+        last = self._last  # other threads may set it meanwhile
+        if last is None or last[0] != (text, language):
+            last = self._last = ((text, language), self.intents.intent(read(text, language, self.names)))
+        return last[1]
 
     _last: tuple[tuple[str, str], Intent] | None = None
 
