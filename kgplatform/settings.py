@@ -273,11 +273,12 @@ class FederationSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings of a workspace."""
+    """All settings of a workspace; ``journal``: whether every commit is kept as a patch."""
 
     version: int = FORMAT_VERSION
     base: str = "https://example.org/kg/"
     ontology: tuple[str, ...] = ()
+    journal: bool = False
     model: ModelSettings = field(default_factory=ModelSettings)
     extraction: ExtractionSettings = field(default_factory=ExtractionSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)

@@ -29,12 +29,15 @@ NOUNS_LIKE_IT = frozenset({"delimited", "embed", "encoding", "zipped"})  # kinds
 # Pages, interfaces, verbs, readers and kinds of tables are doors by where they lie; any other module that one module
 # alone imports says here why it is apart.
 DOORS = ("server.pages.", "server.interfaces.", "cli.", "packs.", "documents.readers.", "documents.tables.")
-MOST_WITH_ONE_IMPORTER = 25
+MOST_WITH_ONE_IMPORTER = 27
 ONE_IMPORTER = {
+    "documents.changed_rows": "a stage: rows on their way to the journal and from it",
     "evaluation.gold_reports": "a door: what `evaluate` prints and keeps",
     "evaluation.retrievers": "a door: `benchmark retrieval`",
     "extraction.model_reader": "a stage: extraction by a model",
     "extraction.relations": "a stage of the built-in reader",
+    "journal.recorder": "a stage: every write, before it is made",
+    "journal.sqlite_journal": "a door to the file of the journal",
     "linking.places.hierarchy": "a stage: what documented places lie in",
     "mapping.ontology_draft": "a door: `ontology draft`",
     "ontology.parse": "a stage: from a file to triples",

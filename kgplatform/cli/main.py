@@ -50,6 +50,7 @@ SUBJECTS: Final = {
         "load": ("graph", "Load RDF files."),
         "dump": ("graph", "Write the graph as RDF or as a network."),
         "versions": ("graph", "List the earlier states that can be read."),
+        "digest": ("journal", "Print what two graphs can be compared by."),
         "check": ("graph", "Validate the graph against ontology, shapes and evidence."),
         "ontology": ("graph", "Show, check, compare, draft or update ontologies."),
     },

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 import pyoxigraph as ox
 from pyoxigraph import NamedNode, RdfFormat, Triple
 
+from kgplatform.documents.changed_rows import ChangedRows
 from kgplatform.documents.progress import Runs
 from kgplatform.documents.records import (
     Apart,
@@ -141,6 +142,7 @@ class Registry(Runs):
 
     def __init__(self, path: Path | None) -> None:
         super().__init__(path, _SCHEMA + _CHANGES)
+        self.changed_rows = ChangedRows(self._transaction, applied=self._forget_linking)
         self._fill_occurrences()
 
     # the life of a document
@@ -657,6 +659,9 @@ class Registry(Runs):
         }
         refused = frozenset(Triple(*(NamedNode(iri) for iri in row)) for row in self._all("SELECT * FROM refused"))
         return Linking(names, entities, scoped, refused, self._linked_apart())
+
+    def _forget_linking(self, _tables: frozenset[str]) -> None:
+        self._linked = None
 
     def set_linking(self, linking: Linking) -> None:
         """Replaces the map from names to entities."""

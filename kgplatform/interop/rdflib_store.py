@@ -117,7 +117,7 @@ class _Workspace:
 
     def add_graph(self, graph: NamedNode) -> None:
         if not self.keeps(graph):
-            self._kg.store.update(f"CREATE SILENT GRAPH {graph}")
+            self._kg.store.create_graph(graph)
 
     def drop(self, graph: NamedNode) -> None:
         self._refuse_own(graph)

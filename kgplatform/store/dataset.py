@@ -357,18 +357,17 @@ class EvidenceDataset:
             StoreError: the disk refuses.
         """
         for text, mended in batches:
-            with self.store.write_lock():
+            with self.store.write_lock(), self.store.together():
                 try:
                     self.store.add_triples(text, graph)
                 except StoreError:
                     text = mended()
                     self.store.add_triples(text, graph)
                 self.store.add_triples(text, DEFAULT_GRAPH)
+                struck = [item.triple for item in self.store.quads(graph=self.rejected)]
+                held = [t for t in struck if self.store.has(t)]
+                self.write(held, removed=[quad(t, DEFAULT_GRAPH) for t in held])
                 self._touched = None
-        with self.store.write_lock():
-            struck = [item.triple for item in self.store.quads(graph=self.rejected)]
-            held = [t for t in struck if self.store.has(t)]
-            self.write(held, removed=[quad(t, DEFAULT_GRAPH) for t in held])
 
     def discard(self, graph: NamedNode) -> None:
         """Takes a graph out by parts, each in one transaction: `commit` for tables of millions of rows.
@@ -421,8 +420,9 @@ class EvidenceDataset:
             stated, missing = held - supported, supported - held - struck
             back = [quad(t, self.rejected) for t in struck & held]
             added = [quad(t, self.asserted) for t in stated] + [quad(t, self.rejected) for t in missing]
-            self.store.apply(added=added)  # first and by itself: together, blank nodes would get other names
-            self.store.apply(removed=back)
+            with self.store.together():
+                self.store.apply(added=added)  # first and by itself: in one, blank nodes would get other names
+                self.store.apply(removed=back)
         return Committed(gained=len(stated), lost=len(missing))
 
     def violations(self) -> tuple[frozenset[Triple], frozenset[Triple]]:

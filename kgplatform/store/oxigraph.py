@@ -12,14 +12,15 @@ from __future__ import annotations
 import heapq
 import io
 import re
+import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final, Protocol, TypeAlias
 
 import pyoxigraph as ox
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
@@ -146,6 +147,47 @@ _BULK = 20_000
 
 _LOCKED = re.compile(r"lock", re.IGNORECASE)
 
+Part: TypeAlias = tuple[Sequence[Quad], Sequence[Quad]]
+"""Quads that go, and quads that come."""
+
+_PART: Final = 20_000
+"""So many quads are recorded at a time."""
+
+
+def in_parts(removed: Iterable[Quad], added: Iterable[Quad]) -> Iterator[Part]:
+    """The quads in parts of a size that is sent and kept as one; those that go come first."""
+    for quads, is_gone in ((iter(removed), True), (iter(added), False)):
+        while part := list(islice(quads, _PART)):
+            yield (part, ()) if is_gone else ((), part)
+
+
+class Recording(Protocol):
+    """What is told of every write before it is made, so that it lasts."""
+
+    def record(self, parts: Iterable[Part], *, more: bool = False) -> int:
+        """Keeps a commit; its number, which is the store's version then. ``more``: the next write belongs to it.
+
+        Raises:
+            StoreError: it cannot be kept, so it must not be made.
+        """
+
+    def added_after(self, number: int) -> Iterator[Quad]:
+        """The quads that were recorded as added after that number."""
+
+    def ship(self) -> None:
+        """Has what else was noted kept too.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+
+    @property
+    def is_due(self) -> bool:
+        """True if the store should be written to the disk."""
+
+    def settle(self) -> None:
+        """Notes that the disk holds all that was written to the store."""
+
 
 class Store:
     """A set of quads, in memory or in a folder, for many readers and one writer at a time."""
@@ -158,6 +200,9 @@ class Store:
         self.version = 0
         self.before_write: Callable[[], None] | None = None
         self.after_write: Callable[[int], None] | None = None
+        self.recorder: Recording | None = None
+        self._more = 0
+        self._lacks = False
 
     @classmethod
     def open(cls, path: Path | None = None, *, prefixes: Mapping[str, str] = PREFIXES) -> Store:
@@ -355,9 +400,12 @@ class Store:
         Raises:
             StoreError: the disk refuses, or a quad to remove holds a blank node.
         """
-        gone, new = list(removed), list(added)
-        drops = "".join(f"DROP SILENT {'DEFAULT' if isinstance(g, DefaultGraph) else f'GRAPH {g}'};\n" for g in dropped)
+        gone, new, dropped = list(removed), list(added), list(dropped)
+        drops = _drops(dropped)
         if not gone and not new and not drops:
+            return
+        if self.recorder is not None:
+            self._apply_recorded(gone, new, dropped)
             return
         with self._transaction():
             if gone or drops:
@@ -373,14 +421,26 @@ class Store:
         Raises:
             StoreError: the disk refuses, or the text does not parse; nothing was added.
         """
+        if self.recorder is not None:
+            self._add_recorded(ox.parse(streamed(lines), format=RdfFormat.N_QUADS))
+            return
         with self._transaction():
             load = self._store.bulk_load if many else self._store.load
             load(streamed(lines), format=RdfFormat.N_QUADS)
 
+    def create_graph(self, graph: NamedNode) -> None:
+        """Makes a graph of that name, empty unless there is one; only this store knows of it while it holds nothing."""
+        with self._transaction(()):
+            self._store.add_graph(graph)
+
     def add_triples(self, text: bytes | BinaryIO | Path, graph: NamedNode | DefaultGraph) -> None:
         """Adds the triples of N-Triples text or of a file to a graph by the bulk loader, or none; raises as `add`."""
+        source: dict[str, Any] = {"path": text} if isinstance(text, Path) else {"input": text}
+        if self.recorder is not None:
+            found = ox.parse(**source, format=RdfFormat.N_TRIPLES)
+            self._add_recorded(Quad(item.subject, item.predicate, item.object, graph) for item in found)
+            return
         with self._transaction():
-            source = {"path": text} if isinstance(text, Path) else {"input": text}
             self._store.bulk_load(**source, format=RdfFormat.N_TRIPLES, to_graph=graph)
 
     def update(self, text: str, *, base_iri: str | None = None) -> None:
@@ -399,6 +459,11 @@ class Store:
             issues += ("this is a query, not an update; use `kgplatform query`",)
         if issues:
             raise QueryRejectedError(issues, query=text)
+        if self.recorder is not None:
+            with self.draft() as draft:
+                draft.update(text, base_iri=base_iri)
+                self.adopt(draft)
+            return
         with self._transaction():
             try:
                 whole = with_prefixes_first(text, self.prefixes)
@@ -408,30 +473,173 @@ class Store:
             except (ValueError, RuntimeError) as error:
                 raise QueryRejectedError((_first_line(error),), query=text) from error
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Tells whoever keeps something made from the quads that they are about to change, and then that they have."""
+    # recorded writing: what is to change is told first, quad by quad, then made
+
+    def _apply_recorded(self, gone: list[Quad], new: list[Quad], dropped: Sequence[NamedNode | DefaultGraph]) -> None:
+        """`apply`, of what it changes; it can take out quads with blank nodes too."""
         with self._lock:
+            wanted = dict.fromkeys(_normalised(new))
+            held = dict.fromkeys(item for item in gone if item in self._store)
+            held |= dict.fromkeys(item for graph in dropped for item in self.quads(graph=graph))
+            removed = [item for item in held if item not in wanted]
+            added = [item for item in wanted if item not in self._store]
+            if not removed and not added:
+                return
+            kept = {item.graph_name for item in held if item in wanted}
+            with self._transaction(in_parts(removed, added)):
+                self._perform(removed, added, [graph for graph in dropped if graph not in kept])
+
+    def _add_recorded(self, quads: Iterator[Quad]) -> None:
+        """`add`, for any number of quads: they are read back from where they were recorded."""
+        assert self.recorder is not None
+        with self._lock:
+            before, recorder = self.version, self.recorder
+            parts = (list(islice(quads, _PART)) for _ in iter(int, 1))
+            fresh = ([q for q in _normalised(part) if q not in self._store] for part in iter(parts.__next__, []))
+            with self._transaction(((), part) for part in fresh):
+                self._store.bulk_extend(recorder.added_after(before))
+
+    def _perform(
+        self, removed: Sequence[Quad], added: Sequence[Quad], dropped: Sequence[NamedNode | DefaultGraph] = ()
+    ) -> None:
+        """Takes quads out and puts quads in, by the names that blank nodes have; graphs left empty go.
+
+        In one step unless there are blank nodes; where a crash cuts that off, the record is applied again.
+        """
+        left = [item for item in removed if item.graph_name not in dropped] if dropped else removed
+        odd = [item for item in left if _may_have_blank(item)]
+        plain = [item for item in left if not _may_have_blank(item)] if odd else left
+        if plain or dropped:
+            named = [item for item in added if _may_have_blank(item)]
+            rest = [item for item in added if not _may_have_blank(item)] if named else added
+            self._store.update(_drops(dropped) + data_block("DELETE", plain) + data_block("INSERT", rest))
+        else:
+            named = list(added)
+        for item in odd:
+            self._store.remove(item)
+        if len(named) > _BULK:
+            self._store.bulk_extend(named)
+        elif named:
+            self._store.extend(named)
+        for graph in {item.graph_name for item in left}:
+            if isinstance(graph, NamedNode) and next(self.quads(graph=graph), None) is None:
+                self._store.remove_graph(graph)
+
+    def replay(self, parts: Iterable[Part], *, version: int) -> None:
+        """Makes a commit that was recorded, as a follower does or after a crash; once more changes nothing.
+
+        Raises:
+            StoreError: the disk refuses.
+        """
+        with self._lock:
+            recorder, self.recorder = self.recorder, None
+            try:
+                with self._transaction():
+                    for removed, added in parts:
+                        self._perform(removed, added)
+                    self.version = version - 1
+            finally:
+                self.recorder = recorder
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Has the writes of the block recorded as one commit: only after the last does the law hold again."""
+        if self.recorder is None:
+            yield
+            return
+        with self._lock:
+            before = self.version
+            self._more += 1
+            try:
+                yield
+            finally:
+                self._more -= 1
+                if not self._more and self.version != before:
+                    self.version = self.recorder.record([((), ())])
+
+    @contextmanager
+    def draft(self) -> Iterator[Store]:
+        """A copy of a store on disk to try a change on, until the end of the block; see `adopt`.
+
+        Raises:
+            StoreError: no copy can be made.
+        """
+        assert self.path is not None
+        folder = self.path.with_name("draft")
+        with self._lock:
+            shutil.rmtree(folder, ignore_errors=True)
+            self.snapshot(folder)
+            made = Store.open(folder, prefixes=self.prefixes)
+            try:
+                yield made
+            finally:
+                made.close()
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def adopt(self, draft: Store) -> None:
+        """Makes the quads those of the draft, in one commit; takes a look at all of both.
+
+        Raises:
+            StoreError: the disk refuses; nothing was changed.
+        """
+        with self._lock:
+            gone: list[Quad] = []
+            new: list[Quad] = []
+            names = {*self._store.named_graphs(), *draft._store.named_graphs(), DEFAULT_GRAPH}
+            for graph in names:
+                before, after = set(self.quads(graph=graph)), set(draft.quads(graph=graph))
+                gone += before - after
+                new += after - before
+            self._apply_recorded(gone, new, ())
+            for name in draft.graphs():
+                self._store.add_graph(name)
+
+    @contextmanager
+    def _transaction(self, parts: Iterable[Part] | None = None) -> Iterator[None]:
+        """Tells whoever keeps something made from the quads that they are about to change, and then that they have.
+
+        ``parts`` are what is recorded of it before, where that is done.
+        """
+        with self._lock:
+            if self._lacks:
+                raise StoreError(_LACKS)
             if self.before_write is not None:
                 self.before_write()
+            number = self.version + 1
+            try:
+                if self.recorder is not None and parts is not None:
+                    number = self.recorder.record(parts, more=self._more > 0)
+            except (OSError, SyntaxError, ValueError, RuntimeError) as error:
+                raise _unchanged(error) from error
             try:
                 yield
             except (OSError, SyntaxError, ValueError, RuntimeError) as error:
+                if self.recorder is not None:
+                    self._lacks = True
+                    raise StoreError(f"{_LACKS} ({_first_line(error)})") from error
                 raise _unchanged(error) from error
-            self.version += 1
+            self.version = number if self.recorder is not None else self.version + 1
             if self.after_write is not None:
                 self.after_write(self.version)
 
-    def flush(self) -> None:
+    def flush(self, *, all_of_it: bool = False) -> None:
         """Waits until what is committed has reached the disk; it then survives loss of power too.
+
+        What is recorded lasts already; the store is then written now and then, or if ``all_of_it`` is to be.
 
         Raises:
             StoreError: the disk refuses; what is committed survives the end of the process, but no loss of power.
         """
         if self.path is None:
             return
+        if self.recorder is not None:
+            self.recorder.ship()
+            if not all_of_it and not self.recorder.is_due:
+                return
         try:
             self._store.flush()
+            if self.recorder is not None and not self._lacks:
+                self.recorder.settle()
         except OSError as error:
             raise StoreError(f"the disk refuses the write: {_first_line(error)}; free some space") from error
 
@@ -468,6 +676,28 @@ def _unchanged(error: BaseException) -> StoreError:
     return StoreError(f"the dataset was not changed: {_first_line(error)}{way_out}")
 
 
+_LACKS: Final = "the change is in the journal, the store could not take it: free some space, then start again"
+
+
+def _drops(graphs: Iterable[NamedNode | DefaultGraph]) -> str:
+    return "".join(f"DROP SILENT {'DEFAULT' if isinstance(g, DefaultGraph) else f'GRAPH {g}'};\n" for g in graphs)
+
+
+def _may_have_blank(item: Quad) -> bool:
+    """True if there is a blank node in the quad, in a triple term of it too."""
+    is_plain = isinstance(item.object, NamedNode | Literal) and not isinstance(item.graph_name, BlankNode)
+    return not is_plain or isinstance(item.subject, BlankNode)
+
+
+def _normalised(quads: Sequence[Quad]) -> Sequence[Quad]:
+    """The quads, each once, as a store gives them back."""
+    if not any(isinstance(q.object, Literal) and q.object.datatype not in _AS_WRITTEN for q in quads):
+        return quads
+    scratch = ox.Store()
+    scratch.extend(quads)
+    return list(scratch)
+
+
 def _first_line(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
@@ -486,7 +716,7 @@ def _in_order_of_use(solutions: Solutions, text: str) -> Solutions:
     )
 
 
-def data_block(verb: str, quads: list[Quad]) -> str:
+def data_block(verb: str, quads: Sequence[Quad]) -> str:
     """``INSERT DATA``/``DELETE DATA`` of the quads, each term written by the store's own serialiser."""
     if not quads:
         return ""

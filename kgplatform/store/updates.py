@@ -79,7 +79,7 @@ class GraphStore:
                 added = [quad(triple, graph) for triple in renamed_apart(given)]
                 self._dataset.write((), dropped=[graph] if replaces and not is_new else [], added=added)
                 if not added:
-                    self._store.update(f"CREATE SILENT GRAPH {graph}")
+                    self._store.create_graph(graph)
                 return is_new
         self._after()
         return is_new
@@ -190,6 +190,12 @@ def carry_out(dataset: EvidenceDataset, text: str, *, marker: Path) -> Committed
             wanted = _found(dataset, text)
         if wanted is not None:
             return write_quads(dataset, wanted)
+        if dataset.store.recorder is not None:
+            with dataset.store.draft() as draft:
+                draft.update(text, base_iri=dataset.base)
+                committed = EvidenceDataset(draft, dataset.base).reconcile()
+                dataset.store.adopt(draft)
+            return committed
         marker.touch()
         try:
             dataset.store.update(text, base_iri=dataset.base)

@@ -384,6 +384,7 @@ class Ingest(Projecting):
         failed = False
         for added in self._add_page(place, projection) if isinstance(place, str) else self._add_file(place, projection):
             failed = failed or added.outcome == "failed"
+            self._workspace.ship()  # who is told of a document may rely on it
             yield added
         self._run.finished(failed=failed)
 

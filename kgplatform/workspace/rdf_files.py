@@ -178,9 +178,12 @@ def _stated(dataset: EvidenceDataset, lines: _Lines) -> bool:
     if held is None:
         return False
     mark = f" {dataset.asserted} .\n".encode()
-    store.add((part for piece in lines.pieces() for part in (piece.replace(_END, mark), piece)), many=True)
-    twice = [Quad(t.subject, t.predicate, t.object, dataset.asserted) for t in held if store.has(t, dataset.asserted)]
-    dataset.write((), removed=twice)
+    with store.together():
+        store.add((part for piece in lines.pieces() for part in (piece.replace(_END, mark), piece)), many=True)
+        twice = [
+            Quad(t.subject, t.predicate, t.object, dataset.asserted) for t in held if store.has(t, dataset.asserted)
+        ]
+        dataset.write((), removed=twice)
     return True
 
 

@@ -41,6 +41,7 @@ from kgplatform.workspace.sparql_calls import Calling, Resemblance
 if TYPE_CHECKING:
     from kgplatform.extraction.model_reader import ModelExtractor, PromptOptions
     from kgplatform.extraction.prompt import Demonstrations
+    from kgplatform.journal.recorder import Recorder
     from kgplatform.questions import answer
 
 STORE, MODELS = "store", "models.sqlite"
@@ -49,6 +50,8 @@ UPDATE = "update.pending"
 
 _REGISTRY, _CHUNKS, _WORKERS, _INFERENCE = "documents.sqlite", "chunks", "workers", "inference.json"
 _VERSIONS, _VECTORS = "versions", "vectors"
+JOURNAL, MARK = "journal.sqlite", "journal.mark"
+"""The journal, and the file that says up to which patch of it the store holds all."""
 
 
 class Workspace:
@@ -70,11 +73,39 @@ class Workspace:
         self.registry = Registry(folder / _REGISTRY)
         self.indexing = search.Indexing(self.registry)
         self.dataset = EvidenceDataset(self.store, self.base)
+        self.recorder = self._recorder()
         kept = self.settings.versions
         self.versions = Versions(
             self.store, folder / _VERSIONS, keep=kept.keep, days=kept.days, every_seconds=kept.every_seconds
         )
         self.use(loaded)
+
+    def _recorder(self) -> Recorder | None:
+        """What keeps the journal, from here on; None: the settings want none."""
+        if not self.settings.journal:
+            (self.folder / MARK).unlink(missing_ok=True)  # what is written now is in no journal
+            return None
+        from kgplatform.journal.recorder import Recorder
+        from kgplatform.journal.sqlite_journal import SqliteJournal
+
+        journal = SqliteJournal(self.folder / JOURNAL)
+        try:
+            made = Recorder(journal, self.store, self.registry.changed_rows, self.folder / MARK)
+            made.begin()
+        except BaseException:
+            self.store.close()
+            journal.close()
+            raise
+        return made
+
+    def ship(self) -> None:
+        """Puts what the registry noted of finished work into the journal, where there is one.
+
+        Raises:
+            StoreError: the journal refuses.
+        """
+        if self.recorder is not None:
+            self.recorder.ship()
 
     def use(self, loaded: packs.LoadedOntology) -> None:
         """Takes up an ontology, and what hangs on it."""
@@ -99,9 +130,11 @@ class Workspace:
                 getattr(self, name).close()
         self.versions.rest()
         try:
-            self.store.flush()
+            self.store.flush(all_of_it=True)
         finally:
             self.store.close()
+            if self.recorder is not None:
+                self.recorder.journal.close()
             self.registry.close()
 
     # models and processes

@@ -1,0 +1,1 @@
+"""What was written, in order: patches, the journals that keep them, and who reads them."""

@@ -1,0 +1,160 @@
+"""Every write to a workspace's store goes into its journal first: then it lasts, then it is made.
+
+Store, registry and journal agree after a crash at any moment: what the journal has and the store or the registry has
+not is applied when the workspace is opened. Rows of the registry travel with the next patch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from pyoxigraph import Quad
+
+from kgplatform.errors import WorkspaceError
+from kgplatform.journal.patch import Draft, Journal, Row, commits
+from kgplatform.store.oxigraph import Part, Store, in_parts
+
+_BEHIND: Final = 1_000
+"""So many patches may be applied again after a loss of power."""
+
+
+class Outgoing(Protocol):
+    """Rows that changed and are to be in the journal; ``number`` is set once they are."""
+
+    number: int
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The rows, each as it is now."""
+
+
+class RowSource(Protocol):
+    """The registry, as far as its rows travel with patches."""
+
+    def keep_changes(self, journal: str, *, all_rows: bool) -> None:
+        """Has changed rows noted from now on, in the file; ``all_rows``: all that there are count as changed."""
+
+    def applied(self) -> tuple[str, int]:
+        """The journal that the rows are in, and up to which number they are in line with it."""
+
+    def outgoing(self) -> AbstractContextManager[Outgoing]:
+        """The rows that changed; taken off when the block ends well, in one transaction."""
+
+    def apply_rows(self, journal: str, number: int, rows: Iterable[Row]) -> None:
+        """Takes over rows from the journal."""
+
+
+class Recorder:
+    """Writes a store's changes into a journal; a `kgplatform.store.oxigraph.Recording`."""
+
+    def __init__(self, journal: Journal, store: Store, rows: RowSource, mark: Path) -> None:
+        """``mark`` is the file that says up to which patch of which journal the store holds all."""
+        self.journal = journal
+        self._store = store
+        self._rows = rows
+        self._mark = mark
+        self._epoch = 0
+        self._settled = 0
+
+    def begin(self) -> None:
+        """Takes the lead, brings store and registry in line with the journal, and records from now on.
+
+        Raises:
+            WorkspaceError: the journal belongs to another workspace, or lacks what the store holds.
+            StoreError: it cannot be reached, or another process leads.
+        """
+        self._epoch = self.journal.lead()
+        if any(patch.more for patch in self.journal.patches(self.journal.newest - 1)):
+            self.journal.append([Draft()], epoch=self._epoch)  # what a crash cut off ends there
+        self.catch_up()
+        with self._store.write_lock():
+            self._store.recorder = self
+            if self.journal.newest == 0:  # the workspace as it is when its journal begins is the first commit
+                self.record(in_parts((), self._store.quads()))
+            self._store.version = self.journal.newest
+            self._store.flush(all_of_it=True)
+
+    def catch_up(self) -> None:
+        """Applies what store and registry lack.
+
+        Raises:
+            WorkspaceError: the journal belongs to another workspace, or lacks what the store holds.
+        """
+        newest = self.journal.newest
+        known, self._settled = _read_mark(self._mark)
+        if newest and (known != self.journal.name or self._settled > newest):
+            raise WorkspaceError(
+                f"{self._mark.parent}: the journal is not the one that this workspace was written with; put that one "
+                "back, take an empty one, or make a workspace from it with `kgplatform restore`",
+                path=self._mark.parent,
+            )
+        self._rows.keep_changes(self.journal.name, all_rows=newest == 0)
+        name, number = self._rows.applied()
+        number = number if name == self.journal.name else 0
+        at = self._settled if newest else 0
+        for group in commits(self.journal.patches(min(at, number))):
+            last = group[-1].number
+            if last > at and any(patch.gone or patch.new for patch in group):
+                self._store.replay(((patch.removed, patch.added) for patch in group), version=last)
+            if last > number:
+                self._rows.apply_rows(self.journal.name, last, [row for patch in group for row in patch.rows])
+
+    def record(self, parts: Iterable[Part], *, more: bool = False) -> int:
+        """Appends quads that go and that come, with the rows that changed, as one commit; its number.
+
+        Raises:
+            StoreError: the journal refuses; nothing was appended.
+        """
+        with self._rows.outgoing() as outgoing:
+            outgoing.number = self.journal.append(_drafts(parts, outgoing.rows, more=more), epoch=self._epoch)
+        return outgoing.number
+
+    def ship(self) -> None:
+        """Puts rows that no patch has taken along into the journal: what was done is then there as a whole.
+
+        Raises:
+            StoreError: the journal refuses.
+        """
+        with self._store.write_lock(), self._rows.outgoing() as outgoing:
+            if not outgoing.rows:
+                return
+            outgoing.number = self.journal.append([Draft(rows=outgoing.rows)], epoch=self._epoch)
+
+    def added_after(self, number: int) -> Iterator[Quad]:
+        """The quads that came with the patches after that number."""
+        return (quad for patch in self.journal.patches(number) for quad in patch.added)
+
+    @property
+    def is_due(self) -> bool:
+        """True if the store should be written to the disk: a loss of power would cost many patches to apply again."""
+        return self._store.version - self._settled >= _BEHIND
+
+    def settle(self) -> None:
+        """Notes that the disk holds all that was written to the store."""
+        number = self._store.version
+        partial = self._mark.with_suffix(".part")
+        partial.write_text(json.dumps({"journal": self.journal.name, "number": number}), encoding="utf-8")
+        partial.replace(self._mark)
+        self._settled = number
+
+
+def _drafts(parts: Iterable[Part], rows: Sequence[Row], *, more: bool) -> Iterator[Draft]:
+    """A patch a part, the rows with the last."""
+    held: Part | None = None
+    for part in parts:
+        if held is not None:
+            yield Draft(*held, more=True)
+        held = part
+    if held is not None or rows:
+        yield Draft(*(held or ((), ())), rows, more)
+
+
+def _read_mark(path: Path) -> tuple[str, int]:
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return str(found["journal"]), int(found["number"])
+    return "", 0
