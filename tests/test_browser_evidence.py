@@ -335,3 +335,24 @@ def test_an_answer_takes_the_view_that_it_is_made_for_and_another_that_is_chosen
     until(counted, "document.querySelector('figure.rows')?.dataset.view === 'chart'")
     single = asked(browsing, placed, "How many hotels are there?", **looks)
     assert single.locator("figure.rows").count() == 0, "one value is a sentence"
+
+
+@LOOKS
+def test_the_path_in_the_graph_that_supports_a_row_is_drawn(browsing, inns, width, dark, language):
+    looks = {"width": width, "dark": dark, "language": language}
+    page = asked(browsing, inns, "How much do the hotels cost?", **looks)
+    page.locator(".tabs button[data-view=table]").click()
+    rows = page.locator("figure.rows tbody tr")
+    links = page.locator("a[data-path]")
+    assert links.count() == rows.count() == 14, "each row has a path, and none leads to nothing"
+    links.nth(2).click()
+    until(page, "!!document.querySelector('.row-path .canvas canvas')")
+    told, value = page.locator(".row-path-holder").text_content(), rows.nth(2).locator("td").first.inner_text()
+    assert value in told, "the path ends in what the row has"
+    assert ("每晚价格" if language == "zh" else "price per night") in told, "and its edges are named"
+    page.evaluate("scrollTo(0, 0)")
+    axe(page)
+    links.nth(2).click()
+    assert page.locator(".row-path-holder").count() == 0, "the same link takes it away"
+    plain = browsing.page(links.nth(2).get_attribute("href"), address=inns[1], scripts=False)
+    assert value in plain.locator("figure.row-path ul").inner_text()

@@ -725,6 +725,21 @@ def supporting(
     For what is not stated they are those of the statements that it follows from, as ``why`` tells. What only joins
     things that the query names comes last, and is no row's.
     """
+    own: list[dict[_Place, Evidence]] = []
+    beside: dict[_Place, Evidence] = {}
+    collected = _Passages(dataset, find, why)
+    for bound, triples in statements_of_rows(query, dataset, run=run, solutions=solutions):
+        own.append({})
+        for triple in triples:
+            mine = triple.subject in bound or triple.object in bound
+            (own[-1] if mine else beside).update(collected.of(triple))
+    return _dealt(own, beside, 0 if solutions is None else len(solutions.rows))
+
+
+def statements_of_rows(
+    query: str, dataset: EvidenceDataset, *, run: RunQuery, solutions: Solutions | None = None
+) -> Iterator[tuple[frozenset[Term], tuple[Triple, ...]]]:
+    """For each row of a query its terms, and the statements that join them with each other and what the query names."""
     patterns = patterns_of(query, dataset.store.prefixes)
     predicates = {
         NamedNode(item.value)
@@ -738,22 +753,14 @@ def supporting(
     things = tuple(dict.fromkeys(node for node in constants if node not in predicates))
     texts = frozenset(pattern.object.value for pattern in patterns.triples if pattern.object.kind == "literal")
     hops = _HOPS if _REPEATED.search(query) else 1
-    own: list[dict[_Place, Evidence]] = []
-    beside: dict[_Place, Evidence] = {}
     budget = _STATEMENTS
-    collected = _Passages(dataset, find, why)
     for row in _rows(query, run, solutions):
         said = (_statements((*terms, *things), predicates, texts, dataset, hops=hops) for terms in row)
         triples = dict.fromkeys(islice(chain.from_iterable(said), min(_A_ROW, budget)))
         if budget <= 0:
             break
         budget -= len(triples) or 1
-        bound = frozenset(chain.from_iterable(row))
-        own.append({})
-        for triple in triples:
-            mine = triple.subject in bound or triple.object in bound
-            (own[-1] if mine else beside).update(collected.of(triple))
-    return _dealt(own, beside, 0 if solutions is None else len(solutions.rows))
+        yield frozenset(chain.from_iterable(row)), tuple(triples)
 
 
 def _rows(query: str, run: RunQuery, solutions: Solutions | None) -> list[list[tuple[Term, ...]]]:

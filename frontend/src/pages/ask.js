@@ -1,6 +1,6 @@
 // An answer: its steps one by one, the passage behind a citation in place, the view that fits its rows.
 import { calm, h, live, on } from "../lib/dom.js";
-import { show } from "../lib/figures.js";
+import { show, startAll } from "../lib/figures.js";
 import { number, t } from "../lib/words.js";
 import { draw as drawTable } from "../views/table.js";
 import { chartData, chartDefaults, fitting, graphData, mapData, timelineData } from "../query/fits.js";
@@ -125,11 +125,37 @@ const following = async (root) => {
   } catch { /* the link stays */ }
 };
 
+/** The path of a row, drawn below the rows; the same link again takes it away. */
+const pathing = (root) => {
+  let open = null;
+  const close = () => { open?.holder.remove(); open?.link.setAttribute("aria-expanded", "false"); open = null; };
+  root.querySelectorAll("a[data-path]").forEach((link) => link.setAttribute("aria-expanded", "false"));
+  on(root, "click", "a[data-path]", async (event, link) => {
+    if (event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const again = open?.link === link;
+    close();
+    if (again) return;
+    try {
+      const text = await fetch(link.href).then((answer) => (answer.ok ? answer.text() : ""));
+      const figure = new DOMParser().parseFromString(text, "text/html").querySelector("figure.row-path");
+      if (!figure) { location.assign(link.href); return; }
+      const holder = h("section", { class: "row-path-holder", "aria-live": "polite" }, document.adoptNode(figure), h("button", { type: "button", class: "small", onclick: () => { link.focus(); close(); } }, t("close")));
+      (root.querySelector("figure.rows") ?? link.closest("p")).after(holder);
+      link.setAttribute("aria-expanded", "true");
+      open = { link, holder };
+      await startAll(holder);
+      holder.scrollIntoView({ block: "nearest", behavior: calm() ? "auto" : "smooth" });
+    } catch { location.assign(link.href); }
+  });
+};
+
 /** `calmly`: the steps were seen as they were taken, and need not come one by one again. */
 export const start = async (root, { calmly = false } = {}) => {
   if (!calmly) steps(root);
   citing(root);
   paging(root);
   following(root);
+  pathing(root);
   try { await drawing(root); } finally { root.dataset.started = "yes"; }
 };

@@ -19,10 +19,11 @@ from flask import Blueprint, Response, jsonify, redirect, request, url_for
 from pyoxigraph import NamedNode, Quad, Triple
 
 from kgplatform.entities import Labels
-from kgplatform.errors import ConfigError, KgPlatformError, ReadError
+from kgplatform.errors import ConfigError, KgPlatformError, NotFoundError, ReadError
 from kgplatform.lexicon.amounts import measure, plural
 from kgplatform.ontology.schema import OntologyProperty, label_of
 from kgplatform.questions import answer_text
+from kgplatform.questions.check import statements_of_rows
 from kgplatform.questions.dialogue.replies import Conversation, Turn
 from kgplatform.server import addresses, result_tables, source_cards
 from kgplatform.server.access import Role, client
@@ -31,6 +32,7 @@ from kgplatform.server.http import problem
 from kgplatform.server.pages import answers as following
 from kgplatform.server.pages.answers import MOST_MARKS, KeptAnswer, KeptAnswers, Recent, Segment, cited, marks_of
 from kgplatform.server.pages.documents import samples
+from kgplatform.server.pages.entity import row_picture
 from kgplatform.server.pages.query import built_here, explained
 from kgplatform.server.places import with_places
 from kgplatform.server.result_tables import CellTable, for_reading, table
@@ -39,7 +41,7 @@ from kgplatform.settings import LEVELS, PROMPT_STYLES, SCHEMA_VIEWS, SOURCES, TR
 from kgplatform.sparql.rewrite import with_prefixed_names
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
 from kgplatform.text import has_han, normalise, singular
-from kgplatform.types import Answer, Linked, QuestionKind, Term, Verdict
+from kgplatform.types import Answer, Linked, QuestionKind, Solutions, Term, Verdict
 from kgplatform.vocab import GEO, TYPE, XSD
 from kgplatform.workspace.question_settings import AskOptions
 
@@ -397,6 +399,17 @@ def blueprint(kg: KnowledgeGraph, lately: Lately, recent: Recent) -> Blueprint:
         said = request.args.get("said", "")
         return _page(asking, found.answer, kept=found, said=said)
 
+    @routes.get("/ask/<name>/path")
+    def path(name: str) -> Any:
+        answer = following.find(kg, recent, name).answer
+        row = int(given) if (given := request.args.get("row", "1")).isdecimal() and len(given) < 7 else 0
+        if answer.query is None or not 0 < row <= len(answer.solutions.rows):
+            raise NotFoundError(f"the answer has no row {row}", name=name)
+        terms = answer.solutions.rows[row - 1]
+        picture = row_picture(kg, lately, next(islice(_paths(kg, answer), row - 1, None), ()), terms)
+        cells = table(Solutions(answer.solutions.variables, (terms,)), _labels(kg), kg.base)
+        return page("path.html", kg.base, question=answer.question.text, cells=cells, picture=picture)
+
     @routes.get("/ask/<name>/next")
     def suggested(name: str) -> Any:
         answer = following.find(kg, recent, name).answer
@@ -438,7 +451,7 @@ def _waiting_page(kg: KnowledgeGraph, question: str) -> Response:
 def _home(asking: AskPages) -> Any:
     overview = asking.lately.overview()
     kg = asking.kg
-    labels = Labels(kg.dataset, kg.ontology, tongues())
+    labels = _labels(kg)
     numbers = {iri: asking.lately.number_of(iri) for iri in overview.classes}
     telling = [iri for iri, direct in overview.classes.items() if 2 * direct > numbers[iri]] or list(numbers)
     counts = [(labels.reference(iri), numbers[iri]) for iri in telling[:_CLASSES_SHOWN]]
@@ -474,6 +487,26 @@ def _answer_page(asking: AskPages, question: str) -> Any:
     if isinstance(answer, Response):
         return answer
     return _page(asking, answer, question=question, conversation=conversation)
+
+
+def _labels(kg: KnowledgeGraph) -> Labels:
+    return Labels(kg.dataset, kg.ontology, tongues())
+
+
+_PATHS_LOOKED = 100
+"""Of so many rows it is looked up whether they have a path before one is offered."""
+
+
+def _paths(kg: KnowledgeGraph, answer: Answer) -> Iterator[tuple[Triple, ...]]:
+    """The statements behind each row of an answer that hang together with what is in the row."""
+    query = answer.query.text if answer.query else ""
+    for bound, triples in statements_of_rows(query, kg.dataset, run=kg.query, solutions=answer.solutions):
+        reached, waiting, kept = set(bound), list(triples), []
+        while joined := [one for one in waiting if one.subject in reached or one.object in reached]:
+            kept += joined
+            reached |= {end for one in joined for end in (one.subject, one.object)}
+            waiting = [one for one in waiting if one not in joined]
+        yield tuple(kept)
 
 
 def _page(
@@ -557,6 +590,7 @@ def _shown(kg: KnowledgeGraph, lately: Lately, answer: Answer) -> dict[str, obje
         sentence.append(Segment("", "", row_marks[0][:MOST_MARKS]))
     query = with_prefixed_names(answer.query.text, kg.store.prefixes) if answer.query else ""
     picture = _picture(kg, lately, answer, query) if answered and len(rows.rows) > 1 else None
+    paths = [bool(one) for one in islice(_paths(kg, answer), _PATHS_LOOKED)] if answered and rows.rows else []
     return {
         **{"answer": answer, "sentence": sentence, "said": said, "query": query},
         "supported": source_cards.of_answer(answer, labels) if sources else {},
@@ -572,6 +606,7 @@ def _shown(kg: KnowledgeGraph, lately: Lately, answer: Answer) -> dict[str, obje
         "drafts": len(attempts),
         "why_empty": _why_empty(kg, answer),
         "picture": picture,
+        "paths": [*paths, *([True] * (len(rows.rows) - len(paths)))] if any(paths) else [],
         "mapped": picture is not None and len(picture["columns"]) > len(answer.solutions.variables),
     }
 
@@ -597,7 +632,7 @@ def _picture(kg: KnowledgeGraph, lately: Lately, answer: Answer, query: str) -> 
 
 def _understood(kg: KnowledgeGraph, linked: tuple[Linked, ...]) -> list[dict[str, object]]:
     """The words of the question with label and page of what each was best taken for, in the language of the page."""
-    labels = Labels(kg.dataset, kg.ontology, tongues())
+    labels = _labels(kg)
     best: dict[str, Linked] = {}
     for item in linked:
         key = item.text.casefold()

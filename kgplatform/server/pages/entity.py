@@ -46,7 +46,7 @@ from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
 from kgplatform.store.versions import Version
 from kgplatform.text import normalise
-from kgplatform.types import Evidence
+from kgplatform.types import Evidence, Term
 from kgplatform.vocab import FOAF, RDF, RDFS, TYPE
 
 if TYPE_CHECKING:
@@ -251,6 +251,34 @@ class Artist:
             "kind": "inferred" if self._surroundings.is_inferred(quad.triple) else "",
             "weight": 3 if strong else 1,
         }
+
+
+def row_picture(
+    kg: KnowledgeGraph, lately: Lately, triples: Sequence[Triple], strong: Iterable[Term | None]
+) -> dict[str, Any]:
+    """The statements behind a row as a picture, plain values as nodes of their own; what is in the row stands out."""
+    labels = Labels(kg.dataset, kg.ontology, tongues())
+    surroundings = Surroundings(kg.dataset, kg.ontology, labels)
+    ends = dict.fromkeys(term for one in triples for term in (one.subject, one.object))
+    things = tuple(term for term in ends if isinstance(term, NamedNode))
+    picture = Artist(kg, surroundings, labels, Palette(lately.overview())).picture(Scene(things, ()))
+    values = (term for term in ends if not isinstance(term, NamedNode))
+    plain = ({"id": _node_id(v), "label": labels.reference(v).label[:_LONGEST], "class": None} for v in values)
+    focus = {_node_id(term) for term in strong}
+    nodes = [{**node, "focus": node["id"] in focus} for node in (*picture["nodes"], *plain)]
+    edges = [
+        {
+            **{"source": _node_id(one.subject), "target": _node_id(one.object), "weight": 1},
+            "label": labels.of(one.predicate).text[:_LONGEST],
+            "kind": "inferred" if surroundings.is_inferred(one) else "",
+        }
+        for one in triples
+    ]
+    return {**picture, "nodes": nodes, "edges": edges, "layout": "layers"}
+
+
+def _node_id(term: Term | None) -> str:
+    return term.value if isinstance(term, NamedNode) else str(term)
 
 
 def fairly(groups: dict[DirectedRelation, list[NamedNode]], most: int) -> list[NamedNode]:
