@@ -741,16 +741,12 @@ def statements_of_rows(
 ) -> Iterator[tuple[frozenset[Term], tuple[Triple, ...]]]:
     """For each row of a query its terms, and the statements that join them with each other and what the query names."""
     patterns = patterns_of(query, dataset.store.prefixes)
-    predicates = {
-        NamedNode(item.value)
-        for pattern in patterns.triples
-        for item in pattern.predicates
-        if item.kind == "iri" and ":" in item.value
-    }
+    named = chain.from_iterable(pattern.predicates for pattern in patterns.triples)
+    predicates = {NamedNode(item.value) for item in named if item.kind == "iri" and ":" in item.value}
     if len(predicates) > 1:
         predicates -= {TYPE, SUBCLASS_OF}
-    constants = tuple(NamedNode(item.value) for item in patterns.terms if ":" in item.value)
-    things = tuple(dict.fromkeys(node for node in constants if node not in predicates))
+    constants = dict.fromkeys(NamedNode(item.value) for item in patterns.terms if ":" in item.value)
+    things = tuple(node for node in constants if node not in predicates)
     texts = frozenset(pattern.object.value for pattern in patterns.triples if pattern.object.kind == "literal")
     hops = _HOPS if _REPEATED.search(query) else 1
     budget = _STATEMENTS
@@ -758,7 +754,7 @@ def statements_of_rows(
         said = (_statements((*terms, *things), predicates, texts, dataset, hops=hops) for terms in row)
         triples = dict.fromkeys(islice(chain.from_iterable(said), min(_A_ROW, budget)))
         if budget <= 0:
-            break
+            return
         budget -= len(triples) or 1
         yield frozenset(chain.from_iterable(row)), tuple(triples)
 
@@ -826,8 +822,8 @@ def _ways(
 
 def _forwards(node: NamedNode, predicate: NamedNode, dataset: EvidenceDataset) -> list[Triple]:
     """At most fifty statements of a node with a predicate that have evidence."""
-    found = (quad.triple for quad in dataset.store.quads(node, predicate) if dataset.is_evidence(quad.graph_name))
-    return list(dict.fromkeys(islice(found, 50)))
+    quads = (quad for quad in dataset.store.quads(node, predicate) if dataset.is_evidence(quad.graph_name))
+    return list(dict.fromkeys(quad.triple for quad in islice(quads, 50)))
 
 
 _Place = tuple[str, int, int, str]

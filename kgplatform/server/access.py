@@ -277,6 +277,11 @@ POLICY = (
     "default-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
     "style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+_ALONE = "frame-ancestors 'none'"
+EMBEDDED = "/embed"
+"""The one page that others may hold in a frame: it shows rows, and nothing on it writes."""
+_FRAMING = ("localhost", "127.0.0.1")
+"""Where such pages may be, while the server listens on the loopback interface only."""
 FIXED = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -336,13 +341,17 @@ def guard(app: Flask, access: Access, refuse: Callable[[str], Response], *, tile
             return None
         return refuse("this server answers to localhost only; start it with --host to open it")
 
+    framing = f"frame-ancestors {' '.join(f'http://{host}:*' for host in _FRAMING) if access.hosts else '*'}"
+
     @app.after_request
     def add_headers(response: Response) -> Response:
         headers = response.headers
-        headers.setdefault("Content-Security-Policy", allowed)
+        is_embedded = request.path == EMBEDDED
+        headers.setdefault("Content-Security-Policy", allowed.replace(_ALONE, framing) if is_embedded else allowed)
         headers.setdefault("Cache-Control", "no-cache")
         for name, value in FIXED.items():
-            headers.setdefault(name, value)
+            if not (is_embedded and name == "X-Frame-Options"):
+                headers.setdefault(name, value)
         if request.path.startswith(_OPEN_PATHS):
             _open(response, access)
         return response

@@ -32,6 +32,7 @@ from kgplatform.server.jobs import blueprint as jobs_blueprint
 from kgplatform.server.pages import (
     answers,
     ask,
+    changes,
     communities,
     document,
     documents,
@@ -133,6 +134,7 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
         entity.blueprint(kg, lately, known),
         terms.blueprint(kg, lately, known),
         explore.blueprint(kg, lately),
+        changes.blueprint(kg, lately),
         world_map.blueprint(kg, lately, places),
         evaluation.blueprint(kg, lately, jobs),
         jobs_blueprint(kg, jobs),

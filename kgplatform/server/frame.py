@@ -338,7 +338,7 @@ _PLAIN_TYPES = {
 _YEAR_SECONDS = 365 * 24 * 3600
 _NAMED_IN_BAR = ("query", "explore", "map", "ontology", "documents", "communities")
 _IN_BAR = (("ask", "/"), *((name, f"/{name}") for name in _NAMED_IN_BAR))
-_MORE = tuple((name, f"/{name}") for name in ("retrieval", "evaluation", "export", "api", "about"))
+_MORE = tuple((name, f"/{name}") for name in ("changes", "retrieval", "evaluation", "export", "api", "about"))
 """The pages of the bar and of its menu; each is shown once its address has a route."""
 _PLUGIN_PAGES = "kgplatform-plugin-pages"
 

@@ -1,6 +1,7 @@
 // Pictures: <figure data-view="…"> with data from `data-src` or a JSON child, a twin for those who do not see it, its query.
 import { getJSON } from "./api.js";
 import { h, live } from "./dom.js";
+import { sharing } from "./sharing.js";
 import { number, t } from "./words.js";
 
 const shown = new WeakMap();
@@ -29,6 +30,18 @@ const stageOf = (figure) => {
 
 export const queryLink = (query) => h("a", { class: "quiet", href: `/query?query=${encodeURIComponent(query)}` }, t("show_query"));
 
+const isEmbedded = location.pathname === "/embed";
+
+/** The address that brings a picture back on another page: the rows of an answer by their query, else its place on this page. */
+const shareOf = (figure, kind) => {
+  const rows = figure.matches("[data-fit]") ? JSON.parse(document.getElementById("rows").textContent) : null;
+  if (rows) return { query: rows.query, view: kind };
+  const at = [...document.querySelectorAll("figure[data-view]:not([data-view=table])")].indexOf(figure);
+  return at < 0 || figure.closest("[data-page=query], .row-path-holder") ? null : { page: location.pathname + location.search, figure: String(at) };
+};
+
+const share = (figure, kind) => sharing({ given: () => shareOf(figure, kind), title: figure.querySelector(":scope > figcaption")?.textContent.trim() || document.title, shown: () => figure.querySelector(":scope > .stage"), api: () => shown.get(figure), name: kind });
+
 /** The lines under a picture: what was left out, a note, and the query it comes from. */
 const under = (figure, data, kind) => {
   figure.querySelector(":scope > .under-figure")?.remove();
@@ -38,8 +51,7 @@ const under = (figure, data, kind) => {
   if (kind === "graph" && data.total?.nodes > nodes) said.push(t("shown_nodes", { n: number(nodes), total: number(data.total.nodes) }));
   if (kind === "map" && data.total?.points > points) said.push(t("shown_points", { n: number(points), total: number(data.total.points) }));
   if (data.note) said.push(data.note);
-  if (!query && !said.length) return;
-  const line = h("p", { class: "under-figure" }, h("span", {}, said.join(" ")), query ? queryLink(query) : null);
+  const line = h("div", { class: "under-figure" }, h("span", {}, said.join(" ")), query ? queryLink(query) : null, isEmbedded ? null : share(figure, kind));
   figure.querySelector(":scope > details.twin").before(line);
 };
 

@@ -1,6 +1,7 @@
 // An answer: its steps one by one, the passage behind a citation in place, the view that fits its rows.
 import { calm, h, live, on } from "../lib/dom.js";
 import { show, startAll } from "../lib/figures.js";
+import { sharing } from "../lib/sharing.js";
 import { number, t } from "../lib/words.js";
 import { draw as drawTable } from "../views/table.js";
 import { chartData, chartDefaults, fitting, graphData, mapData, timelineData } from "../query/fits.js";
@@ -114,6 +115,12 @@ const drawing = async (root) => {
   await choose(views.includes(wanted) ? wanted : first, false);
 };
 
+/** Beside the downloads of a table: what embeds it, and its image. */
+const taking = (root) => {
+  const line = root.querySelector("figure.rows ~ .downloads"), query = document.getElementById("rows");
+  if (line && query) line.append(sharing({ given: () => ({ query: JSON.parse(query.textContent).query, view: "table" }), title: root.querySelector("h1")?.textContent ?? "", shown: () => root.querySelector("figure.rows table"), name: "answer" }));
+};
+
 /** The follow-ups that the graph answers, in place of the link to them; they are looked for when the answer is there. */
 const following = async (root) => {
   const section = root.querySelector("[data-next]"), link = section?.querySelector("a");
@@ -157,5 +164,6 @@ export const start = async (root, { calmly = false } = {}) => {
   paging(root);
   following(root);
   pathing(root);
+  taking(root);
   try { await drawing(root); } finally { root.dataset.started = "yes"; }
 };

@@ -2,6 +2,7 @@
 import { h, live, safe } from "../lib/dom.js";
 import { mark } from "../lib/classes.js";
 import { show } from "../lib/figures.js";
+import { sharing } from "../lib/sharing.js";
 import { number, seconds, t } from "../lib/words.js";
 import { cards, chartChoices, chartData, chartDefaults, fitting, graphData, mapData, nameOfRows, timelineData } from "./fits.js";
 import { rowsTable } from "./rows.js";
@@ -71,7 +72,8 @@ export class Results {
   download(result, query) {
     const address = (name) => `/sparql?query=${encodeURIComponent(query)}&format=${name}`;
     const list = h("ul", {}, result.formats.map(({ name, extension }) => h("li", {}, h("a", { href: address(name), download: `result.${extension}` }, extension.toUpperCase()))));
-    this.downloads.replaceChildren(h("details", { class: "menu right" }, h("summary", { class: "button small" }, t("download")), list));
+    this.downloads.replaceChildren(h("details", { class: "menu right" }, h("summary", { class: "button small" }, t("download")), list),
+      sharing({ given: () => ({ query, view: this.view || "table" }), title: t("result"), shown: () => this.body.querySelector(".stage") ?? this.body.querySelector("table") ?? this.body, api: () => this.api, name: "result" }));
   }
 
   /** A button that adds the coordinates of the rows' things to the query, where the graph has them. */

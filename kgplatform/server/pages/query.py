@@ -29,7 +29,7 @@ from kgplatform import resources as queries
 from kgplatform.entities import Labels
 from kgplatform.errors import KgPlatformError, NotFoundError, QuerySyntaxError, QueryTimeoutError
 from kgplatform.resources import NamedQuery
-from kgplatform.server.access import Role, client, require
+from kgplatform.server.access import EMBEDDED, Role, client, require
 from kgplatform.server.frame import is_built, language, page, tongues
 from kgplatform.server.http import problem, query_status, told
 from kgplatform.server.places import asking_for_places
@@ -277,6 +277,17 @@ def blueprint(kg: KnowledgeGraph) -> Blueprint:
     routes = Blueprint("query", __name__)
     _add_explanations(routes, kg)
     _add_saved(routes, kg)
+
+    @routes.get(EMBEDDED)
+    def embedded() -> Any:
+        text, place = request.args.get("query", "").replace("\r\n", "\n"), request.args.get("page", "")
+        whole = (
+            place
+            if place.startswith("/") and not place.startswith(("//", "/\\"))
+            else f"/query?{request.query_string.decode('ascii', 'replace')}"
+        )
+        table_ = _run(kg, text)["table"] if text.strip() and not built_here() and "page" not in request.args else None
+        return page("embed.html", kg.base, table=table_, whole=whole)
 
     @routes.route("/query", methods=["GET", "POST"])
     def query() -> Any:
