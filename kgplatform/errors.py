@@ -15,6 +15,7 @@
     │   ├── QueryRejectedError     .issues           an update or SERVICE on a read-only path, nesting, length …
     │   └── QueryTimeoutError      .seconds
     ├── StoreError
+    ├── ClusterError                            a scheduler, a worker or another server that cannot be used
     └── NotFoundError            .name
 
 Foreign exceptions are translated once, where they come in, with ``raise … from``.
@@ -24,10 +25,21 @@ The message of each is one line that names the place and the way out.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
 class KgPlatformError(Exception):
-    """The base of all errors a caller may want to catch."""
+    """The base of all errors a caller may want to catch; all of them can be sent to another process."""
+
+    def __reduce__(self) -> tuple[Any, ...]:  # the usual way calls the constructor with the message alone
+        return _sent, (type(self), self.args, self.__dict__)
+
+
+def _sent(kind: type[KgPlatformError], args: tuple[object, ...], state: dict[str, object]) -> KgPlatformError:
+    made = kind.__new__(kind)
+    made.args = args
+    made.__dict__.update(state)
+    return made
 
 
 class ConfigError(KgPlatformError):
@@ -136,6 +148,10 @@ class QueryTimeoutError(QueryError):
 
 class StoreError(KgPlatformError):
     """The dataset could not be read or written."""
+
+
+class ClusterError(KgPlatformError):
+    """A scheduler, a worker or another server that cannot be reached or used."""
 
 
 class NotFoundError(KgPlatformError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -35,7 +36,7 @@ from kgplatform.workspace.community_stage import CommunitiesFound, CommunityView
 from kgplatform.workspace.creation import Renewal, Renewing, found, open_workspace, renew
 from kgplatform.workspace.entity_linking import Decided, NameMerge, calibrated, decide, merges
 from kgplatform.workspace.ingest import Added, Ingest, StatementsGiven, tables_of
-from kgplatform.workspace.intake import CostEstimate, estimate, location_of
+from kgplatform.workspace.intake import AheadMaker, CostEstimate, ReadAhead, estimate, location_of
 from kgplatform.workspace.rdf_files import LoadReport, dump_rdf, load_rdf
 from kgplatform.workspace.search import Way
 from kgplatform.workspace.table_stage import Keeping, waiting
@@ -44,6 +45,7 @@ from kgplatform.workspace.workspace import MODELS, UPDATE, host, lent, loan
 if TYPE_CHECKING:
     from kgplatform.questions.answer import GraphKnowledge
     from kgplatform.workspace.question_settings import AskOptions
+    from kgplatform.workspace.workspace import Workspace
 
 
 DEFAULT_BASE = "https://example.org/kg/"
@@ -174,21 +176,28 @@ class KnowledgeGraph:
         build: bool = True,
         policy: str | None = None,
         mapping: Keeping | None = None,
+        cluster: str | int | None = None,
         progress: Progress | None = None,
     ) -> Iterator[Added]:
         """Adds files, folders and web addresses; yields what became of each document, then links and indexes.
 
         A known document is left alone, an edited one replaced, a broken one passed over. ``policy``: what becomes of
-        one that violates shapes, ``accept``, ``quarantine`` or ``refuse``; ``mapping``: by what tables are read.
+        one that violates shapes, ``accept``, ``quarantine`` or ``refuse``; ``mapping``: by what tables are read;
+        ``cluster``: who reads, the workers of the Dask scheduler at that address, or so many of this machine (0: one
+        for each processor); None: as the settings say.
 
         Raises:
             ReadError: a path is missing, or there is nothing to read.
             ConfigError: there is no such policy, or the settings do not allow an address.
+            ClusterError: the cluster cannot be used.
         """
-        ingest = Ingest(self.workspace, policy=policy, mapping=mapping)
-        yield from ingest.add([location_of(path) for path in paths], progress=progress)
-        if build and not self.registry.was_stopped:
-            self.build(progress=progress)
+        locations = [location_of(path) for path in paths]
+        who = (self.settings.cluster.dask or None) if cluster is None else cluster
+        with _readers(self.workspace, who, embeds=build) as ahead:
+            ingest = Ingest(self.workspace, policy=policy, mapping=mapping, ahead=ahead)
+            yield from ingest.add(locations, progress=progress)
+            if build and not self.registry.was_stopped:
+                self.build(progress=progress)
 
     def add_statements(
         self, given: Path | str | Iterable[Mapping[str, object]], *, source: str = "", build: bool = True
@@ -412,3 +421,11 @@ class KnowledgeGraph:
         if report.repaired:
             self.inference.run()
         return report
+
+
+def _readers(workspace: Workspace, cluster: str | int | None, *, embeds: bool) -> AbstractContextManager[AheadMaker]:
+    if cluster is None:
+        return nullcontext(ReadAhead)
+    from kgplatform.cluster.dask_cluster import reading
+
+    return reading(workspace, cluster, embeds=embeds)

@@ -272,6 +272,19 @@ class FederationSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """``[cluster]``: other machines; ``dask`` is the address of the scheduler whose workers read documents.
+
+    ``model_requests``: how many requests to a model all of them together have under way; 0: no limit. ``vectors``: the
+    PostgreSQL database, with pgvector, that keeps the vectors of passages; empty: files.
+    """
+
+    dask: str = ""
+    model_requests: int = 16
+    vectors: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of a workspace; ``journal``: whether every commit is kept as a patch."""
 
@@ -296,6 +309,7 @@ class Settings:
     map: MapSettings = field(default_factory=MapSettings)
     versions: VersionSettings = field(default_factory=VersionSettings)
     federation: FederationSettings = field(default_factory=FederationSettings)
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
 
 
 FILE = "kgplatform.toml"
@@ -370,6 +384,11 @@ def from_environment(settings: Settings, environment: Mapping[str, str] | None =
 def model_key(settings: ModelSettings | EmbeddingSettings, environment: Mapping[str, str] | None = None) -> str:
     """The key for the model's server, from the variable ``key_from`` names; ``none`` where unset (local servers)."""
     return (os.environ if environment is None else environment).get(settings.key_from, "") or "none"
+
+
+def database_password(environment: Mapping[str, str] | None = None) -> str | None:
+    """The password of databases whose addresses name none, from ``PGPASSWORD``; None: it is not set."""
+    return (os.environ if environment is None else environment).get("PGPASSWORD")
 
 
 def checked_policy(policy: str) -> str:

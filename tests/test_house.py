@@ -34,7 +34,6 @@ ONE_IMPORTER = {
     "documents.changed_rows": "a stage: rows on their way to the journal and from it",
     "evaluation.gold_reports": "a door: what `evaluate` prints and keeps",
     "evaluation.retrievers": "a door: `benchmark retrieval`",
-    "extraction.model_reader": "a stage: extraction by a model",
     "extraction.relations": "a stage of the built-in reader",
     "journal.recorder": "a stage: every write, before it is made",
     "journal.sqlite_journal": "a door to the file of the journal",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -66,6 +67,17 @@ def _location(text: str) -> Path | str:
     return text if text[:8].lower().startswith(("http://", "https://")) else Path(text)
 
 
+_SCHEDULER = re.compile(r"local|\d{1,4}|(?:tcp|tls|ws|wss|ucx)://\S+")
+
+
+def _readers(kg: KnowledgeGraph, cluster: str | None) -> str | int | None:
+    """Who reads: the scheduler at an address, so many workers here (0: one for each processor); None: this process."""
+    if cluster is None:
+        return None
+    named = kg.settings.cluster.dask if cluster == "local" else cluster
+    return int(named or 0) if named.isdigit() or not named else named
+
+
 @verb("add")
 @argument("paths", "[PATH...]", nargs=-1, type=_location)
 @option(
@@ -84,6 +96,14 @@ def _location(text: str) -> Path | str:
 @option("--mapping", type=Path, metavar="FILE", help="Read tables by this YARRRML (.yml) or RML (.ttl) mapping.")
 @option("--estimate", is_flag=True, help="Only tell what a model would be asked and cost; nothing is asked or added.")
 @option("--no-build", is_flag=True, help="Leave linking and indexing to a later `build`.")
+@option(
+    "--cluster",
+    is_flag=False,
+    flag_value="local",
+    metavar="[ADDRESS|N]",
+    help="Read on the workers of a Dask scheduler (tcp://host:8786; default: cluster.dask, else workers here), or on N "
+    "workers of this machine.",
+)
 @formats("text", "json")
 def add(given: Given) -> int:
     """Read documents and tables, extract, link and index them.
@@ -93,6 +113,8 @@ def add(given: Given) -> int:
 
     A file of statements is taken up whole or not at all, after the documents; each names its document or passage.
     """
+    if given.cluster and not _SCHEDULER.fullmatch(given.cluster):  # `--cluster notes/`: that was a PATH
+        given.paths, given.cluster = (_location(given.cluster), *given.paths), "local"
     if not given.paths and (given.estimate or not given.statements):
         raise ConfigError("name what to add: a PATH, or --statements FILE", setting="add")
     with opened(given.workspace) as kg:
@@ -108,7 +130,8 @@ def _brought(kg: KnowledgeGraph, given: Given, bar: output.Bar) -> Iterator[Adde
 
     if given.paths:
         now, by = not given.no_build and not given.statements, Keeping(given.mapping, beside=True)
-        yield from kg.add(*given.paths, build=now, policy=given.policy, mapping=by, progress=bar)
+        who = _readers(kg, given.cluster)
+        yield from kg.add(*given.paths, build=now, policy=given.policy, mapping=by, cluster=who, progress=bar)
     if not given.statements or kg.registry.was_stopped:
         return
     try:

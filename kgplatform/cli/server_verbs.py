@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from io import StringIO
@@ -275,7 +275,10 @@ class Diagnosis:
 
 
 def examine(workspace: Path) -> list[Diagnosis]:
-    """The findings about the installation and, where there is one, the workspace; no network is used."""
+    """The findings about the installation and, where there is one, the workspace.
+
+    Nobody is asked but the machines that its settings name below ``[cluster]``.
+    """
     return [_python(), *_packages(), _tables(), _folders(), _embedding(), _assets(), _java(), *_workspace(workspace)]
 
 
@@ -351,4 +354,22 @@ def _workspace(folder: Path) -> list[Diagnosis]:
         found = Diagnosis("language model", f"{model.name} at {model.url}, {key} (not asked)")
     else:
         found = Diagnosis("language model", "none; the built-in methods are used", "note")
-    return [Diagnosis("workspace", f"{folder}, base {settings.base}, ontology {', '.join(settings.ontology)}"), found]
+    about = Diagnosis("workspace", f"{folder}, base {settings.base}, ontology {', '.join(settings.ontology)}")
+    return [about, found, *_others(settings.cluster)]
+
+
+def _others(chosen: config.ClusterSettings) -> Iterator[Diagnosis]:
+    """The machines that the settings name, each asked; none is named on a machine by itself."""
+    from kgplatform.cluster import dask_cluster
+    from kgplatform.store import pgvector
+
+    asked = (
+        ("Dask scheduler", chosen.dask, dask_cluster.asked),
+        ("vectors", chosen.vectors, pgvector.described),
+    )
+    for what, where, ask in asked:
+        if where:
+            try:
+                yield Diagnosis(what, ask(where))
+            except KgPlatformError as error:
+                yield Diagnosis(what, str(error), "FAULT")

@@ -56,6 +56,19 @@ class StageProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class Crew:
+    """Who reads on other machines: how many workers, the documents in their hands, how many each has read.
+
+    ``note`` says why the rest is read on this machine, if it is.
+    """
+
+    workers: int = 0
+    in_hand: int = 0
+    done: tuple[tuple[str, int], ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunProgress:
     """How far a run has come: of ``total`` files and pages ``done`` are, ``failed`` of these without success.
 
@@ -74,6 +87,7 @@ class RunProgress:
     stages: tuple[StageProgress, ...]
     rate: float
     eta_seconds: float | None
+    crew: Crew | None = None
 
 
 def progress_json(progress: RunProgress | None) -> dict[str, object]:
@@ -94,6 +108,7 @@ class Runs:
         """
         self._lock = threading.RLock()
         self._stopping = threading.Event()
+        self._crew: Callable[[], Crew | None] = _nobody
         try:
             self._db = sqlite3.connect(str(path) if path else ":memory:", check_same_thread=False, isolation_level=None)
             self._db.row_factory = sqlite3.Row
@@ -153,6 +168,7 @@ class Runs:
             stages=self._stages(row["run"]),
             rate=round(rate, 3),
             eta_seconds=round((row["total"] - row["done"]) / rate, 1) if rate and is_open else None,
+            crew=self._crew() if is_open else None,
         )
 
     def _stages(self, run: int) -> tuple[StageProgress, ...]:
@@ -201,9 +217,13 @@ class Runs:
 
     # running
 
-    def begin_run(self, total: int) -> ReadingRun:
-        """Begins a run of so many files and pages; what was asked of an earlier one is forgotten."""
+    def begin_run(self, total: int, crew: Callable[[], Crew | None] | None = None) -> ReadingRun:
+        """Begins a run of so many files and pages; what was asked of an earlier one is forgotten.
+
+        ``crew`` tells who reads on other machines.
+        """
         self._stopping.clear()
+        self._crew = crew or _nobody
         with self._transaction() as db:
             db.execute("DELETE FROM run_request")
             db.execute("DELETE FROM run_stages")
@@ -293,6 +313,10 @@ class ReadingRun:
         now = time.monotonic()
         self._write("UPDATE runs SET seconds = seconds + ? WHERE run=?", now - self._mark, self.number)
         self._mark = now
+
+
+def _nobody() -> Crew | None:
+    return None
 
 
 def _now() -> str:

@@ -11,8 +11,8 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, partial
+from typing import Any, Final
 
 from pyoxigraph import NamedNode
 
@@ -87,6 +87,10 @@ class BuiltinExtractor:
         self._known = known if known is not None else {}
         self._readings: OrderedDict[tuple[str, int], DocumentReading] = OrderedDict()
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:  # for another process, with the names as they are known now
+        known = dict(self._known() if callable(self._known) else self._known)
+        return partial(BuiltinExtractor, self._lexicon, known=known, learnt=self._learnt), ()
 
     def extract(self, chunk: Chunk, document: Document) -> Extraction:
         """What the chunk says in the terms of the ontology; offsets are the document's."""

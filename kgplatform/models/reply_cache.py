@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from kgplatform.errors import ModelError, StoreError
@@ -24,7 +25,18 @@ CREATE TABLE IF NOT EXISTS completion (
     scope TEXT NOT NULL
 ) WITHOUT ROWID
 """
+_BY_SCOPE = "CREATE INDEX IF NOT EXISTS completion_scope ON completion (scope)"
 _BUSY_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReply:
+    """A reply under the key of its request, and the tokens that it took."""
+
+    key: str
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
 
 
 class ModelTally:
@@ -89,6 +101,21 @@ class CachedModel:
             raise
         self.tally.count(made.usage)
         return Completion(self._keep(key, made), made.usage)
+
+    def kept_replies(self) -> dict[str, KeptReply]:
+        """The replies of this scope by their keys, for who asks elsewhere; raises StoreError as `complete`."""
+        with self._connection() as connection:
+            found = connection.execute(
+                "SELECT key, text, prompt_tokens, completion_tokens FROM completion WHERE scope = ?", (self.scope,)
+            )
+            return {row[0]: KeptReply(*row) for row in found}
+
+    def keep(self, replies: Iterable[KeptReply]) -> None:
+        """Keeps replies that were made elsewhere; raises StoreError as `complete`."""
+        for reply in replies:
+            usage = Usage(1, reply.prompt_tokens, reply.completion_tokens)
+            self.tally.count(usage)
+            self._keep(reply.key, Completion(reply.text, usage))
 
     def about(self, scope: str) -> CachedModel:
         """The same model and cache, for replies about something else."""
@@ -163,6 +190,7 @@ def _prepare(connection: sqlite3.Connection, sleep: Callable[[float], None] = ti
             connection.execute("PRAGMA journal_mode = WAL")
             with connection:
                 connection.execute(_TABLE)
+                connection.execute(_BY_SCOPE)
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > give_up:
                 raise

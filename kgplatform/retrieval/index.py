@@ -25,15 +25,18 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count, islice, pairwise, takewhile
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgplatform.errors import ConfigError, ModelError, ModelUnavailableError, WorkspaceError
+from kgplatform.errors import ConfigError, ModelError, ModelUnavailableError, StoreError, WorkspaceError
 from kgplatform.store.vectors import SEARCHES, STORAGES, VectorIndex, dimensions_of
 from kgplatform.text import language_of
 from kgplatform.types import Chunk, Embedder
+
+if TYPE_CHECKING:
+    from kgplatform.store.pgvector import PostgresVectors
 
 # A file holds plain arrays (no pickled objects) and one line of JSON; what made it is noted in it, so that a graph made
 # from other passages, or by another version, is not taken for this one's.
@@ -390,10 +393,16 @@ _ROUND: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """How the vectors of a large index are kept and searched (`kgplatform.store.vectors`)."""
+    """How the vectors of a large index are kept and searched (`kgplatform.store.vectors`).
+
+    ``database``: the address of the PostgreSQL database that keeps them instead (`kgplatform.store.pgvector`), and what
+    the index is called there, its ``name``.
+    """
 
     storage: str = "auto"
     search: str = "auto"
+    database: str = ""
+    name: str = "chunks"
 
     def __post_init__(self) -> None:
         """Checks the values.
@@ -447,7 +456,7 @@ class ChunkIndex:
         self.damaged = was_damaged or (self._vectors is not None and self._vectors.damaged)
         self._state: str | None = None
 
-    def _opened(self) -> VectorIndex | None:
+    def _opened(self) -> VectorIndex | PostgresVectors | None:
         """The vectors; None: no embedder, or one that is away and never made any, so that words must do for now."""
         if self.embedder is None:
             return None
@@ -460,9 +469,17 @@ class ChunkIndex:
             dimensions = dimensions_of(path, name) if path else 0
         if not dimensions:
             return None
+        if how.database:
+            from kgplatform.store.pgvector import PostgresVectors
+
+            try:
+                return PostgresVectors(how.database, name=how.name, dimensions=dimensions, model_name=name)
+            except StoreError as error:
+                self.away = str(error)
+                return None
         return VectorIndex(path, dimensions=dimensions, model_name=name, storage=how.storage, search=how.search)
 
-    def _awake(self) -> VectorIndex | None:
+    def _awake(self) -> VectorIndex | PostgresVectors | None:
         """The vectors, those of an embedder that was away asked for again; None: there is no embedder."""
         if self._vectors is None and self.embedder is not None:
             self._vectors = self._opened()
@@ -539,6 +556,11 @@ class ChunkIndex:
             there = self._vectors.holds(keys)
             found[there] = self._vectors.vectors(keys[there])
         return found
+
+    def close(self) -> None:
+        """Lets go of what is open."""
+        if self._vectors is not None:
+            self._vectors.close()
 
     def reload(self) -> None:
         """Sees what another process has committed since."""
@@ -665,9 +687,12 @@ class ChunkIndex:
         vectors = self._awake()
         if self.misfit:
             raise WorkspaceError(self.misfit, path=self._folder or Path())
-        if vectors is None or self.embedder is None or k <= 0 or not len(vectors) or not question.strip():
+        if vectors is None or self.embedder is None or k <= 0 or not question.strip():
             return []
-        return vectors.search(self.embedder.embed([question])[0], k)
+        try:
+            return vectors.search(self.embedder.embed([question])[0], k) if len(vectors) else []
+        except StoreError as error:  # words do for now
+            raise ModelUnavailableError(str(error), model=self.embedder.name) from error
 
     def _found(self, keys: Sequence[int]) -> list[IndexedPassage]:
         """The passages of those keys, as far as there are such."""

@@ -389,6 +389,9 @@ class VectorIndex:
                 raise StoreError(f"{self._path}: the vector index cannot be written ({error})") from error
             self.stale, self.misfit, self.damaged = False, "", False
 
+    def close(self) -> None:
+        """Lets go of nothing: the files are mapped until nobody uses the index."""
+
     def reload(self) -> None:
         """Sees what another process has saved since; what was not saved here is dropped."""
         with self._lock:

@@ -34,6 +34,7 @@ from kgplatform.store.oxigraph import parse
 from kgplatform.types import Chunk, Claim, Document, Extraction, Extractor, Progress, Refusal, Usage
 from kgplatform.workspace import large_tables
 from kgplatform.workspace.intake import (
+    AheadMaker,
     AheadParts,
     Intake,
     Location,
@@ -41,6 +42,7 @@ from kgplatform.workspace.intake import (
     is_known,
     name_of,
     source_of,
+    told_with,
     unread,
     usage_of,
 )
@@ -307,8 +309,17 @@ def _reader(workspace: Workspace) -> Callable[[Document], Extractor]:
 class Ingest(Projecting):
     """Adds documents to a workspace and takes them out again."""
 
-    def __init__(self, workspace: Workspace, *, policy: str | None = None, mapping: Keeping | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        policy: str | None = None,
+        mapping: Keeping | None = None,
+        ahead: AheadMaker = ReadAhead,
+    ) -> None:
         """``policy``: what becomes of documents that violate shapes; ``mapping``: by what tables are read.
+
+        ``ahead`` makes what reads the places of a run, here or elsewhere.
 
         Raises:
             ConfigError: there is no such policy.
@@ -328,6 +339,7 @@ class Ingest(Projecting):
             workspace.model is not None,
             settings.model.workers,
         )
+        self._ahead_of = ahead
         self._ahead = ReadAhead(self._reading, ())
         self._run: ReadingRun | None = None
 
@@ -359,15 +371,15 @@ class Ingest(Projecting):
     def _add_places(
         self, places: Sequence[Location], projection: Projection, progress: Progress | None
     ) -> Iterator[Added]:
-        self._run = self._registry.begin_run(len(places))
-        self._ahead = ReadAhead(self._reading, places)
+        self._ahead = self._ahead_of(self._reading, places)
+        self._run = self._registry.begin_run(len(places), self._ahead.crew)
         stopped = waits = True
         try:
             for number, place in enumerate(places, start=1):
                 if not self._run.goes_on():
                     return
                 if progress is not None:
-                    progress(number, len(places), name_of(place))
+                    progress(number, len(places), told_with(name_of(place), self._ahead.crew()))
                 self._ahead.fill(number - 1)
                 yield from self._add_place(place, projection)
             stopped = False

@@ -21,6 +21,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from kgplatform.documents.chunking import chunker
 from kgplatform.documents.fetch import WebRules, fetch, is_address
 from kgplatform.documents.files import Discovery, discover, is_plain, located
+from kgplatform.documents.progress import Crew
 from kgplatform.documents.records import State
 from kgplatform.documents.registry import Registry
 from kgplatform.documents.sandbox import Parsers
@@ -45,6 +46,13 @@ def source_of(location: Location) -> str:
 def name_of(location: Location) -> str:
     """The short name of a place, for showing."""
     return location if isinstance(location, str) else location.name
+
+
+def told_with(name: str, crew: Crew | None) -> str:
+    """The name of a place in hand and who reads on other machines, for a line of progress."""
+    if crew is None:
+        return name
+    return f"{crew.note or f'{crew.workers} workers, {crew.in_hand} in hand'} · {name}"
 
 
 def unread(base: str, location: Location) -> Document:
@@ -317,13 +325,15 @@ class ReadAhead:
     in their order, so that the graph is the same however much is read ahead. What was processed before is not read.
     """
 
-    def __init__(self, parts: AheadParts, places: Sequence[Location]) -> None:
+    def __init__(self, parts: AheadParts, places: Sequence[Location], *, most: int = 0, readers: int = 0) -> None:
+        """``most`` places are ahead, read by so many ``readers``; 0: as many as this machine can do something with."""
         self._parts = parts
         self._places = places
         self._next = 0
-        self._most = parts.workers + 2 if parts.asks_model else 2 * parts.intake.parsers.limits.count
+        count = parts.intake.parsers.limits.count
+        self._most = most or (parts.workers + 2 if parts.asks_model else 2 * count)
         self._reading: dict[Location, tuple[Future[list[Document] | None], int]] = {}
-        self._readers = Threads(parts.intake.parsers.limits.count, "reader")
+        self._readers = Threads(readers or count, "reader")
         self._extracting = Extracting(parts.workers, is_stopping=lambda: parts.registry.is_stopping)
         self._begun: dict[str, PendingExtraction] = {}
         self._lock = threading.Lock()
@@ -353,9 +363,16 @@ class ReadAhead:
         elif tables.is_table(place) or is_known(self._parts.registry, intake.digest(place)):
             return None
         else:
-            found = intake.documents(place)
+            found = self._parsed(place)
         self.begin(found)
         return found
+
+    def _parsed(self, place: Path) -> list[Document]:
+        return self._parts.intake.documents(place)
+
+    def crew(self) -> Crew | None:
+        """Who reads on other machines; None: nobody."""
+        return None
 
     def documents(self, place: Location) -> list[Document]:
         """The documents at a place, read by now or read here.
@@ -366,8 +383,7 @@ class ReadAhead:
         reading, _ = self._reading.pop(place, (None, 0))
         found = reading.result() if reading is not None else None
         if found is None:
-            intake = self._parts.intake
-            found = intake.page(place) if isinstance(place, str) else intake.documents(place)
+            found = self._parts.intake.page(place) if isinstance(place, str) else self._parsed(place)
         return found
 
     def drop(self, place: Location) -> None:
@@ -411,6 +427,10 @@ class ReadAhead:
         """Reads and asks nothing more; ``wait``: until the requests under way are answered."""
         self._readers.close(wait=False)
         self._extracting.close(wait=wait)
+
+
+AheadMaker: TypeAlias = Callable[[AheadParts, Sequence[Location]], ReadAhead]
+"""What makes the reader of a run's places."""
 
 
 def _size(place: Location) -> int:

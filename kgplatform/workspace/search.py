@@ -59,16 +59,23 @@ def reranker(settings: RetrievalSettings, *, allow_download: bool) -> Reranker |
 
 
 def passage_index(
-    folder: Path, model: Embedder, settings: RetrievalSettings, passages: Callable[[], Iterable[tuple[Chunk, str]]]
+    folder: Path,
+    model: Embedder,
+    settings: RetrievalSettings,
+    passages: Callable[[], Iterable[tuple[Chunk, str]]],
+    *,
+    database: tuple[str, str] = ("", ""),
 ) -> ChunkIndex:
     """The index in the folder; one whose files are damaged is made anew from the passages.
+
+    ``database``: the address of the one that keeps the vectors, and their name in it.
 
     Raises:
         WorkspaceError: the folder cannot be read or written.
         ConfigError: a setting has a value that there is not.
         ModelUnavailableError: passages have to be embedded anew, and the embedding model cannot be used.
     """
-    made = ChunkIndex(folder, model, IndexOptions(settings.storage, settings.search))
+    made = ChunkIndex(folder, model, IndexOptions(settings.storage, settings.search, *database))
     if made.damaged:
         made.sync(passages())
     return made

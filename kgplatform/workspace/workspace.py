@@ -39,6 +39,7 @@ from kgplatform.workspace.linking_state import LINKING_FILE, LinkingMemory
 from kgplatform.workspace.sparql_calls import Calling, Resemblance
 
 if TYPE_CHECKING:
+    from kgplatform.extraction.learnt.examples import AnnotatedExample
     from kgplatform.extraction.model_reader import ModelExtractor, PromptOptions
     from kgplatform.extraction.prompt import Demonstrations
     from kgplatform.journal.recorder import Recorder
@@ -124,8 +125,8 @@ class Workspace:
         self.named_values = cache(partial(named_values, self.ontology))
 
     def close(self) -> None:
-        """Stops the query workers and lets go of the files."""
-        for name in ("workers", "parsers"):
+        """Stops the query workers and lets go of the files and connections."""
+        for name in ("workers", "parsers", "chunks"):
             if name in self.__dict__:
                 getattr(self, name).close()
         self.versions.rest()
@@ -176,7 +177,11 @@ class Workspace:
     def chunks(self) -> ChunkIndex:
         """The passage index."""
         return search.passage_index(
-            self.folder / _CHUNKS, self.embedder, self.settings.retrieval, self.registry.passages
+            self.folder / _CHUNKS,
+            self.embedder,
+            self.settings.retrieval,
+            self.registry.passages,
+            database=(self.settings.cluster.vectors, f"{self.base}chunks"),
         )
 
     @cached_property
@@ -273,7 +278,7 @@ class Workspace:
         if model is not None:
             shown = cache(self._demonstrations)  # read when a document is
             return lambda document: ModelExtractor(
-                model.about(document.iri.value), self.ontology, asking=self._asking, demonstrations=shown()
+                model.about(document.iri.value), self.ontology, asking=self.asking, demonstrations=shown()
             )
         known = cache(lambda: known_names(self.dataset, self.registry, self.ontology))
         learnt = fit.load(self.folder / FILE, self.ontology)
@@ -287,29 +292,39 @@ class Workspace:
         shown = self._demonstrations()
         if self.model is None:
             return None
-        return ModelExtractor(self.model, self.ontology, asking=self._asking, demonstrations=shown)
+        return ModelExtractor(self.model, self.ontology, asking=self.asking, demonstrations=shown)
 
     @property
-    def _asking(self) -> PromptOptions:
+    def asking(self) -> PromptOptions:
+        """How a model is asked about a document."""
         from kgplatform.extraction.model_reader import PromptOptions
 
         chosen = self.settings.extraction
         return PromptOptions(chosen.schema_tokens, chosen.passage_tokens, chosen.gleaning, chosen.demonstrations)
 
     def _demonstrations(self) -> Demonstrations:
-        """The annotated examples of the workspace, if there are any."""
-        from kgplatform.extraction.learnt.examples import read_examples
         from kgplatform.extraction.prompt import Demonstrations
+
+        found = self.annotated_examples()
+        return Demonstrations(found, embedder=self.embedder if found else None)
+
+    def annotated_examples(self) -> tuple[AnnotatedExample, ...]:
+        """The annotated examples of the workspace that a model is shown, if there are any.
+
+        Raises:
+            ConfigError: the settings name a file that is not there.
+        """
+        from kgplatform.extraction.learnt.examples import read_examples
 
         chosen = self.settings.extraction
         path = self.folder / chosen.examples
         if not chosen.examples or not chosen.demonstrations:
-            return Demonstrations(())
+            return ()
         if not path.is_file():
             if chosen.examples == config.ExtractionSettings().examples:
-                return Demonstrations(())
+                return ()
             raise ConfigError(f"extraction.examples: there is no file {path}", setting="extraction.examples")
-        return Demonstrations(read_examples(path, self.ontology).examples, embedder=self.embedder)
+        return tuple(read_examples(path, self.ontology).examples)
 
 
 Hosting: TypeAlias = Callable[[Any], Callable[[], None]]

@@ -61,6 +61,7 @@ const paint = (record) => {
   if (record.failed) said.push(t("job_failed", { n: number(record.failed) }));
   if (record.rate) said.push(t("job_rate", { n: Number(record.rate.toPrecision(2)) }));
   if (record.eta_seconds !== null && record.state === "running" && !building) said.push(t("job_left", { t: duration(record.eta_seconds) }));
+  if (record.crew) said.push(record.crew.note ? t("job_crew_gone") : t("job_crew", { n: number(record.crew.workers), m: number(record.crew.in_hand) }));
   if (record.state === "paused") said.push(t("job_paused"));
   card.querySelector(".job-line").textContent = said.join(" · ");
   [...card.querySelectorAll(".stages li")].forEach((item, index) => {

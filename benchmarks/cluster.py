@@ -1,0 +1,78 @@
+"""Reading on a cluster: documents a second with 1, 2 and 4 workers and a model that takes 2 s to reply.
+
+The model is a stub, so that the processors of one machine do not limit: what is measured is how well the waiting is
+shared out. The times are those of the run, without the start of the workers.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.common import Result
+from kgplatform.graph import KnowledgeGraph
+
+SECONDS = 2.0
+NOTES = 48
+
+
+def measure() -> list[Result]:
+    """Documents a second for each number of workers, and how many times those of one worker."""
+    rates = {workers: rate(workers) for workers in (1, 2, 4)}
+    found = [
+        Result(f"documents a second, model of {SECONDS:g} s, {workers} workers", value, "1/s", more_is_better=True)
+        for workers, value in rates.items()
+    ]
+    gain = Result("4 workers in relation to 1", rates[4] / rates[1], "×", promise=3.5, more_is_better=True)
+    return [*found, gain]
+
+
+def rate(workers: int) -> float:
+    """Documents a second of a run with so many workers."""
+    with TemporaryDirectory() as place, stub_model() as url:
+        folder, notes = Path(place) / "kg", Path(place) / "notes"
+        notes.mkdir()
+        for number in range(NOTES):
+            (notes / f"{number}.txt").write_text(f"Inn number {number} is located in Wuzhen.", encoding="utf-8")
+        KnowledgeGraph.create(folder, ontology="travel").close()
+        with (folder / "kgplatform.toml").open("a", encoding="utf-8") as file:
+            file.write(f'\n[model]\nname = "stub"\nurl = "{url}/v1"\nworkers = 1\n\n[extraction]\ngleaning = 0\n')
+        with KnowledgeGraph.open(folder) as kg:
+            failed = [added.error for added in kg.add(notes, cluster=workers, build=False) if added.error]
+            assert not failed, failed[0]
+            progress = kg.registry.progress()
+            assert progress is not None
+            return progress.rate
+
+
+@contextmanager
+def stub_model() -> Iterator[str]:
+    """The address of a model that says after two seconds that nothing is there."""
+    said = {"role": "assistant", "content": '{"mentions": [], "statements": [], "keywords": []}'}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    body = {"id": "1", "object": "chat.completion", "created": 0, "model": "stub", "usage": usage}
+    data = json.dumps({**body, "choices": [{"index": 0, "finish_reason": "stop", "message": said}]}).encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            time.sleep(SECONDS)
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing on the terminal."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()

@@ -1,0 +1,1 @@
+"""Past one machine: documents read by many workers, other engines that follow."""

@@ -1,0 +1,210 @@
+"""Documents read on a Dask cluster: the graph of one machine, whoever read and whoever was lost meanwhile."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("distributed", reason="needs Dask: pip install 'kgplatform[cluster]'")
+
+from local_server import local_server
+from test_reading_ahead import knowledge, reads
+from workspaces import new_workspace
+
+from kgplatform.cluster import dask_cluster
+from kgplatform.cluster.dask_cluster import ClusterEmbedder, DaskCluster
+from kgplatform.documents.records import State
+from kgplatform.errors import ClusterError, ReadError
+from kgplatform.graph import KnowledgeGraph
+from kgplatform.models.stubs import HashEmbedder
+from kgplatform.types import Message
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+NOTES = 8
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory):
+    """Tables, whose names help to read texts, and texts of several kinds in both languages."""
+    folder = tmp_path_factory.mktemp("notes")
+    (folder / "hotels.csv").write_text("name,locatedIn\nThe Heron,Wuzhen\nGlass Lantern,Xizha\n", encoding="utf-8")
+    for number in range(NOTES):
+        (folder / f"note{number}.txt").write_text(
+            f"Inn number {number} is located in Wuzhen. The Heron is near it. 灯笼{number}客栈位于西栅。",
+            encoding="utf-8",
+        )
+        page = f"<!doctype html><title>Piers</title><article><p>Glass Lantern lies beside pier {number}.</p></article>"
+        (folder / f"page{number}.html").write_text(page, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def alone(notes, tmp_path_factory):
+    """What one process makes of the notes."""
+    with KnowledgeGraph.open(new_workspace(tmp_path_factory.mktemp("alone") / "kg")) as kg:
+        list(kg.add(notes, build=False))
+        return knowledge(kg)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    kg = KnowledgeGraph.open(new_workspace(tmp_path / "kg"))
+    kg.workspace.__dict__["embedder"] = HashEmbedder()
+    yield kg
+    kg.close()
+
+
+def worker_processes():
+    """The processes of workers that this one started."""
+    told = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in told.splitlines()[1:]]
+    return [int(pid) for pid, parent, args in rows if int(parent) == os.getpid() and "multiprocessing.spawn" in args]
+
+
+def added_with_a_kill(kg, notes, workers, after=3):
+    """Adds, and kills a worker in the middle of it; the outcomes."""
+    outcomes = set()
+    for number, added in enumerate(kg.add(notes, cluster=workers, build=False)):
+        outcomes.add(added.outcome)
+        if number == after:
+            os.kill(worker_processes()[0], signal.SIGKILL)
+    return outcomes
+
+
+def kg_crew(kg):
+    """Who reads, as a page would show it."""
+    return kg.registry.progress().crew
+
+
+def test_a_worker_gives_the_graph_of_this_process(opened, notes, alone):
+    crews = [kg_crew(opened) for _ in opened.add(notes, cluster=1, build=False)]
+    assert knowledge(opened) == alone
+    assert any(crew.workers == 1 for crew in crews)
+    assert not worker_processes()
+    assert {item.outcome for item in opened.add(notes, build=False)} == {"unchanged"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_any_number_of_workers_with_one_killed_gives_the_graph_of_one(opened, notes, alone, workers):
+    assert added_with_a_kill(opened, notes, workers, after=workers) == {"added"}
+    assert knowledge(opened) == alone
+
+
+def test_a_scheduler_that_is_not_there_is_one_line():
+    with pytest.raises(ClusterError, match=r"^no Dask scheduler answers at tcp://127\.0\.0\.1:9: [^\n]+$"):
+        DaskCluster("tcp://127.0.0.1:9", wait_seconds=0.3)
+    with pytest.raises(ClusterError, match="no Dask scheduler answers at nonsense://x"):
+        DaskCluster("nonsense://x", wait_seconds=0.3)
+
+
+@pytest.fixture
+def scheduler(tmp_path):
+    """A scheduler of its own process, and what starts a worker for it."""
+    started = []
+
+    def start(*words):
+        command = [sys.executable, "-m", "distributed.cli.dask_" + words[0], *words[1:]]
+        log = (tmp_path / f"{words[0]}{len(started)}.log").open("wb")
+        started.append(subprocess.Popen(command, stdout=log, stderr=log, cwd=tmp_path))
+        log.close()
+        return started[-1]
+
+    told = tmp_path / "scheduler.json"
+    process = start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(told))
+    for _ in range(300):
+        if told.exists() and told.stat().st_size:
+            break
+        time.sleep(0.1)
+    address = json.loads(told.read_text())["address"]
+    yield address, lambda: start("worker", address, "--nthreads", "1", "--no-dashboard"), process
+    for item in started:
+        item.kill()
+        item.wait()
+
+
+@pytest.mark.slow
+def test_without_workers_that_is_said_and_a_cluster_lost_in_the_middle_leaves_the_rest_to_this_machine(
+    opened, notes, alone, scheduler, monkeypatch
+):
+    address, worker, process = scheduler
+    with pytest.raises(ClusterError, match=r"has no workers; start some with `dask worker tcp:"):
+        DaskCluster(address, wait_seconds=0.5)
+    monkeypatch.setattr(dask_cluster, "_ALONE_SECONDS", 1.0)
+    reader = worker()
+    outcomes = set()
+    for number, added in enumerate(opened.add(notes, cluster=address, build=False)):
+        outcomes.add(added.outcome)
+        if number == 3:
+            for item in (reader, process):
+                item.kill()
+    assert outcomes == {"added"}
+    assert "the rest is read on this machine" in opened.registry._crew().note
+    assert knowledge(opened) == alone
+
+
+@pytest.mark.slow
+def test_workers_share_the_leases_of_a_model_and_a_run_that_was_stopped_pays_no_reply_twice(tmp_path, notes):
+    lock, asked, under_way, most = threading.Lock(), [], 0, 0
+
+    def reply(path, request):
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+            asked.append(request)
+        time.sleep(0.1)
+        with lock:
+            under_way -= 1
+        messages = [Message(item["role"], item["content"]) for item in request["messages"]]
+        is_note = any("Inn number" in message.content for message in messages)
+        said = reads(messages) if is_note else '{"mentions": [], "statements": [], "keywords": []}'
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        message = {"role": "assistant", "content": said}
+        choices = [{"index": 0, "finish_reason": "stop", "message": message}]
+        return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": choices, "usage": usage}
+
+    with local_server(reply) as url:
+        settings = (
+            f'[model]\nname = "m"\nurl = "{url}/v1"\n\n[extraction]\ngleaning = 0\n\n[cluster]\nmodel_requests = 1'
+        )
+        with KnowledgeGraph.open(new_workspace(tmp_path / "kg", settings=settings)) as kg:
+            adding = kg.add(notes, cluster=2, build=False)
+            next(adding)
+            next(adding)
+            kg.registry.stop()
+            assert list(adding) == []
+            assert kg.registry.counts()[State.PENDING] == 2 * NOTES - 1
+            assert {item.outcome for item in kg.add(notes, cluster=2, build=False)} == {"unchanged", "added"}
+            assert kg.registry.counts() == {State.PROCESSED: 2 * NOTES + 1}
+            assert any("Inn number 7" in line for line in knowledge(kg))
+    assert most == 1
+    assert len({json.dumps(item) for item in asked}) == 2 * NOTES
+
+
+@pytest.mark.slow
+def test_passages_are_embedded_by_the_workers_as_here(tmp_path):
+    with KnowledgeGraph.open(new_workspace(tmp_path / "kg")) as kg:
+        cluster = DaskCluster(2)
+        try:
+            texts = [f"The inn number {number} has a garden and a boat." for number in range(70)]
+            own = kg.workspace.embedder
+            there = ClusterEmbedder(cluster, own, kg.settings.embedding)
+            made = there.embed(texts)
+            assert made.shape == (70, own.dimensions)
+            assert (made * own.embed(texts)).sum(axis=1).min() > 0.999
+        finally:
+            cluster.close()
+        assert (there.embed(texts) == own.embed(texts)).all()  # a cluster that is gone
+
+
+def test_errors_come_home_from_another_process(tmp_path):
+    import pickle
+
+    error = pickle.loads(pickle.dumps(ReadError("holds no text", path=tmp_path)))
+    assert (str(error), error.reason, error.path) == (f"{tmp_path}: holds no text", "holds no text", tmp_path)
