@@ -92,16 +92,17 @@ class Canon:
         if property_ is None:
             raise ValueError(f"the ontology has no property {name!r}")
         term = self._ontology.properties[property_]
-        one, other = self._thing(subject), self._thing(object_)
+        one, other = self._thing(subject), self._thing(object_, is_code=not term.is_object)
         if term.inverse is not None and term.inverse.value < property_.value:
             property_, one, other = term.inverse, other, one
         elif local_name(property_.value) == "near" and other < one:
             one, other = other, one
         return one, property_.value, other
 
-    def _thing(self, name: str) -> str:
+    def _thing(self, name: str, *, is_code: bool = False) -> str:
         plain = plain_name(name)
-        return self._values.get(normalise(name)) or self._also.get(plain, plain)
+        is_code = is_code and any(letter.isdigit() for letter in name)
+        return self._values.get(normalise(name)) or (plain if is_code else self._also.get(plain, plain))
 
 
 def statements_read(kg: KnowledgeGraph) -> dict[str, list[Triple]]:

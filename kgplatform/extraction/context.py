@@ -139,7 +139,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 _MAX_REFUSALS = 200
 _HEAD = 300
-_WORD_LIST = _LEXICON.pattern("word_list", re.IGNORECASE)
+WORD_LIST = _LEXICON.pattern("word_list", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -313,7 +313,7 @@ def _class_by_labels(reading: DocumentReading, head: str) -> NamedNode | None:
 
     A glossary explains such words and describes nothing by them.
     """
-    if _WORD_LIST.search(reading.document.title):
+    if WORD_LIST.search(reading.document.title):
         return None
     votes: Counter[NamedNode] = Counter()
     for section in reading.sections:

@@ -1,21 +1,27 @@
-"""Facts written as labels and headings: ``Credits: 7.5``, ``学分 | 7.5``, a list under "Skills developed".
+"""Facts written as labels, headings and tables: ``Credits: 7.5``, ``学分 | 7.5``, a list under "Skills developed".
 
-What they are about is the document's main entity; which property a label names is looked up among the
-property's words, else the label is the name of the class that one property leads to ("Venue: ICLR 2022").
+What they are about is what a row of a table begins with, what the heading above them names, else the document's main
+entity; which property a label names is looked up among the property's words, else the label is the name of the class
+that one property leads to ("Venue: ICLR 2022"). Readers write tables as lines of cells, so those of HTML, Markdown,
+Word and PDF are read alike; what the columns are is drafted as for a table of its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pyoxigraph import NamedNode
 
-from kgplatform.extraction.context import DocumentReading, DocumentSection, TextLine
+from kgplatform.errors import ReadError
+from kgplatform.extraction.context import WORD_LIST, DocumentReading, DocumentSection, TextLine, bare_heading
 from kgplatform.extraction.names import clean_name
 from kgplatform.extraction.ontology_lexicon import Cue, label_key
 from kgplatform.extraction.people import BylinePart, Person, people_in, venue_in, whole_lines
+from kgplatform.extraction.table_draft import TableMapping, map_table
 from kgplatform.extraction.values import accepts, literal_of, values_in
 from kgplatform.lexicon import LexiconSection
 from kgplatform.ontology.schema import OntologyProperty
@@ -33,18 +39,186 @@ _MAX_WORDS, _MAX_HAN, _MAX_STRING = 8, 18, 400
 
 
 def read_labelled(reading: DocumentReading) -> None:
-    """Adds what labels, headings with lists, the byline and the reference list say of the main entity."""
-    if reading.main is None:
-        return
+    """Adds what tables, labels, headings with lists, the byline and the reference list say."""
+    above = ""  # a heading that names the things below it: "Where to sleep"
     for section in reading.sections:
-        for line in section.lines:
-            if line.kind == "row":
-                line = _row(line)
-            if line.kind == "label" and (cue := _cue(reading, line.label)):
-                _value(reading, cue, line)
-        if section.heading is not None and (cue := _cue(reading, section.heading.text)):
-            _section(reading, cue, section)
+        if section.heading is not None and not _is_name(reading, section.heading):
+            above = section.heading.text
+        lines = _without_tables(reading, section, above)
+        subject = _headed(reading, section, lines, above) or reading.main
+        if subject is None:
+            continue
+        for line in lines:
+            if line.kind == "label" and (cue := _cue(reading, subject, line.label)):
+                _value(reading, subject, cue, line)
+        heading = section.heading
+        if heading is not None and subject is reading.main and (cue := _cue(reading, subject, heading.text)):
+            _section(reading, subject, cue, section)
     _byline(reading)
+
+
+# Tables
+
+_SEPARATOR = re.compile(r"[\s|:+=-]+")
+_SAYS = re.compile(r"\w")
+_IN_BRACKETS = re.compile(r"\s*[（(\[]([^()（）\[\]]*)[)）\]]\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The names of a table's columns."""
+
+    name: str
+    columns: tuple[str, ...]
+
+
+def _without_tables(reading: DocumentReading, section: DocumentSection, above: str) -> list[TextLine]:
+    """The lines of a section, two cells as label and value; rows of tables are read and left out."""
+    found: list[TextLine] = []
+    table: list[TextLine] = []
+    caption = section.heading.text if section.heading is not None else above
+
+    def end() -> None:
+        rows = [(line, cells) for line in table if (cells := _cells(line))]
+        if not _table(reading, rows, caption):
+            found.extend(_row(line) for line, _ in rows)
+        table.clear()
+
+    for line in section.lines:
+        start = reading.text.rfind("\n", 0, line.start) + 1
+        if "|" in reading.text[start : line.end]:
+            if table and "\n\n" in reading.text[table[-1].end : start]:
+                end()
+            table.append(replace(line, kind="row", start=start, text=reading.text[start : line.end], label=""))
+            continue
+        if table:
+            end()
+        found.append(line)
+    if table:
+        end()
+    return found
+
+
+def _cells(line: TextLine) -> list[tuple[int, str]]:
+    """The cells of a row, each with the offset at which its text begins; none of one that is empty or a rule."""
+    if _SEPARATOR.fullmatch(line.text):
+        return []
+    bordered = line.text.lstrip().startswith("|")
+    position, found = line.start, []
+    for piece in line.text.split("|"):
+        text = piece.strip()
+        found.append((position + len(piece) - len(piece.lstrip()), text))
+        position += len(piece) + 1
+    return found[1:-1] if bordered and line.text.rstrip().endswith("|") else found[1:] if bordered else found
+
+
+def _table(reading: DocumentReading, rows: Sequence[tuple[TextLine, list[tuple[int, str]]]], caption: str) -> bool:
+    """Reads a table whose first row names its columns; whether it was one."""
+    if len(rows) < 2:
+        return False
+    lexicon = reading.lexicon
+    header = [text.strip(" *_") for _, text in rows[0][1]]
+    bare = [_IN_BRACKETS.sub("", text) for text in header]
+    class_ = next(filter(None, (_class_named(reading, text) for text in (*bare[:1], caption))), None)
+    class_ = class_ or _class_of_rows(reading, [cells[0] for _, cells in rows[1:]])
+    drafted = _drafted(reading, bare, class_)
+    if drafted is None:
+        return False
+    type_, first = drafted.type, drafted.key or 0
+    cues = [
+        Cue(item.term, item.column) if item.role == "property" and item.term is not None else None
+        for item in drafted.columns
+    ]
+    cues = [cue or _by_class_word(reading, text, type_) if text else None for cue, text in zip(cues, bare, strict=True)]
+    if not any(cue for place, cue in enumerate(cues) if place != first):
+        return False
+    for _, cells in rows[1:]:
+        if first >= len(cells) or not (name := _plain_name(cells[first][1])) or _NONE.match(name):
+            continue
+        at = cells[first][0]
+        subject = _named_at(reading, at, at + len(cells[first][1]), name, type_)
+        for place, cue in enumerate(cues[: len(cells)]):
+            start, text = cells[place]
+            if (
+                cue is None
+                or place == first
+                or not _SAYS.search(text)
+                or not lexicon.ontology.admits(cue.term.iri, subject.type)
+            ):
+                continue
+            _value(reading, subject, cue, TextLine("label", start, start + len(text), text, header[place]))
+    return True
+
+
+def _drafted(reading: DocumentReading, header: Sequence[str], class_: NamedNode | None) -> TableMapping | None:
+    """What a table with these columns is about, with the column of names as its key; nothing if it is about nothing."""
+    named = next((n for n, text in enumerate(header) if _class_named(reading, text) == class_), 0) if class_ else 0
+    known = [bool(reading.label_cues(text)) and n != named for n, text in enumerate(header)]
+    if len(header) < 2 or not any(known):
+        return None
+    columns = tuple("name" if n == named and not known[n] else text or f"column {n}" for n, text in enumerate(header))
+    table, ontology = _Columns("", columns), reading.lexicon.ontology
+    try:
+        mapping = map_table(table, ontology, "", within=class_)
+    except ReadError:
+        return None
+    return replace(mapping, key=mapping.key if mapping.key is not None else named)
+
+
+def _class_of_rows(reading: DocumentReading, cells: Sequence[tuple[int, str]]) -> NamedNode | None:
+    """The class, or the one above it, of most of what is known among the names in a column."""
+    ends = {start: start + len(text) for start, text in cells}
+    known = Counter(item.type for start, end in ends.items() for item in reading.within(start, end) if item.end == end)
+    return reading.lexicon.general(known.most_common(1)[0][0]) if 2 * known.total() >= len(cells) else None
+
+
+def _class_named(reading: DocumentReading, text: str) -> NamedNode | None:
+    """The class that a column, caption or heading names: "Hotels", "酒店"."""
+    key, lexicon = label_key(bare_heading(text)), reading.lexicon
+    return lexicon.han_suffixes.get(key) if has_han(key) else lexicon.class_words.get(key)
+
+
+def _named_at(reading: DocumentReading, start: int, end: int, name: str, class_: NamedNode) -> Mention:
+    """What is named there, of the class or of the one below it that is known or has a word in the name."""
+    inside = [item for item in reading.within(start, end) if item.name == name]
+    type_ = next((item.type for item in inside if reading.lexicon.ontology.is_a(item.type, (class_,))), None)
+    first = reading.document.text.find(name, start, end)
+    first, last = (first, first + len(name)) if first >= 0 else (start, end)
+    return Mention(reading.document.text[first:last], first, last, type_ or _class_in(reading, name, class_), name)
+
+
+# Labels below a heading
+
+
+def _is_name(reading: DocumentReading, heading: TextLine) -> bool:
+    """True if a heading is the name of a thing and not of a kind of things or of what is said below it."""
+    text = bare_heading(heading.text)
+    return not reading.label_cues(text) and _class_named(reading, text) is None and bool(_plain_name(text))
+
+
+def _headed(
+    reading: DocumentReading, section: DocumentSection, lines: Sequence[TextLine], above: str
+) -> Mention | None:
+    """What a heading names, where labels below it say of what class that is."""
+    heading, main = section.heading, reading.main
+    if heading is None or not _is_name(reading, heading) or WORD_LIST.search(reading.document.title):
+        return None
+    name = _plain_name(bare_heading(heading.text))
+    if main is not None and (name in main.name or main.name in name):
+        return None
+    labels = {line.label: reading.label_cues(line.label) for line in lines if line.kind == "label"}
+    known = next((item.type for item in reading.within(heading.start, heading.end) if item.name == name), None)
+    votes = Counter(d for cues in labels.values() for d in {d for cue in cues for d in cue.term.domains})
+    voted = max(votes, key=lambda item: (votes[item], reading.lexicon.depth(item)), default=None)
+    told = {
+        class_: sum(reading.lexicon.best(cues, class_) is not None for cues in labels.values())
+        for class_ in (known, _class_named(reading, above), voted)
+        if class_ is not None
+    }
+    best = max(told, key=lambda item: told[item], default=None)  # of equals the first: what is known
+    if best is None or told[best] < (2 if best is voted else 1):
+        return None
+    return _named_at(reading, heading.start, heading.end, name, best)
 
 
 def _row(line: TextLine) -> TextLine:
@@ -56,12 +230,9 @@ def _row(line: TextLine) -> TextLine:
     return TextLine("label", shift + match.start(2), shift + match.end(2), match[2], match[1].strip(" *"))
 
 
-def _cue(reading: DocumentReading, label: str) -> Cue | None:
-    main = reading.main
-    if main is None:
-        return None
-    cue = reading.lexicon.best(reading.label_cues(label), main.type)
-    return cue or _by_class_word(reading, label, main.type)
+def _cue(reading: DocumentReading, subject: Mention, label: str) -> Cue | None:
+    cue = reading.lexicon.best(reading.label_cues(label), subject.type)
+    return cue or _by_class_word(reading, label, subject.type)
 
 
 def _by_class_word(reading: DocumentReading, label: str, class_: NamedNode) -> Cue | None:
@@ -82,39 +253,38 @@ def _by_class_word(reading: DocumentReading, label: str, class_: NamedNode) -> C
     return Cue(terms[0], label, rank=1) if len(terms) == 1 else None
 
 
-def _value(reading: DocumentReading, cue: Cue, line: TextLine) -> None:
+def _value(reading: DocumentReading, subject: Mention, cue: Cue, line: TextLine) -> None:
     if _NONE.match(line.text):
         return
     if not cue.term.is_object:
-        _literal(reading, cue.term, line.start, line.end)
-    elif not _objects(reading, cue.term, line.start, line.end):
+        _literal(reading, subject, cue.term, line.start, line.end)
+    elif not _objects(reading, subject, cue.term, line.start, line.end):
         reading.refuse(
             line.start, line.end, f"names nothing that {reading.lexicon.ontology.label(cue.term.iri)!r} may lead to"
         )
 
 
-def _section(reading: DocumentReading, cue: Cue, section: DocumentSection) -> None:
+def _section(reading: DocumentReading, subject: Mention, cue: Cue, section: DocumentSection) -> None:
     items = [line for line in section.lines if line.kind == "item"]
     plain = [line for line in section.lines if line.kind in ("text", "label")]
     if items:
         for item in items:
-            _value(reading, cue, item)
+            _value(reading, subject, cue, item)
         return
     for line in plain[:1]:
-        if re.search(r"[。.]\s*\S", line.text) and reading.main is not None and reading.main.name in line.text:
+        if re.search(r"[。.]\s*\S", line.text) and subject.name in line.text:
             return
         start = line.start if line.kind == "text" else reading.text.rfind("\n", 0, line.start) + 1
         text = reading.text[start : line.end]
         if cue.term.is_object:
-            _objects(reading, cue.term, start, line.end)
+            _objects(reading, subject, cue.term, start, line.end)
         elif len(text) <= 160:
-            _literal(reading, cue.term, start, line.end)
+            _literal(reading, subject, cue.term, start, line.end)
 
 
-def _literal(reading: DocumentReading, term: OntologyProperty, start: int, end: int) -> None:
-    main = reading.main
+def _literal(reading: DocumentReading, subject: Mention, term: OntologyProperty, start: int, end: int) -> None:
     text = reading.text[start:end].strip(" *_。;；")
-    if main is None or len(text) > _MAX_STRING:
+    if len(text) > _MAX_STRING:
         return
     try:
         literal = literal_of(text, term, language=reading.document.language)
@@ -128,32 +298,31 @@ def _literal(reading: DocumentReading, term: OntologyProperty, start: int, end: 
         except ValueError as second:
             reading.refuse(start, end, str(second))
             return
-    reading.claim(Claim(main, term.iri, literal, *whole_lines(reading.document.text, start, end), 0.95))
+    reading.claim(Claim(subject, term.iri, literal, *whole_lines(reading.document.text, start, end), 0.95))
 
 
-def _objects(reading: DocumentReading, term: OntologyProperty, start: int, end: int) -> bool:
+def _objects(reading: DocumentReading, subject: Mention, term: OntologyProperty, start: int, end: int) -> bool:
     """Claims each object that the stretch names; whether there was one."""
-    main = reading.main
-    if main is None:
-        return False
-    found = _people(reading, term, start, end) or _venue(reading, term, start, end)
-    found = found or (_typed(reading, term, start, end) if reading.structured else [])
+    structured = reading.structured or subject is not reading.main
+    found = _people(reading, term, start, end) or _venue(reading, term, start, end) if structured else []
+    found = found or (_typed(reading, subject, term, start, end) if structured else [])
     if found and len(term.ranges) == 1:
         found += _companions(reading, term.ranges[0], found, start, end)
     found = found or individuals_in(reading, term, start, end)
-    if not found and len(term.ranges) == 1 and reading.structured:
-        found = list(_new(reading, term.ranges[0], start, end))
+    if not found and len(term.ranges) == 1 and structured:
+        found = list(_new(reading, term.ranges[0], start, end, told=subject is not reading.main))
     for mention in found:
-        reading.claim(Claim(main, term.iri, mention, *whole_lines(reading.document.text, start, end), 0.9))
+        reading.claim(Claim(subject, term.iri, mention, *whole_lines(reading.document.text, start, end), 0.9))
     return bool(found)
 
 
 def _people(reading: DocumentReading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
     """Those whom the stretch lists, where the property leads to people."""
-    if not reading.structured or len(term.ranges) != 1 or not _holds_people(reading, term.ranges[0]):
+    if len(term.ranges) != 1 or not _holds_people(reading, term.ranges[0]):
         return []
     people = people_in(reading.document.text, start, end, told=True)
-    typed = {item.start: item for item in _typed(reading, term, start, end)}
+    fitting = (item for item in reading.within(start, end) if reading.lexicon.ontology.is_a(item.type, term.ranges))
+    typed = {item.start: item for item in fitting}
     return [
         typed[one.start]
         if one.start in typed and typed[one.start].name == one.name
@@ -177,7 +346,7 @@ def _holds_people(reading: DocumentReading, class_: NamedNode) -> bool:
 def _venue(reading: DocumentReading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
     """The one place of publication that a value names, commas and all, where the property leads to such places."""
     cue = reading.label_cues("Published in")
-    if not reading.structured or len(term.ranges) != 1 or not any(item.term.iri == term.iri for item in cue):
+    if len(term.ranges) != 1 or not any(item.term.iri == term.iri for item in cue):
         return []
     venue = venue_in(reading.document.text, start, end)
     return [_mention_of(reading, venue, term)] if venue is not None else []
@@ -198,10 +367,10 @@ def _companions(
     ]
 
 
-def _typed(reading: DocumentReading, term: OntologyProperty, start: int, end: int) -> list[Mention]:
+def _typed(reading: DocumentReading, subject: Mention, term: OntologyProperty, start: int, end: int) -> list[Mention]:
     ontology = reading.lexicon.ontology
     found = reading.within(start, end)
-    if any(reading.main is not None and mention.name == reading.main.name for mention in found):
+    if any(mention.name == subject.name for mention in found):
         return []
     return [mention for mention in found if ontology.is_a(mention.type, term.ranges)]
 
@@ -224,10 +393,13 @@ def individuals_in(reading: DocumentReading, term: OntologyProperty, start: int,
     return sorted(found, key=lambda mention: mention.start)
 
 
-def _new(reading: DocumentReading, class_: NamedNode, start: int, end: int) -> Iterator[Mention]:
-    """Names that are in the list and nowhere else: each becomes a mention of the range class."""
+def _new(reading: DocumentReading, class_: NamedNode, start: int, end: int, *, told: bool) -> Iterator[Mention]:
+    """Names that are in the list and nowhere else: each becomes a mention of the range class.
+
+    Things that go by a key are named by it, but where a cell is ``told`` to hold one.
+    """
     ontology = reading.lexicon.ontology
-    if any(key.iri for key in _keys(reading, class_)) and class_ != reading.lexicon.titled:
+    if not told and any(key.iri for key in _keys(reading, class_)) and class_ != reading.lexicon.titled:
         return
     if any(class_ in individual.types for individual in ontology.individuals.values()):
         return
@@ -302,7 +474,7 @@ def _byline(reading: DocumentReading) -> None:
     if main is None or byline is None or main.type != reading.lexicon.titled:
         return
     for label, places in (("Authors", byline.people), ("Published in", (byline.venue,)), ("Year", (byline.year,))):
-        cue = _cue(reading, label)
+        cue = _cue(reading, main, label)
         said = {claim.predicate for claim in reading.claims.values() if claim.subject is main}
         if cue is None or cue.term.iri in said:
             continue
@@ -310,7 +482,7 @@ def _byline(reading: DocumentReading) -> None:
             if place is None:
                 continue
             if not cue.term.is_object:
-                _literal(reading, cue.term, place.start, place.end)
+                _literal(reading, main, cue.term, place.start, place.end)
             elif len(cue.term.ranges) == 1:
                 mention = _mention_of(reading, place, cue.term)
                 reading.claim(Claim(main, cue.term.iri, mention, *byline.passage(reading.document.text, place), 0.85))

@@ -189,15 +189,22 @@ class NamedColumns(Protocol):
 
 
 def map_table(
-    table: NamedColumns, ontology: Ontology, base: str, *, class_hint: NamedNode | None = None
+    table: NamedColumns,
+    ontology: Ontology,
+    base: str,
+    *,
+    class_hint: NamedNode | None = None,
+    within: NamedNode | None = None,
 ) -> TableMapping:
-    """The mapping drafted from the columns' names and the table's.
+    """The mapping drafted from the columns' names and the table's; the class is ``within`` or one below it.
 
     Raises:
         ReadError: no column can be used: none names the row and none has a property's words.
     """
     lexicon = compile_lexicon(ontology)
     classes = [class_hint] if class_hint is not None else [item.iri for item in ontology.domain_classes]
+    if within is not None:
+        classes = [item for item in classes if ontology.is_a(item, (within,))]
     stem = label_key(words_of_identifier(table.name))
     likely = {column: _likely(column, lexicon) for column in table.columns}
     drafts = [(*_draft(table.columns, likely, class_, lexicon), class_) for class_ in classes]

@@ -315,6 +315,8 @@ def _number(text: str, term: OntologyProperty, range_: NamedNode) -> str:
 
 def _measured(text: str, term: OntologyProperty) -> str:
     found = [value for value in values_in(text) if value.kind in ("money", "number", "year")]
+    if not found and term.unit and is_currency(term.unit) and _FREE.search(f"it: {text}"):
+        return "0"
     if len(found) != 1:
         raise ValueError(f"{text!r} is not a number" if not found else f"{text!r} holds several numbers")
     value = found[0]

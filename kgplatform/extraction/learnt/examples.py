@@ -206,7 +206,7 @@ class TermNames:
 def _by_name(terms: Mapping[NamedNode, list[str]]) -> dict[str, NamedNode]:
     found: dict[str, NamedNode] = {}
     for rank in range(3):  # IRIs before local names before labels
-        for iri in sorted(terms, key=lambda item: item.value):
+        for iri in sorted(terms, key=lambda item: (not terms[item], item.value)):  # borrowed terms have no words here
             names = ([iri.value], [_plain(local_name(iri.value))], [_plain(word) for word in terms[iri]])[rank]
             for name in names:
                 found.setdefault(name, iri)
