@@ -33,7 +33,7 @@ from kgplatform.types import Answer, Embedder, Evidence, Progress, Solutions
 from kgplatform.workspace import build
 from kgplatform.workspace.build import BuildReport
 from kgplatform.workspace.community_stage import CommunitiesFound, CommunityView, communities, find_communities
-from kgplatform.workspace.creation import Renewal, Renewing, found, open_workspace, renew
+from kgplatform.workspace.creation import Renewal, Renewing, derive, found, open_workspace, renew
 from kgplatform.workspace.entity_linking import Decided, NameMerge, calibrated, decide, merges
 from kgplatform.workspace.ingest import Added, Ingest, StatementsGiven, tables_of
 from kgplatform.workspace.intake import AheadMaker, CostEstimate, ReadAhead, estimate, location_of
@@ -148,6 +148,20 @@ class KnowledgeGraph:
             return held
         made = cls(folder)
         made._let_go = host(made)
+        return made
+
+    def without(self, is_hidden: Callable[[str], bool], folder: Path | str) -> KnowledgeGraph:
+        """A workspace of its own in a new folder, as this one would be had what is hidden never been there.
+
+        ``is_hidden`` is asked about IRIs of documents and graphs and the places of documents; see `derive`.
+
+        Raises:
+            StoreError: the disk refuses.
+        """
+        derive(self.workspace, Path(folder), is_hidden)
+        made = KnowledgeGraph(folder)
+        if made.settings.embedding == self.settings.embedding:
+            made.workspace.embedder = self.embedder
         return made
 
     def close(self) -> None:

@@ -225,7 +225,10 @@ class ServerSettings:
     """``[server]``: limits of the endpoint; ``workers`` processes answer queries, each with ``memory_mb``.
 
     ``tokens`` say who may do what (``kgplatform token`` makes one); 0 requests a minute: no limit.
+    ``hidden`` are lines ``ROLE PATTERN``: a role of one's own reads all but the documents and graphs whose place or IRI
+    fits (``*`` and ``?`` as in a shell); ``public_role`` is that of whoever shows nothing, where ``public_reads``.
     ``metrics`` is who may read ``/metrics``: ``anyone``, who may ``read``, or who shows a ``token``.
+    ``traces`` is the address of an OpenTelemetry collector that spans are sent to; none: no traces.
     ``datasets`` are the names under which challenge clients ask for this graph; none named: any will do.
     """
 
@@ -234,10 +237,31 @@ class ServerSettings:
     memory_mb: int = 2048
     max_upload_mb: int = 64
     tokens: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
     public_reads: bool = True
+    public_role: str = ""
     requests_per_minute: int = 0
     metrics: str = "read"
+    traces: str = ""
     datasets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SignInSettings:
+    """``[sign_in]``: people sign in at an OpenID provider (``issuer``), where the server is ``client``.
+
+    ``secret_from`` names the environment variable with the client's secret; ``roles`` are lines ``VALUE ROLE``: the
+    role of whoever has that value in the ``claim`` (dots lead into objects), ``*`` for whoever can sign in. The highest
+    of several counts, and one that hides nothing before one that does. A session lasts ``hours``.
+    """
+
+    issuer: str = ""
+    client: str = ""
+    secret_from: str = "KGPLATFORM_SIGN_IN_SECRET"
+    scope: str = "openid profile email"
+    claim: str = "groups"
+    roles: tuple[str, ...] = ()
+    hours: float = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +330,7 @@ class Settings:
     questions: QuestionSettings = field(default_factory=QuestionSettings)
     web: WebSettings = field(default_factory=WebSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
+    sign_in: SignInSettings = field(default_factory=SignInSettings)
     map: MapSettings = field(default_factory=MapSettings)
     versions: VersionSettings = field(default_factory=VersionSettings)
     federation: FederationSettings = field(default_factory=FederationSettings)
@@ -379,6 +404,11 @@ def from_environment(settings: Settings, environment: Mapping[str, str] | None =
     )
     embedding = replace(settings.embedding, name=seen.get("KGPLATFORM_EMBEDDING", settings.embedding.name))
     return replace(settings, model=model, embedding=embedding)
+
+
+def sign_in_secret(settings: SignInSettings) -> str:
+    """The secret that the server shows the OpenID provider; empty where none is set (public clients)."""
+    return os.environ.get(settings.secret_from, "")
 
 
 def model_key(settings: ModelSettings | EmbeddingSettings, environment: Mapping[str, str] | None = None) -> str:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from werkzeug.serving import WSGIRequestHandler, make_server
+
 
 @contextmanager
 def local_server(reply: Callable[[str, Any], object]) -> Iterator[str]:
@@ -35,3 +37,20 @@ def local_server(reply: Callable[[str, Any], object]) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
+
+
+@contextmanager
+def running(app: Any) -> Iterator[str]:
+    """The address of a WSGI application, served in threads."""
+    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Quiet)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+class _Quiet(WSGIRequestHandler):
+    def log(self, *_: object) -> None:
+        """Nothing on the terminal."""

@@ -13,7 +13,7 @@ from kgplatform.server.access import Access, Role, Token
 from kgplatform.server.app import JOBS, create_app
 from kgplatform.settings import ServerSettings
 
-OPEN = {"/healthz", "/readyz"}
+OPEN = {"/healthz", "/readyz"}  # and /sign-in where a provider is named, which tests/test_sign_in.py asks
 """For anybody, whatever token they show."""
 STATIC = {"/static/<path:filename>", "/static/built/<path:name>"}
 """Without a token; a wrong one is still refused."""

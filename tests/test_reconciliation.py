@@ -5,13 +5,19 @@ import re
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections import Counter
 from pathlib import Path
 
+import jsonschema
 import pytest
 from serving import small_server
 from small_graph import BASE, EVIL, HOTEL, TRAVEL
+from workspaces import new_workspace
 
+from kgplatform.graph import KnowledgeGraph
 from kgplatform.linking.external import Reconciler
+from kgplatform.server.access import Access
+from kgplatform.server.app import create_app
 from kgplatform.server.interfaces.reconciliation import MOST_QUERIES, ReconciliationIndex
 
 NEAR = "https://w3id.org/kgplatform/geo#near"
@@ -95,16 +101,104 @@ def test_the_transcript_of_the_documentation_is_true(service):
         assert got(f"{service}{address}")["result"][0] == json.loads(shown), address
 
 
+TEXT, TYPED = {"type": "string"}, {"oneOf": [{"$ref": "#/$defs/named"}, {"type": "string"}]}
+MOMENT = r"^-?\d{4,}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$"
+DEFINITIONS = {"named": {"type": "object", "required": ["id", "name"], "properties": {"id": TEXT, "name": TEXT}}}
+
+
+def record(*required, closed=False, **properties):
+    """The schema of an object, as the specification describes one."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        **({"additionalProperties": False} if closed else {}),
+    }
+
+
+def listed(item):
+    return {"type": "array", "items": item}
+
+
+def each(item):
+    return {"type": "object", "additionalProperties": item}
+
+
+TEMPLATE = record("url", url={"type": "string", "pattern": r"\{\{id\}\}"})
+SERVICE = record("service_url", "service_path", service_url=TEXT, service_path=TEXT)
+NAMED = {"$ref": "#/$defs/named"}
+MANIFEST = record(
+    *("versions", "name", "identifierSpace", "schemaSpace"),
+    versions={"type": "array", "items": TEXT, "contains": {"const": "0.2"}},
+    **dict.fromkeys(("name", "identifierSpace", "schemaSpace", "documentation"), TEXT),
+    defaultTypes={**listed(NAMED), "uniqueItems": True},
+    view=TEMPLATE,
+    preview={"allOf": [TEMPLATE, record("width", "height", width={"type": "integer"}, height={"type": "integer"})]},
+    suggest=each(SERVICE),
+    extend=record(propose_properties=SERVICE),
+)
+CANDIDATE = {
+    "allOf": [NAMED, record("score", score={"type": "number"}, match={"type": "boolean"}, type=listed(TYPED))],
+}
+RESULTS = each(record("result", result=listed(CANDIDATE)))
+VALUE = {
+    "oneOf": [
+        record(closed=True),
+        record("id", "name", closed=True, id=TEXT, name=TEXT),
+        record("str", closed=True, str=TEXT),
+        record("float", closed=True, float={"type": "number"}),
+        record("int", closed=True, int={"type": "integer"}),
+        record("date", closed=True, date={"type": "string", "pattern": MOMENT}),
+    ]
+}
+EXTENDED = record("meta", "rows", meta=listed(NAMED), rows=each(each(listed(VALUE))))
+SUGGESTED = record("result", result=listed({"allOf": [NAMED, record(notable=listed(TYPED))]}))
+PROPOSED = record("properties", properties=listed(NAMED), limit={"type": "integer"}, type=TEXT)
+"""Our own reading of the specification 0.2 and the schemas that come with it, each part of an answer by its type."""
+
+
+def check(answer, schema):
+    jsonschema.Draft202012Validator({**schema, "$defs": DEFINITIONS}).validate(answer)
+
+
+def test_every_answer_is_of_the_form_that_the_specification_gives(tmp_path):
+    with KnowledgeGraph(new_workspace(tmp_path / "kg")) as kg:
+        values = (
+            '"plain", "yes"@en, 12, 1.5, 1e3, true, "2026-05-01"^^xsd:date, "2026-05-01T10:00:00Z"^^xsd:dateTime,'
+            ' "+02026"^^xsd:gYear, "INF"^^xsd:double, "2026-13-99"^^xsd:date, <urn:b>, [ rdfs:label "blank" ]'
+        )
+        kg.update(f'INSERT DATA {{ <urn:a> a travel:Hotel ; rdfs:label "通安" ; dcterms:relation {values} }}')
+        client = create_app(kg, access=Access()).test_client()
+
+        def asked(path="", **arguments):
+            data = {key: value if isinstance(value, str) else json.dumps(value) for key, value in arguments.items()}
+            return client.get(f"/reconcile{path}", query_string=data).get_json()
+
+        relation = "http://purl.org/dc/terms/relation"
+        check(asked(), MANIFEST)
+        check(asked(queries={"a": {"query": "通安", "type": HOTEL}, "b": {"query": "nothing of the kind"}}), RESULTS)
+        extended = asked(extend={"ids": ["urn:a", "none"], "properties": [{"id": relation}]})
+        check(extended, EXTENDED)
+        kinds = Counter(next(iter(value)) for value in extended["rows"]["urn:a"][relation])
+        assert kinds == {"str": 7, "int": 1, "float": 2, "date": 2, "id": 1}
+        check(asked("/suggest/entity", prefix="通"), SUGGESTED)
+        check(asked("/suggest/type", prefix="hotel"), SUGGESTED)
+        check(asked("/suggest/property", prefix="room"), SUGGESTED)
+        check(asked("/properties", type=HOTEL), PROPOSED)
+        with pytest.raises(jsonschema.ValidationError):
+            check({"meta": [], "rows": {"a": {"b": [{"bool": True}]}}}, EXTENDED)
+
+
 def test_values_of_things_extend_a_table(service):
     inn = got(service, query="Lakeside Inn")["result"][0]["id"]
     reply = posted(service, extend={"ids": [inn, "entity/none"], "properties": [{"id": ROOMS}, {"id": NEAR}]})
     assert [item["id"] for item in reply["meta"]] == [ROOMS, NEAR]
-    assert reply["rows"][inn][ROOMS] == [{"float": 24.0}]
+    assert reply["rows"][inn][ROOMS] == [{"int": 24}]
     assert [item["name"] for item in reply["rows"][inn][NEAR]] == ["Xizha"]
     assert reply["rows"]["entity/none"] == {ROOMS: [], NEAR: []}
     chinese = got(service, query="通安客栈")["result"][0]["id"]
     assert posted(service, extend={"ids": [chinese], "properties": [{"id": ROOMS}]})["rows"][chinese][ROOMS] == [
-        {"float": 80.0}
+        {"int": 80}
     ]
     with urllib.request.urlopen(f"{service}/preview?{urllib.parse.urlencode({'id': chinese})}") as page:
         assert "通安客栈" in page.read().decode()

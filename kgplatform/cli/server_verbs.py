@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import redirect_stdout, suppress
+from contextlib import ExitStack, redirect_stdout, suppress
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -30,15 +30,21 @@ if TYPE_CHECKING:
 _PORT = option("--port", type=int, default=8000, metavar="N", help="Port (default: 8000).")
 
 
-@verb("serve", here=True, takes_all=True)
+@verb("serve", here=True, takes_all=True, workspace=False)
+@option(
+    *("-w", "--workspace", "workspaces"),
+    **{"type": Path, "multiple": True, "default": (Path(),), "metavar": "DIR"},
+    help="The workspace (default: here). Repeatable: each is then found below the name of its folder.",
+)
 @option("--host", default="127.0.0.1", metavar="HOST", help="Address to listen on (default: 127.0.0.1).")
 @_PORT
 def serve(given: Given) -> int:
     """Serve the pages and the SPARQL endpoint until stopped."""
-    from kgplatform.server.app import serve as serve_workspace
+    from kgplatform.server.app import serve as serve_workspaces
 
-    with opened(given.workspace) as kg:
-        serve_workspace(kg, host=given.host, port=given.port, announce=output.say)
+    with ExitStack() as held:
+        kgs = [held.enter_context(opened(folder)) for folder in given.workspaces]
+        serve_workspaces(*kgs, host=given.host, port=given.port, announce=output.say)
     return DONE
 
 
@@ -152,9 +158,12 @@ def _merged(file: Path, entry: Mapping[str, object]) -> str:
 
 @verb("token", here=True, workspace=False)
 @argument("name", "NAME", help="Whose it is, in one word.")
-@argument("role", "read|write|admin", one_of=("read", "write", "admin"))
+@argument("role", "read|write|admin|ROLE")
 def token(given: Given) -> int:
-    """Make an access token for the server, and the line of the settings that lets it in."""
+    """Make an access token for the server, and the line of the settings that lets it in.
+
+    ROLE is one of your own, which the settings hide things from (server.hidden).
+    """
     from kgplatform.server.access import Token
 
     secret, line = Token.make(given.name, given.role)

@@ -15,7 +15,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -125,6 +126,7 @@ CREATE TEMP TRIGGER IF NOT EXISTS document_out AFTER DELETE ON main.documents
 """
 _OF_A_DOCUMENT: Final = ("table_rows", "occurrences", "tables", "row_blocks", "given_statements", "refusals")
 """The tables whose rows go with their document; its chunks too."""
+_OF_NAMES: Final = ("names", "entities", "names_in", "refused", "names_apart")
 _COLUMNS = (
     "iri, title, source, media_type, language, sha256, state, error, updated, statements, refused, seconds,"
     " length(text) AS characters, graph IS NOT NULL AS is_table"
@@ -144,6 +146,32 @@ class Registry(Runs):
         super().__init__(path, _SCHEMA + _CHANGES)
         self.changed_rows = ChangedRows(self._transaction, applied=self._forget_linking)
         self._fill_occurrences()
+
+    def copy_without(self, is_hidden: Callable[[str], bool], path: Path) -> None:
+        """Writes to a new file what is kept of the documents that are PROCESSED and not hidden, and nothing besides.
+
+        ``is_hidden`` is asked about the IRI of a document, its table graph and each place that it was found at. What
+        names stand for is kept as it is; linking puts its own in place of it.
+        """
+        with self._lock, closing(sqlite3.connect(path, isolation_level=None)) as copy:
+            self._db.backup(copy)
+            copy.create_function("is_hidden", 1, lambda name: name is not None and is_hidden(name))
+            listed = copy.execute("SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'")
+            others = {name for (name,) in listed} - {"documents", "kept_apart", *_OF_NAMES}
+            copy.execute("BEGIN")
+            copy.execute(
+                "DELETE FROM documents WHERE state != 'processed' OR is_hidden(iri) OR is_hidden(graph) OR"
+                " is_hidden(source) OR iri IN (SELECT document FROM sources WHERE is_hidden(source))"
+            )
+            for table in ("chunks", "sources", "reviews", *_OF_A_DOCUMENT):
+                copy.execute(f"DELETE FROM {table} WHERE document NOT IN (SELECT iri FROM documents)")
+                others.remove(table)
+            known = "(SELECT name FROM occurrences)"
+            copy.execute(f"DELETE FROM kept_apart WHERE first NOT IN {known} OR second NOT IN {known}")
+            for table in sorted(others):
+                copy.execute(f"DELETE FROM {table}")
+            copy.execute("COMMIT")
+            copy.execute("VACUUM")
 
     # the life of a document
 
@@ -666,7 +694,7 @@ class Registry(Runs):
     def set_linking(self, linking: Linking) -> None:
         """Replaces the map from names to entities."""
         with self._transaction() as db:
-            for table in ("names", "entities", "names_in", "refused", "names_apart"):
+            for table in _OF_NAMES:
                 db.execute(f"DELETE FROM {table}")
             db.executemany("INSERT INTO names_apart VALUES (?,?)", [(p.first, p.second) for p in linking.apart])
             _insert_linking(db, linking)

@@ -46,6 +46,8 @@ class ModelTally:
         self._lock = threading.Lock()
         self.hits = self.misses = self.failures = 0
         self.usage = Usage()
+        self.heard: Callable[[Usage, bool], None] = lambda _usage, _failed: None
+        """What is told of each call to the model that ended: what it took, and whether it failed."""
 
     def count(self, usage: Usage | None = None, *, hits: int = 0, failures: int = 0) -> None:
         """Counts a reply: one that the model made, with what it took; one from the cache; or one that failed."""
@@ -54,6 +56,8 @@ class ModelTally:
             self.misses += 1 - hits
             self.failures += failures
             self.usage += usage or Usage()
+        if not hits:
+            self.heard(usage or Usage(), failures > 0)
 
 
 class CachedModel:
@@ -97,7 +101,7 @@ class CachedModel:
         try:
             made = self.model.complete(messages, schema=schema)
         except ModelError:
-            self.tally.count(failures=1)
+            self.tally.count(Usage(seconds=time.perf_counter() - started), failures=1)
             raise
         self.tally.count(made.usage)
         return Completion(self._keep(key, made), made.usage)

@@ -6,6 +6,10 @@ so a plain SHA-256 of it is kept; comparison takes the same time wherever the tw
 of a server along with requests of any page, so a write that a page elsewhere asks for is refused unless it carries a
 token of its own (``Authorization: Bearer``).
 
+A role of the settings' own (``server.hidden``) reads a part of the graph. What it sees is served from a workspace that
+was derived without the rest (`kgplatform.server.tenants`), so nothing that any address does can reach what is hidden;
+the application over the whole answers nobody with such a role, whichever way a request got there.
+
 The pages load nothing from elsewhere, and the Content-Security-Policy has the browser hold them to it. A server on
 the loopback interface answers to loopback names only, so that a page elsewhere cannot reach it through a name of
 its own (DNS rebinding), and lets only pages from this machine read its data across origins.
@@ -22,16 +26,21 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
+from fnmatch import fnmatchcase
 from functools import lru_cache
+from typing import Final, Self
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, request
-from werkzeug.datastructures import Headers
+from itsdangerous import BadData, URLSafeTimedSerializer
+from werkzeug.datastructures import EnvironHeaders, Headers
+from werkzeug.http import parse_cookie
 
 from kgplatform.errors import ConfigError
+from kgplatform.settings import ServerSettings
 from kgplatform.sparql.protocol import FORWARDED, ProtocolError, host_name, is_host
 
 _ASK = (("WWW-Authenticate", 'Bearer realm="kgplatform", Basic realm="kgplatform", charset="UTF-8"'),)
@@ -46,13 +55,21 @@ class Role(IntEnum):
     ADMIN = 3
 
 
+_ROLES: Final = {role.name.lower(): role for role in Role if role is not Role.NONE}
+_OWN_ROLE: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token as the settings keep it: the name of whoever has it, a role, and the SHA-256 of the secret."""
+    """A token as the settings keep it: whose it is, a role, and the SHA-256 of the secret.
+
+    ``view`` is a role of the settings' own, which sees a part of the graph.
+    """
 
     name: str
     role: Role
     digest: str
+    view: str = ""
 
     @classmethod
     def read(cls, line: str) -> Token:
@@ -62,25 +79,29 @@ class Token:
             ConfigError: it is not ``NAME ROLE HASH``.
         """
         parts = line.split()
-        roles = {role.name.lower(): role for role in Role if role is not Role.NONE}
-        if len(parts) != 3 or parts[1] not in roles or not re.fullmatch(r"sha256:[0-9a-f]{64}", parts[2]):
+        if len(parts) != 3 or not _OWN_ROLE.fullmatch(parts[1]) or not re.fullmatch(r"sha256:[0-9a-f]{64}", parts[2]):
             raise ConfigError(
                 f"server.tokens: {line[:40]!r} is not 'NAME ROLE sha256:HASH'; `kgplatform token NAME ROLE` makes one",
                 setting="server.tokens",
             )
-        return cls(parts[0], roles[parts[1]], parts[2].removeprefix("sha256:"))
+        role, view = _role_and_view(parts[1])
+        return cls(parts[0], role, parts[2].removeprefix("sha256:"), view)
 
     @classmethod
     def make(cls, name: str, role: str) -> tuple[str, str]:
         """A new secret, and the line for the settings that knows it.
 
         Raises:
-            ConfigError: the name has a blank in it, or the role is unknown.
+            ConfigError: the name has a blank in it, or the role is no name of one.
         """
         secret = f"kgp_{secrets.token_urlsafe(32)}"
         line = f"{name} {role} sha256:{_digest(secret)}"
         cls.read(line)
         return secret, line
+
+
+def _role_and_view(name: str) -> tuple[Role, str]:
+    return (_ROLES[name], "") if name in _ROLES else (Role.READ, name)
 
 
 def _digest(secret: str) -> str:
@@ -89,12 +110,52 @@ def _digest(secret: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who sent a request: the name they go by in lists and limits, what they may do, and what proves it."""
+    """Who sent a request: the name they go by in lists and limits, what they may do, and what proves it.
+
+    ``view`` is the role of the settings' own whose part of the graph they see; empty: all of it.
+    """
 
     name: str
     role: Role
     by_bearer: bool = False
     has_token: bool = False
+    view: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenParts:
+    """The documents and graphs that a role does not see, by patterns of their places or IRIs."""
+
+    patterns: tuple[str, ...]
+
+    def __call__(self, name: str) -> bool:
+        """True if what has that place or IRI is hidden; a pattern may leave out the folders that lead to a file."""
+        return any(fnmatchcase(name, pattern) or fnmatchcase(name, f"*/{pattern}") for pattern in self.patterns)
+
+
+class Sessions:
+    """The cookies of those who signed in: signed with a key of this process, so they end with it at the latest."""
+
+    def __init__(self, hours: float = 8.0) -> None:
+        self._seal = URLSafeTimedSerializer(secrets.token_bytes(32), salt="kgplatform session")
+        self.seconds = round(hours * 3600)
+
+    def write(self, name: str, role: str) -> str:
+        """The cookie of somebody with that role."""
+        return str(self._seal.dumps([name, role]))
+
+    def read(self, cookie: str) -> Client | None:
+        """Who has that cookie; None: it is none of ours, or too old."""
+        try:
+            name, role = self._seal.loads(cookie, max_age=self.seconds)
+        except BadData:
+            return None
+        level, view = _role_and_view(role)
+        return Client(name, level, has_token=True, view=view)
+
+
+SESSION: Final = "kgplatform_session"
+"""The cookie of a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +165,58 @@ class Rights:
     tokens: tuple[Token, ...] = ()
     public_reads: bool = True
     local: bool = False
+    hidden: Mapping[str, HiddenParts] = field(default_factory=dict)
+    public_role: str = ""
+    sessions: Sessions | None = None
 
-    def client(self, authorization: str, address: str, *, is_forwarded: bool) -> Client:
+    @classmethod
+    def of(cls, settings: ServerSettings, *, local: bool, sessions: Sessions | None = None) -> Self:
+        """The rules that the settings state.
+
+        Raises:
+            ConfigError: a line cannot be read, or names a role that there is none of.
+        """
+        hidden: dict[str, tuple[str, ...]] = {}
+        for line in settings.hidden:
+            role, _, pattern = line.strip().partition(" ")
+            if not pattern.strip() or not _OWN_ROLE.fullmatch(role) or role in _ROLES:
+                message = f"{line[:80]!r} is not 'ROLE PATTERN' with a role of your own, such as 'guest internal/*'"
+                raise ConfigError(f"server.hidden: {message}", setting="server.hidden")
+            hidden[role] = (*hidden.get(role, ()), pattern.strip())
+        tokens = tuple(Token.read(line) for line in settings.tokens)
+        parts = {role: HiddenParts(patterns) for role, patterns in hidden.items()}
+        made = cls(tokens, settings.public_reads, local, parts, settings.public_role, sessions)
+        made.check_roles("server.tokens", (token.view for token in tokens))
+        made.check_roles("server.public_role", [settings.public_role])
+        return made
+
+    def check_roles(self, setting: str, roles: Iterable[str]) -> None:
+        """Goes on if the rules know the roles; empty ones are those of the server itself.
+
+        Raises:
+            ConfigError: they do not know one; who misspelt it would see all or nothing.
+        """
+        for role in roles:
+            if role and role not in self.hidden:
+                known = ", ".join([*_ROLES, *self.hidden])
+                raise ConfigError(f"{setting}: there is no role {role!r}; there are {known}", setting=setting)
+
+    def client(self, authorization: str, address: str, *, is_forwarded: bool, session: str = "") -> Client:
         """Who that is; where there are no tokens, a key proves nothing and its sender may read as anybody may.
 
         Raises:
             ProtocolError: 401, a token that is not known among those that there are.
         """
         secret, by_bearer = _secret(authorization)
-        if secret and self.tokens:
+        if secret and (self.tokens or (self.sessions and not self.public_reads)):
             return self._holder(secret, by_bearer=by_bearer)
+        if session and self.sessions is not None and (found := self.sessions.read(session)) is not None:
+            return found
         role = Role.READ if self.public_reads else Role.NONE
-        if not secret and not self.tokens and self.local and not is_forwarded and _is_loopback(address):
-            role = Role.ADMIN
-        return Client(address or "unknown", role)
+        is_owner = not secret and not self.tokens and self.local and not is_forwarded and _is_loopback(address)
+        if is_owner and self.sessions is None:
+            return Client(address or "unknown", Role.ADMIN)
+        return Client(address or "unknown", role, view=self.public_role if role else "")
 
     def _holder(self, secret: str, *, by_bearer: bool) -> Client:
         digest, found = _digest(secret), None
@@ -126,7 +225,18 @@ class Rights:
                 found = token
         if found is None:
             raise ProtocolError(401, "Unauthorized", "the token is not known here", headers=_ASK)
-        return Client(found.name, found.role, by_bearer, has_token=True)
+        return Client(found.name, found.role, by_bearer, has_token=True, view=found.view)
+
+    def sender(self, environ: Mapping[str, object]) -> Client:
+        """Who sent the request of that WSGI environment; raises as `client`."""
+        headers = EnvironHeaders(dict(environ))
+        cookies = parse_cookie(headers.get("Cookie", ""))
+        return self.client(
+            headers.get("Authorization", ""),
+            str(environ.get("REMOTE_ADDR") or ""),
+            is_forwarded=any(name in headers for name in FORWARDED),
+            session=cookies.get(SESSION, ""),
+        )
 
 
 def _secret(authorization: str) -> tuple[str, bool]:
@@ -163,17 +273,16 @@ def is_foreign(headers: Headers) -> bool:
         return True
 
 
-def identify(rights: Rights) -> None:
-    """Finds out who sent the request, for `require` and `client`.
+def identify(rights: Rights, view: str) -> None:
+    """Finds out who sent the request, for `require` and `client`; ``view`` is the part of the graph that is here.
 
     Raises:
-        ProtocolError: 401, a token that is not known.
+        ProtocolError: 401, a token that is not known; 403, somebody who is to see another part.
     """
-    is_forwarded = any(name in request.headers for name in FORWARDED)
     g.rights = rights
-    g.client = rights.client(
-        request.headers.get("Authorization", ""), request.remote_addr or "", is_forwarded=is_forwarded
-    )
+    g.client = rights.sender(request.environ)
+    if g.client.view != view:
+        raise ProtocolError(403, "Forbidden", "your role sees a part of this graph, which `kgplatform serve` offers")
 
 
 def client() -> Client:
@@ -184,10 +293,11 @@ def client() -> Client:
 
 def known_elsewhere() -> Callable[[], None]:
     """What makes whoever sent this request known in another thread that works for it."""
-    rights, who = g.rights, g.client
+    told = {name: g.get(name) for name in ("rights", "client", "span") if name in g}
 
     def known() -> None:
-        g.rights, g.client = rights, who
+        for name, value in told.items():
+            setattr(g, name, value)
 
     return known
 
@@ -204,10 +314,10 @@ def require(role: Role) -> None:
     if who.role >= role:
         return
     wanted = role.name.lower()
-    if request.headers.get("Authorization"):
-        has = who.role.name.lower()
+    if request.headers.get("Authorization") or who.has_token:
+        has = who.view or who.role.name.lower()
         raise ProtocolError(403, "Forbidden", f"this needs a token with the role {wanted}; yours is {has}")
-    if g.rights.tokens or role is Role.READ:
+    if g.rights.tokens or g.rights.sessions or role is Role.READ:
         raise ProtocolError(401, "Unauthorized", f"this needs a token with the role {wanted}", headers=_ASK)
     raise ProtocolError(
         403,

@@ -9,12 +9,13 @@ import socket
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
-from flask import Flask, Response, request
+from flask import Flask, Response, g, redirect, request
 from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException
 
@@ -22,11 +23,11 @@ from kgplatform import resources
 from kgplatform.errors import ConfigError, KgPlatformError, NotFoundError
 from kgplatform.ontology.packs import plugins
 from kgplatform.server import endpoint, frame, graph_store, self_description
-from kgplatform.server.access import Access, Rates, Rights, Role, Token, client, guard, identify, plain_fields, require
+from kgplatform.server.access import Access, Rates, Rights, Role, client, guard, identify, plain_fields, require
 from kgplatform.server.connections import Handover, listening
 from kgplatform.server.frame import NOT_BUILT, Lately, is_built, page, prepare
-from kgplatform.server.http import compress, problem, told
-from kgplatform.server.interfaces import chat_model, mcp_tools, operations, prometheus, reconciliation
+from kgplatform.server.http import below_root, compress, problem, told
+from kgplatform.server.interfaces import chat_model, mcp_tools, operations, prometheus, reconciliation, sign_in, traces
 from kgplatform.server.jobs import Jobs
 from kgplatform.server.jobs import blueprint as jobs_blueprint
 from kgplatform.server.pages import (
@@ -48,6 +49,7 @@ from kgplatform.server.pages import (
 )
 from kgplatform.server.pages.answers import Recent
 from kgplatform.server.source_cards import SourceCards
+from kgplatform.server.tenants import Tenant, Tenants, paths_of
 from kgplatform.server.words import WORDS
 from kgplatform.sparql.protocol import MAX_BODY_BYTES, PROCESS, SERVER, ProtocolError
 from kgplatform.store.handover import AnswerTerms
@@ -62,6 +64,8 @@ JOBS = "kgplatform-jobs"
 """Where the application keeps its `Jobs`, among its extensions."""
 NUMBERS = "kgplatform-numbers"
 """Where it keeps its `prometheus.ServerMetrics`."""
+TRACES = "kgplatform-traces"
+"""Where it keeps what sends traces, if the settings name a collector."""
 WARMING = "kgplatform-warming"
 """Where the application keeps what is to be worked out before the first page waits for it."""
 
@@ -85,8 +89,13 @@ class _Json(DefaultJSONProvider):
             raise ValueError("the JSON nests too deep") from error
 
 
-def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
-    """The application that serves the workspace; ``access`` says to whom (none given: to anyone who asks)."""
+def create_app(
+    kg: KnowledgeGraph, *, access: Access | None = None, rights: Rights | None = None, view: str = ""
+) -> Flask:
+    """The application that serves the workspace; ``access`` says to whom (none given: to anyone who asks).
+
+    ``rights`` are the rules, where not those of the settings; ``view`` is the role whose part of the graph this is.
+    """
     files = resources.folder("templates")
     app = Flask(
         "kgplatform.server",
@@ -102,14 +111,21 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
     lately, jobs, recent = Lately(kg), Jobs(kg.registry), Recent()
     numbers = prometheus.ServerMetrics(kg, jobs, lately)
     numbers.watch(app)
+    if kg.settings.server.traces:
+        app.extensions[TRACES] = provider = traces.collector(kg.settings.server.traces)
+        heard = traces.watch(app, provider)
+        if kg.model is not None:
+            kg.model.tally.heard = heard
     prepare(app)
     app.jinja_env.filters["told"] = told
     app.jinja_env.globals["cards"] = SourceCards(kg)
     access = access or Access()
     guard(app, access, lambda detail: problem(421, "Misdirected request", detail), tiles=kg.settings.map.tiles)
     app.config["MAP"] = {"boundaries": bool(kg.settings.map.boundaries), "tiles": kg.settings.map.tiles}
-    _admit(app, kg, access)
+    rights = rights or rights_of(kg, access)
+    _admit(app, kg, rights, view)
     app.after_request(compress)
+    app.after_request(below_root)
     operated = operations.Operations(kg, lately)
     known = terms.Terms(kg, lately)
     places = world_map.MapPlaces(kg)
@@ -117,7 +133,7 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
     app.extensions[WARMING] = (lately.prepare, lambda: places.prepare(lately))
     describes = self_description.SelfDescription(kg)
     for made in (
-        endpoint.blueprint(kg, lambda: describes.of_endpoint(request.host_url)),
+        endpoint.blueprint(kg, lambda: describes.of_endpoint(request.url_root)),
         graph_store.blueprint(kg),
         self_description.blueprint(describes),
         operations.blueprint(operated),
@@ -142,6 +158,7 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
         document.blueprint(kg),
         communities.blueprint(kg, lately, jobs),
         retrieval.blueprint(kg),
+        sign_in.blueprint(kg.settings.sign_in, rights),
     ):
         app.register_blueprint(made)
     for pages in plugins(kg.ontology, "kgplatform.pages"):
@@ -150,21 +167,30 @@ def create_app(kg: KnowledgeGraph, *, access: Access | None = None) -> Flask:
     return app
 
 
-def _rights(kg: KnowledgeGraph, access: Access) -> Rights:
-    settings = kg.settings.server
-    tokens = tuple(Token.read(line) for line in settings.tokens)
-    return Rights(tokens, public_reads=settings.public_reads, local=bool(access.hosts))
+def rights_of(kg: KnowledgeGraph, access: Access) -> Rights:
+    """The rules that the settings of the workspace state.
+
+    Raises:
+        ConfigError: a line of them cannot be read, or names a role that there is none of.
+    """
+    local = bool(access.hosts)
+    return sign_in.enlisted(
+        kg.settings.sign_in, lambda sessions: Rights.of(kg.settings.server, local=local, sessions=sessions)
+    )
 
 
-def _admit(app: Flask, kg: KnowledgeGraph, access: Access) -> None:
-    """Has every request come from somebody who may read, and not too often."""
-    rights, rates = _rights(kg, access), Rates(kg.settings.server.requests_per_minute)
+_FOR_ANYBODY = prometheus.HEALTH | sign_in.ROUTES
+
+
+def _admit(app: Flask, kg: KnowledgeGraph, rights: Rights, view: str) -> None:
+    """Has every request come from somebody who may read what is here, and not too often."""
+    rates = Rates(kg.settings.server.requests_per_minute)
 
     @app.before_request
     def admit() -> None:
-        if request.endpoint in prometheus.HEALTH:
+        if request.endpoint in _FOR_ANYBODY:
             return
-        identify(rights)
+        identify(rights, view)
         if request.path.startswith("/static/") or request.method == "OPTIONS":
             return
         if request.endpoint != prometheus.METRICS:
@@ -172,12 +198,13 @@ def _admit(app: Flask, kg: KnowledgeGraph, access: Access) -> None:
         rates.take(client().name)
 
 
-def handover(kg: KnowledgeGraph, access: Access) -> Handover:
-    """What has workers answer plain queries as the application would."""
-    rights, is_counted = _rights(kg, access), kg.settings.server.requests_per_minute > 0
+def handover(kg: KnowledgeGraph, access: Access, rights: Rights | None = None, *, is_alone: bool = True) -> Handover:
+    """What has workers answer plain queries as the application would; none if it does not stand alone at the root."""
+    rights, is_seen = rights or rights_of(kg, access), kg.settings.server.requests_per_minute > 0 or not is_alone
 
     def may_read(address: str) -> bool:
-        return not is_counted and rights.client("", address, is_forwarded=False).role >= Role.READ
+        who = rights.client("", address, is_forwarded=False)
+        return not is_seen and who.role >= Role.READ and not who.view
 
     limit = kg.settings.server.timeout_seconds
     return Handover(
@@ -188,6 +215,8 @@ def handover(kg: KnowledgeGraph, access: Access) -> Handover:
 def _add_error_pages(app: Flask, kg: KnowledgeGraph) -> None:
     @app.errorhandler(ProtocolError)
     def refused_by_protocol(error: ProtocolError) -> Any:
+        if error.status == 401 and request.method == "GET" and g.rights.sessions is not None and _wants_page():
+            return redirect(f"{request.script_root}/sign-in?{urlencode({'next': request.full_path.rstrip('?')})}")
         if request.path.startswith("/v1/"):  # chat clients look for the reason there
             said = chat_model.error_record(error.detail, error.title)
             return problem(error.status, error.title, error.detail, headers=dict(error.headers), error=said)
@@ -220,10 +249,13 @@ def _add_error_pages(app: Flask, kg: KnowledgeGraph) -> None:
         return _error(kg, 500, "")
 
 
+def _wants_page() -> bool:
+    return not request.path.startswith(_DATA_PATHS) and "html" in request.headers.get("Accept", "*/*html")
+
+
 def _error(kg: KnowledgeGraph, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
-    wants_data = request.path.startswith(_DATA_PATHS) or "html" not in request.headers.get("Accept", "*/*html")
     key = f"error_{status}" if f"error_{status}" in WORDS else "error_400" if status < 500 else "error_500"
-    if wants_data:
+    if not _wants_page():
         response = problem(status, WORDS[key][0], detail or WORDS[key][0])
     else:
         response = page("error.html", kg.base, status=status, key=key, detail=told(detail))
@@ -233,6 +265,8 @@ def _error(kg: KnowledgeGraph, status: int, detail: str, headers: dict[str, str]
 
 
 _THREADS = 8
+_FIRST_PARTS = frozenset(("static", "sparql", "graphs", "api", "v1", "mcp", "healthz", "readyz", "metrics"))
+"""What no workspace below a path may be called: programs look for these at the root."""
 _PORTS_TRIED = 50
 _MOST_CONNECTIONS = 2000
 _OTHER_FILES = 400
@@ -254,51 +288,89 @@ def _to_stderr(line: str) -> None:
 
 
 def serve(
-    kg: KnowledgeGraph, *, host: str = "127.0.0.1", port: int = 8000, announce: Callable[[str], object] = _to_stderr
+    *kgs: KnowledgeGraph,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    announce: Callable[[str], object] = _to_stderr,
 ) -> None:
-    """Serves the workspace until SIGINT or SIGTERM; ``announce`` gets the address once it can be asked.
+    """Serves the workspaces until SIGINT or SIGTERM; ``announce`` gets the address once it can be asked.
+
+    Several are found below the names of their folders.
 
     Raises:
         PortTakenError: the port is taken or may not be used; the message names one that is free.
-        KgPlatformError: the host is not one of this machine.
+        ConfigError: who may do what is not said clearly, or two workspaces have one name.
+        KgPlatformError: the host is not one of this machine, or what a role sees cannot be made.
     """
     logging.getLogger("waitress").setLevel(logging.CRITICAL)
-    access = Access.on(host)
-    app = create_app(kg, access=access)
-    workers = kg.workers  # made here, not by the first requests at once
+    access, first = Access.on(host), kgs[0]
     listener = _listener(host, port)
-    server = listening(
-        app.wsgi_app,
-        handover(kg, access),
-        sockets=[listener],
-        threads=workers.most_callers + _THREADS,  # some are left for pages while all workers are busy
-        ident=SERVER,
-        connection_limit=_connections_allowed(),
-        asyncore_use_poll=True,  # select knows a thousand descriptors only
-        max_request_body_size=max(MAX_BODY_BYTES, kg.settings.server.max_upload_mb * 1_000_000) + 1024,
-        max_request_header_size=1 << 16,
-        channel_timeout=60,
-        outbuf_high_watermark=1 << 20,  # so far a result may run ahead of its reader
-        log_socket_errors=False,
-        clear_untrusted_proxy_headers=False,  # that they are there says that a proxy was, and nothing else is read
-    )
-    app.extensions[NUMBERS].listener = server
-    shown = f"[{host}]" if ":" in host else "localhost" if host in ("0.0.0.0", "") else host
-    announce(f"Serving at http://{shown}:{listener.getsockname()[1]}/ (SPARQL at /sparql); stop with Ctrl-C")
-    if not is_built():
-        announce(NOT_BUILT)
-    over = threading.Event()
+    with closing(listener), _tenants(kgs, access, announce) as tenants:
+        server = listening(
+            tenants[0] if len(kgs) == 1 else Tenants(tenants, access),
+            handover(first, access, tenants[0].rights, is_alone=len(kgs) == 1),
+            sockets=[listener],
+            threads=sum(kg.workers.most_callers for kg in kgs) + _THREADS,  # some for pages while all workers are busy
+            ident=SERVER,
+            connection_limit=_connections_allowed(),
+            asyncore_use_poll=True,  # select knows a thousand descriptors only
+            max_request_body_size=max(MAX_BODY_BYTES, *(kg.settings.server.max_upload_mb * 1_000_000 for kg in kgs))
+            + 1024,
+            max_request_header_size=1 << 16,
+            channel_timeout=60,
+            outbuf_high_watermark=1 << 20,  # so far a result may run ahead of its reader
+            log_socket_errors=False,
+            clear_untrusted_proxy_headers=False,  # that they are there says that a proxy was, and nothing else is read
+        )
+        shown = f"[{host}]" if ":" in host else "localhost" if host in ("0.0.0.0", "") else host
+        for tenant in tenants:
+            tenant.app.extensions[NUMBERS].listener = server
+            at = f"http://{shown}:{listener.getsockname()[1]}{tenant.path}"
+            announce(f"Serving at {at}/ (SPARQL at {tenant.path}/sparql); stop with Ctrl-C")
+        if not is_built():
+            announce(NOT_BUILT)
+        over = threading.Event()
+        try:
+            with stopping():
+                for tenant in tenants:
+                    parts = (tenant.kg, tenant.app.extensions[WARMING], over)
+                    threading.Thread(target=_warm_up, args=parts, daemon=True).start()
+                server.run()
+        except (KeyboardInterrupt, SystemExit):
+            pass
+        finally:
+            over.set()
+            server.close()
+
+
+@contextmanager
+def _tenants(
+    kgs: Sequence[KnowledgeGraph], access: Access, announce: Callable[[str], object]
+) -> Iterator[list[Tenant]]:
+    """The workspaces as they are offered; what was made for that is taken away at the end."""
+    rights = [rights_of(kg, access) for kg in kgs]
+    made: list[Tenant] = []
+
+    def make(kg: KnowledgeGraph, rules: Rights, view: str) -> Flask:
+        return create_app(kg, access=access, rights=rules, view=view)
+
+    def stop(app: Flask) -> None:
+        app.extensions[JOBS].stop()
+        if TRACES in app.extensions:
+            app.extensions[TRACES].shutdown()
+
     try:
         with stopping():
-            threading.Thread(target=_warm_up, args=(kg, app.extensions[WARMING], over), daemon=True).start()
-            server.run()
-    except (KeyboardInterrupt, SystemExit):
-        pass
+            for kg, rules, path in zip(kgs, rights, paths_of([kg.folder for kg in kgs], _FIRST_PARTS), strict=True):
+                kg.workers  # noqa: B018 (made here, not by the first requests at once)
+                for role in rules.hidden:
+                    announce(f"Preparing what {role} sees of {kg.folder}")
+                made.append(Tenant(kg, rules, make, stop, path=path))
+        yield made
     finally:
-        over.set()
-        server.close()
-        app.extensions[JOBS].stop()
-        workers.close()
+        for tenant in made:
+            tenant.close()
+            tenant.kg.workers.close()
 
 
 def _connections_allowed() -> int:

@@ -215,7 +215,7 @@ def _about(base: str, path: str) -> NamedNode | None:
         raise ProtocolError(400, "Bad request", "name one graph: /graphs?graph=IRI, /graphs?default, or /graphs/NAME")
     if not given:
         return _below(base, path) if path else None
-    mine = f"{request.host_url}graphs/"
+    mine = f"{request.url_root}graphs/"
     text = f"{base}graphs/{given[0].removeprefix(mine)}" if given[0].startswith(mine) else given[0]
     try:
         return NamedNode(text)
@@ -298,7 +298,7 @@ def _create(kg: KnowledgeGraph, graphs: GraphStore) -> Response:
             made = Response(status=204)
         else:
             graphs.put(graph, found.get(None, []))
-            made = Response(status=201, headers={"Location": f"{request.host_url}graphs/{name}"})
+            made = Response(status=201, headers={"Location": f"{request.url_root}graphs/{name}"})
     return made
 
 

@@ -94,6 +94,32 @@ def compress(response: Response) -> Response:
     return response
 
 
+_ADDRESS = re.compile(rb'((?:\s(?:href|src|action|formaction|data-[a-z-]+)|content)=")(/(?!/)[^"]*)')
+
+
+def below_root(response: Response) -> Response:
+    """The response with its addresses below the path at which the application is found, if that is not the root."""
+    root = request.script_root
+    if not root:
+        return response
+
+    def below(address: str) -> str:
+        is_ours = address.startswith("/") and not address.startswith(("//", f"{root}/"))
+        return f"{root}{address}" if is_ours and address != root else address
+
+    for name in ("Location", "Content-Location"):
+        if address := response.headers.get(name):
+            response.headers[name] = below(address)
+    if links := response.headers.getlist("Link"):
+        response.headers.setlist(
+            "Link", [re.sub(r"<(/[^>]*)>", lambda found: f"<{below(found[1])}>", x) for x in links]
+        )
+    if response.mimetype == "text/html" and not response.direct_passthrough and not response.is_streamed:
+        page = response.get_data()
+        response.set_data(_ADDRESS.sub(lambda found: found[1] + below(found[2].decode()).encode(), page))
+    return response
+
+
 def _is_squeezable(response: Response) -> bool:
     if response.status_code in (204, 304) or (response.direct_passthrough and not request.path.startswith("/static/")):
         return False

@@ -197,7 +197,7 @@ def blueprint(describes: SelfDescription) -> Blueprint:
     def void() -> Any:
         require(Role.READ)
         try:
-            return describes.of_data(request.host_url)
+            return describes.of_data(request.url_root)
         except KgPlatformError as error:
             return query_problem(error)
 

@@ -19,32 +19,36 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pyoxigraph import BlankNode, NamedNode, Triple
+from pyoxigraph import BlankNode, NamedNode, Quad, Triple
 
 from kgplatform import settings as config
-from kgplatform.documents.records import Linking
+from kgplatform.documents.records import Linking, State
 from kgplatform.documents.registry import Registry
 from kgplatform.errors import ConfigError, KgPlatformError, OntologyError, WorkspaceError
 from kgplatform.linking.clusters import link_triples
+from kgplatform.linking.external import EXACT_MATCH
 from kgplatform.ontology import packs
 from kgplatform.ontology.packs import ImportRules, LoadedOntology
 from kgplatform.reasoning.checks import refuse_unusable
 from kgplatform.reasoning.ontology_change import OntologyDifference, Succession, difference, succession
-from kgplatform.store.dataset import Change, EvidenceDataset
+from kgplatform.store.dataset import Change, EvidenceDataset, quad
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
 from kgplatform.types import Term
-from kgplatform.vocab import DCTERMS, TYPE, local_name
+from kgplatform.vocab import DCTERMS, TYPE, graph_iri, local_name
+from kgplatform.workspace.build import build
+from kgplatform.workspace.community_stage import find_communities
 from kgplatform.workspace.entity_linking import linked
 from kgplatform.workspace.ingest import Ingest, Projecting, tables_of
 from kgplatform.workspace.ingest import retired as retired_by
-from kgplatform.workspace.workspace import STORE, UPDATE, Workspace
+from kgplatform.workspace.workspace import REGISTRY, STORE, UPDATE, Workspace
 
 
 def found(
@@ -423,3 +427,91 @@ def _renamed(dataset: EvidenceDataset, graph: NamedNode, iris: Mapping[NamedNode
         if isinstance(value, NamedNode) and item.predicate != _REPLACED_BY:
             value = iris.get(value, value)
         yield Triple(subject, item.predicate, value)
+
+
+_MADE_ANEW = ("links", "identities", "relations", "inferred", "rejected", "reviews", "communities")
+_AT_ONCE = 100_000
+
+
+def derive(source: Workspace, folder: Path, is_hidden: Callable[[str], bool]) -> None:
+    """Makes, in a new folder, the workspace as it would be had what is hidden never been there.
+
+    ``is_hidden`` is asked about the IRIs of documents and graphs and about the places that documents were found at.
+    Only what is known to be visible is copied: documents that are PROCESSED, with their chunks, tables and what people
+    said of them; graphs that users wrote; what was asserted by hand, but for corrections of hidden documents. Names
+    are linked, conclusions drawn, indexes and communities made anew from that. Earlier states, the journal, conversations,
+    runs, saved queries and uploads stay behind. No language model is asked.
+
+    Raises:
+        StoreError: the disk refuses.
+    """
+    folder.mkdir(parents=True)
+    with source.store.write_lock():
+        source.registry.copy_without(is_hidden, folder / REGISTRY)
+        source.store.snapshot(folder / "whole")
+    text = (source.folder / config.FILE).read_text(encoding="utf-8")  # a journal tells of what is gone
+    (folder / config.FILE).write_text(re.sub(r"(?m)^[ \t]*journal[ \t]*=.*$", "", text), encoding="utf-8")
+    if (source.folder / "ontology").is_dir():
+        shutil.copytree(source.folder / "ontology", folder / "ontology")
+    boundaries = source.settings.map.boundaries
+    if boundaries and (source.folder / boundaries).is_file() and not Path(boundaries).is_absolute():
+        (folder / boundaries).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source.folder / boundaries, folder / boundaries)
+    with closing(Workspace(folder)) as made:
+        made.settings = replace(made.settings, communities=replace(made.settings.communities, reports="built-in"))
+        if made.settings.embedding == source.settings.embedding:
+            made.embedder = source.embedder
+        with closing(Store.open_snapshot(folder / "whole")) as whole:
+            _copy_visible(EvidenceDataset(whole, source.base), made, source.registry, is_hidden)
+            for giver in filter(is_hidden, made.registry.givers()):
+                Ingest(made).give(giver, ())
+            build(made, "link")
+            _copy_identities(EvidenceDataset(whole, source.base), made.dataset)
+            for stage_ in ("infer", "index"):
+                build(made, stage_)
+            if whole.has_graph(source.community_parts.graph):
+                find_communities(made.community_parts)
+    shutil.rmtree(folder / "whole")
+
+
+def _copy_visible(whole: EvidenceDataset, made: Workspace, known: Registry, is_hidden: Callable[[str], bool]) -> None:
+    """Copies the visible graphs, and of the default graph and the rejections what rests on them."""
+    documents = {iri.value for iri in made.registry.iris(State.PROCESSED)}
+    tables = made.registry.table_graphs()
+    left = {graph_iri(whole.base, name) for name in _MADE_ANEW}
+
+    def is_visible(graph: NamedNode) -> bool:
+        if whole.is_of_document(graph):
+            return graph.value.partition("/chunk/")[0] in documents
+        if graph.value.startswith(f"{whole.base}graph/table/"):
+            return graph.value in tables
+        made_anew = graph in left or whole.is_of_places(graph) or "graph/quarantine/" in graph.value
+        return not made_anew and not is_hidden(graph.value)
+
+    reviews = (review for review in known.reviews() if review.document.value not in documents)
+    corrected = {correction for review in reviews for correction in review.corrections}
+    struck = {item.triple for item in whole.store.quads(graph=whole.rejected)}
+
+    def copied() -> Iterator[Quad]:
+        for graph in filter(is_visible, whole.store.graphs()):
+            is_evidence = whole.is_evidence(graph)
+            for item in whole.store.quads(graph=graph):
+                if graph == whole.asserted and (item.triple in corrected or item.predicate == _REPLACED_BY):
+                    continue  # what replaced an IRI tells the name of a thing that may be hidden
+                yield item
+                if is_evidence:
+                    yield quad(item.triple, whole.rejected if item.triple in struck else DEFAULT_GRAPH)
+
+    quads = copied()
+    while some := list(islice(quads, _AT_ONCE)):
+        made.store.apply(added=some)
+
+
+def _copy_identities(whole: EvidenceDataset, made: EvidenceDataset) -> None:
+    """Copies the external identities of the things that are still spoken of."""
+    held = [item.triple for item in whole.store.quads(graph=whole.identities)]
+    matched = {triple.subject for triple in held if triple.predicate == EXACT_MATCH}
+    gone = {iri for iri in matched if next(made.store.quads(iri, None, None, DEFAULT_GRAPH), None) is None}
+    gone |= {triple.subject for triple in held if triple.object in gone}
+    if kept := [triple for triple in held if triple.subject not in gone]:
+        made.commit(Change(added={made.identities: kept}))

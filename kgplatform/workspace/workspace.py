@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from kgplatform.journal.recorder import Recorder
     from kgplatform.questions import answer
 
-STORE, MODELS = "store", "models.sqlite"
+STORE, MODELS, REGISTRY = "store", "models.sqlite", "documents.sqlite"
 UPDATE = "update.pending"
 """There while an update has not been reconciled with the evidence."""
 
-_REGISTRY, _CHUNKS, _WORKERS, _INFERENCE = "documents.sqlite", "chunks", "workers", "inference.json"
+_CHUNKS, _WORKERS, _INFERENCE = "chunks", "workers", "inference.json"
 _VERSIONS, _VECTORS = "versions", "vectors"
 JOURNAL, MARK = "journal.sqlite", "journal.mark"
 """The journal, and the file that says up to which patch of it the store holds all."""
@@ -71,7 +71,7 @@ class Workspace:
         self.base = self.settings.base
         loaded = packs.load(self.settings.ontology, folder=folder)
         self.store = Store.open(folder / STORE, prefixes=prefixes_of(self.base))
-        self.registry = Registry(folder / _REGISTRY)
+        self.registry = Registry(folder / REGISTRY)
         self.indexing = search.Indexing(self.registry)
         self.dataset = EvidenceDataset(self.store, self.base)
         self.recorder = self._recorder()

@@ -1,5 +1,5 @@
 // Requests to this server, and its events; refusals come as `Problem`.
-import { h } from "./dom.js";
+import { at, h } from "./dom.js";
 import { t } from "./words.js";
 
 export class Problem extends Error {
@@ -21,7 +21,7 @@ const answered = async (response) => {
 const asked = async (url, options) => {
   let response;
   try {
-    response = await fetch(url, { credentials: "same-origin", ...options });
+    response = await fetch(at(url), { credentials: "same-origin", ...options });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     away(true);
@@ -47,7 +47,7 @@ export const away = (isAway) => {
 
 /** Server-sent events by name; reconnects, and says while it does. `close()` ends it. */
 export const events = (url, listeners) => {
-  const source = new EventSource(url);
+  const source = new EventSource(at(url));
   for (const [name, run] of Object.entries(listeners)) {
     source.addEventListener(name, (event) => {
       let data = event.data;

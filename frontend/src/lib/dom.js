@@ -1,5 +1,9 @@
 // Elements without HTML strings: whatever comes from data is text.
 
+const root = document.documentElement.dataset.root ?? "";
+/** An address of this server below the path of the workspace, if it has one, which the page says. */
+export const at = (address) => (root && /^\/(?!\/)/.test(address) && !`${address}/`.startsWith(`${root}/`) ? root + address : address);
+
 /** An element; attributes with `null` or `false` are left out, `on…` are listeners, children may be text. */
 export const h = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
@@ -8,7 +12,7 @@ export const h = (tag, attributes = {}, ...children) => {
     if (name.startsWith("on") && typeof value === "function") node.addEventListener(name.slice(2), value);
     else if (name === "dataset") Object.assign(node.dataset, value);
     else if (name === "style" && typeof value === "object") for (const [key, one] of Object.entries(value)) node.style.setProperty(key, one);
-    else node.setAttribute(name, value === true ? "" : value);
+    else node.setAttribute(name, value === true ? "" : /^(href|src|action)$/.test(name) ? at(value) : value);
   }
   node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
   return node;

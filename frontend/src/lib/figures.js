@@ -1,6 +1,6 @@
 // Pictures: <figure data-view="…"> with data from `data-src` or a JSON child, a twin for those who do not see it, its query.
 import { getJSON } from "./api.js";
-import { h, live } from "./dom.js";
+import { at, h, live } from "./dom.js";
 import { sharing } from "./sharing.js";
 import { number, t } from "./words.js";
 
@@ -141,5 +141,5 @@ export const redraw = () => document.querySelectorAll("figure[data-view]").forEa
 /** Tells the page that a thing was chosen; follows its link unless somebody minds. */
 export const pick = (figure, id, item) => {
   const event = new CustomEvent("kgp:pick", { bubbles: true, cancelable: true, detail: { id, item } });
-  if (figure.dispatchEvent(event) && item?.href) location.assign(item.href);
+  if (figure.dispatchEvent(event) && item?.href) location.assign(at(item.href));
 };

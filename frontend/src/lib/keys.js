@@ -1,5 +1,5 @@
 // Keys: what may be pressed, and the sheet that says so.
-import { h } from "./dom.js";
+import { at, h } from "./dom.js";
 import { command, pages, t } from "./words.js";
 
 const here = [];
@@ -42,7 +42,7 @@ export const startKeys = () => addEventListener("keydown", (event) => {
   if (waiting && Date.now() - waiting < 1200) {
     waiting = 0;
     const found = pages.find(([name]) => GO[name] === event.key);
-    if (found) { event.preventDefault(); location.assign(found[1]); return; }
+    if (found) { event.preventDefault(); location.assign(at(found[1])); return; }
   }
   waiting = event.key === "g" ? Date.now() : 0;
   const own = here.find(({ name, run }) => run && name.split(" ").includes(event.key));

@@ -1,6 +1,6 @@
 // Find anything: one box over every page, thing, class and property, by name in either language.
 import { getJSON } from "./api.js";
-import { h, later } from "./dom.js";
+import { at, h, later } from "./dom.js";
 import { pages, t } from "./words.js";
 
 let box = null;
@@ -60,7 +60,8 @@ export const openPalette = (text = "") => {
   const go = (newTab) => {
     const node = list.querySelectorAll("[role=option]")[chosen];
     if (!node) return;
-    if (newTab) open(node.dataset.page, "_blank", "noopener"); else location.assign(node.dataset.page);
+    const page = at(node.dataset.page);
+    if (newTab) open(page, "_blank", "noopener"); else location.assign(page);
   };
   input.addEventListener("input", (event) => { if (!event.isComposing) look(input.value.trim()); });
   input.addEventListener("compositionend", () => look(input.value.trim()));

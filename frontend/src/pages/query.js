@@ -1,5 +1,5 @@
 // The Query page: the editor left, results right; the query is never lost, a cancelled one frees the server.
-import { copy, h, live, tag } from "../lib/dom.js";
+import { at, copy, h, live, tag } from "../lib/dom.js";
 import { key } from "../lib/keys.js";
 import { command, number, seconds, t } from "../lib/words.js";
 import { editor } from "../query/editor.js";
@@ -112,7 +112,7 @@ class Page {
   turn(sheet) {
     const before = this.shown.get(sheet.id);
     this.view = this.sheets.query === null ? "" : sheet.view;
-    history.pushState(null, "", this.sheets.query === null ? "/query" : this.addressOf(this.sheets.query));
+    history.pushState(null, "", this.sheets.query === null ? at("/query") : this.addressOf(this.sheets.query));
     this.sheets.enter();
     this.editor.set(sheet.text);
     this.trouble.hidden = true;
@@ -144,7 +144,7 @@ class Page {
 
   save() {
     const dialog = this.root.querySelector("dialog.save");
-    if (dialog) openSaving(dialog, this.editor.text(), titleOf(this.editor.text()), (record) => { history.replaceState(null, "", record.page); this.sheets.enter(); this.say_status(t("saved", { place: record.page })); });
+    if (dialog) openSaving(dialog, this.editor.text(), titleOf(this.editor.text()), (record) => { history.replaceState(null, "", at(record.page)); this.sheets.enter(); this.say_status(t("saved", { place: record.page })); });
   }
 
   report(found) {
@@ -246,7 +246,7 @@ class Page {
     live(t("no_rows"));
     if (result.form !== "SELECT") return;
     try {
-      const why = await fetch("/api/why-empty", { method: "POST", body: new URLSearchParams({ query }) }).then((answer) => (answer.ok ? answer.json() : null));
+      const why = await fetch(at("/api/why-empty"), { method: "POST", body: new URLSearchParams({ query }) }).then((answer) => (answer.ok ? answer.json() : null));
       if (!why || why.cause === "unknown" || this.editor.text() !== query) return;
       const place = why.line ? h("button", { type: "button", onclick: () => this.editor.go(why.line, 1) }, t("line", { line: why.line })) : null;
       const relaxed = why.relaxed ? h("button", { type: "button", class: "primary", onclick: () => this.load(why.relaxed) }, t("run_without")) : null;
@@ -259,7 +259,7 @@ class Page {
   /** Says below a query that was stopped what makes it slow, once the server has found out. */
   async slow(query, reason) {
     try {
-      const why = await fetch("/api/why-slow", { method: "POST", body: new URLSearchParams({ query }) }).then((answer) => (answer.ok ? answer.json() : null));
+      const why = await fetch(at("/api/why-slow"), { method: "POST", body: new URLSearchParams({ query }) }).then((answer) => (answer.ok ? answer.json() : null));
       if (!why?.words) return;
       reason.replaceChildren(why.words, " ", h("button", { type: "button", class: "link", onclick: () => this.editor.go(why.line, 1) }, t("line", { line: why.line })));
     } catch { /* that it took too long stands */ }
@@ -286,7 +286,7 @@ class Page {
   }
 
   addressOf(query, { facet, row } = this.pointed.query === query ? this.pointed : { facet: [], row: null }) {
-    return `/query?${new URLSearchParams([["query", query], ...(this.view ? [["view", this.view]] : []), ...facet.map((one) => ["facet", one]), ...(row ? [["row", row]] : [])])}`;
+    return at(`/query?${new URLSearchParams([["query", query], ...(this.view ? [["view", this.view]] : []), ...facet.map((one) => ["facet", one]), ...(row ? [["row", row]] : [])])}`);
   }
 
   /** To what values the rows of a query are narrowed and which is pointed at; both are in the address. */

@@ -1,5 +1,5 @@
 // The table of a result: labels in place of IRIs, sorting, a filter; rows are added as one scrolls to them.
-import { copy, h, later, live, safe } from "../lib/dom.js";
+import { at, copy, h, later, live, safe } from "../lib/dom.js";
 import { language, number, t } from "../lib/words.js";
 import { Facets } from "../views/facets.js";
 import { compare } from "../views/table.js";
@@ -115,7 +115,7 @@ export const rowsTable = (parent, result, { named = true, place = NOWHERE } = {}
     const steps = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1], PageDown: [15, 0], PageUp: [-15, 0] };
     const found = term(state.rows[state.at[0]] ?? [], state.at[1]);
     if (steps[event.key]) { event.preventDefault(); body.querySelector("td.here") ? move(...steps[event.key]) : move(0, 0); }
-    if (event.key === "Enter" && found?.k === "thing" && safe(found.h)) location.assign(found.h);
+    if (event.key === "Enter" && found?.k === "thing" && safe(found.h)) location.assign(at(found.h));
     if (event.key === "c" && !event.ctrlKey && found) { event.preventDefault(); copy(found.k === "thing" && !state.named ? found.v : plain(found, true), null, t("copied")); }
   });
   /** Brings the row into sight that the address points at. */

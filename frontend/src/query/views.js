@@ -1,5 +1,5 @@
 // The pane of results: tabs for the views, what each shows, and what it says where it cannot.
-import { h, live, safe } from "../lib/dom.js";
+import { at, h, live, safe } from "../lib/dom.js";
 import { mark } from "../lib/classes.js";
 import { show } from "../lib/figures.js";
 import { sharing } from "../lib/sharing.js";
@@ -81,7 +81,7 @@ export class Results {
     const variable = nameOfRows(this.result), asked = this.query;
     if (!variable) return;
     try {
-      const { query } = await fetch("/api/with-places", { method: "POST", body: new URLSearchParams({ query: asked, variable }) }).then((answer) => answer.json());
+      const { query } = await fetch(at("/api/with-places"), { method: "POST", body: new URLSearchParams({ query: asked, variable }) }).then((answer) => answer.json());
       if (query && this.query === asked) buttons.append(h("button", { type: "button", onclick: () => this.load(query, "map") }, t("add_places")));
     } catch { /* then there is nothing to add */ }
   }

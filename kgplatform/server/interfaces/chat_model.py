@@ -194,7 +194,7 @@ def blueprint(kg: KnowledgeGraph) -> Blueprint:
     @routes.post("/v1/chat/completions")
     def completions() -> Response:
         asked = ChatRequest.read(request.get_json(silent=True))
-        host, who = request.host_url.rstrip("/"), client().name
+        host, who = request.url_root.rstrip("/"), client().name
 
         def page(passage: Evidence) -> str:
             place = addresses.of_passage(passage, kg.base)

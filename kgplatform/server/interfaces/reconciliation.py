@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from html import escape
 from itertools import islice, pairwise
 from math import isfinite
@@ -32,7 +33,7 @@ from kgplatform.sparql.functions import likeness
 from kgplatform.sparql.protocol import ProtocolError
 from kgplatform.text import normalise
 from kgplatform.types import Term
-from kgplatform.vocab import ALT_LABEL, TYPE, XSD, XSD_BOOLEAN, XSD_DATE, XSD_DATETIME
+from kgplatform.vocab import ALT_LABEL, TYPE, XSD, XSD_DATE, XSD_DATETIME, XSD_INTEGER
 
 if TYPE_CHECKING:
     from kgplatform.graph import KnowledgeGraph
@@ -52,7 +53,7 @@ _MOST_VALUES: Final = 100
 _SUGGESTED: Final = 20
 _SHOWN_FACTS: Final = 6
 _PREVIEW: Final = {"width": 430, "height": 220}
-_NUMBERS: Final = frozenset(f"{XSD}{name}" for name in ("integer", "int", "long", "decimal", "double", "float"))
+_NUMBERS: Final = frozenset(f"{XSD}{name}" for name in ("decimal", "double", "float"))
 _FRAMED: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors *"
 
 
@@ -288,12 +289,14 @@ class Reconciliation:
         if isinstance(term, NamedNode):
             return dict(self._named(term))
         if isinstance(term, Literal):
-            with suppress(ValueError):  # a literal may be typed as a number and be none
+            with suppress(ValueError):  # a literal may be typed as a number or date and be none
+                if term.datatype == XSD_INTEGER:
+                    return {"int": int(term.value)}
                 if term.datatype.value in _NUMBERS and isfinite(number := float(term.value)):
                     return {"float": number}
-            if term.datatype == XSD_BOOLEAN:
-                return {"bool": term.value in ("true", "1")}
-            return {"date" if term.datatype in (XSD_DATE, XSD_DATETIME) else "str": term.value}
+                if term.datatype in (XSD_DATE, XSD_DATETIME):  # what the specification calls a date has a time
+                    return {"date": datetime.fromisoformat(term.value).isoformat()}
+            return {"str": term.value}
         return {"str": self._labels.reference(term).label}
 
     def preview(self, iri: NamedNode) -> str:

@@ -73,7 +73,7 @@ def blueprint(kg: KnowledgeGraph, lately: Lately) -> Blueprint:
     @routes.route("/sitemap.xml")
     def sitemap() -> Response:
         require(Role.READ)
-        return Response(_sitemap(kg, request.host_url.rstrip("/")), content_type="application/xml")
+        return Response(_sitemap(kg, request.url_root.rstrip("/")), content_type="application/xml")
 
     return routes
 
@@ -186,7 +186,7 @@ def _add_information(routes: Blueprint, kg: KnowledgeGraph, lately: Lately) -> N
 
     @routes.get("/api")
     def api() -> Any:
-        host = request.host_url.rstrip("/")
+        host = request.url_root.rstrip("/")
         return page("api.html", kg.base, paths=described()["paths"], host=host, query=_QUERY)
 
     @routes.get("/about")
