@@ -51,10 +51,10 @@ ONE_IMPORTER = {
     "retrieval.web_search": "a door to the web",
     "server.app": "the door of the server",
     "server.graph_store": "a door: /graphs",
+    "server.tenants": "a door: workspaces below their paths, and what roles see of them",
     "sparql.algebra": "a stage: whether two queries say the same; only `sparql` looks into queries",
     "sparql.service": "a stage: SERVICE blocks; only `sparql` looks into queries",
     "store.federation": "a door to other endpoints",
-    "workspace.build": "the stages in their order",
     "workspace.large_tables": "a stage: tables of millions of rows",
     "workspace.sparql_calls": "a stage: what SERVICE blocks ask for",
 }

@@ -564,7 +564,7 @@ def _opened(configuration: Any, *, create: bool) -> _Access:
         return _Endpoint(configuration)
     if isinstance(configuration, str | Path) and str(configuration):
         folder = Path(configuration)
-        is_new = create and not folder.exists()
+        is_new = create and not (folder.exists() and any(folder.iterdir()))
         return _Workspace(KnowledgeGraph.create(folder) if is_new else KnowledgeGraph.open(folder), is_own=True)
     raise StoreError("open a folder, the address of an endpoint, an address and a token, or a KnowledgeGraph")
 
