@@ -27,7 +27,7 @@ READ = {
         ("/class/<path:name>", "/property/<path:name>", "/id/<path:rest>", "/communities/<path:name>"), "GET"
     ),
     **dict.fromkeys(("/documents/<name>", "/documents/<name>/", "/evaluation/<name>", "/q/<slug>"), "GET"),
-    **dict.fromkeys(("/ask/<name>", "/ask/<name>/next"), "GET"),
+    **dict.fromkeys(("/ask/<name>", "/ask/<name>/next", "/ask/<name>/path", "/changes", "/embed"), "GET"),
     **dict.fromkeys(("/graphs", "/graphs/<path:path>"), "GET"),
     **dict.fromkeys(("/query", "/sparql", "/sparql/"), "GET POST"),
     **dict.fromkeys(("/api/ask", "/api/describe", "/api/schema", "/api/search", "/api/why"), "GET POST"),

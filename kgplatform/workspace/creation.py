@@ -439,8 +439,8 @@ def derive(source: Workspace, folder: Path, is_hidden: Callable[[str], bool]) ->
     ``is_hidden`` is asked about the IRIs of documents and graphs and about the places that documents were found at.
     Only what is known to be visible is copied: documents that are PROCESSED, with their chunks, tables and what people
     said of them; graphs that users wrote; what was asserted by hand, but for corrections of hidden documents. Names
-    are linked, conclusions drawn, indexes and communities made anew from that. Earlier states, the journal, conversations,
-    runs, saved queries and uploads stay behind. No language model is asked.
+    are linked, conclusions drawn, indexes and communities made anew from that. Earlier states, the journal,
+    conversations, runs, saved queries and uploads stay behind. No language model is asked.
 
     Raises:
         StoreError: the disk refuses.

@@ -72,8 +72,9 @@ def watch(app: Flask, provider: TracerProvider) -> Callable[[Usage, bool], None]
 
     def asked(usage: Usage, failed: bool) -> None:  # noqa: FBT001 (as a tally tells it)
         parent = set_span_in_context(g.span) if has_app_context() and "span" in g else None
-        now, known = time.time_ns(), {"kind": SpanKind.CLIENT, "attributes": _tokens(usage)}
-        span = tracer.start_span("model", parent, start_time=now - round(usage.seconds * 1e9), **known)
+        now, tokens = time.time_ns(), _tokens(usage)
+        began = now - round(usage.seconds * 1e9)
+        span = tracer.start_span("model", parent, SpanKind.CLIENT, attributes=tokens, start_time=began)
         if failed:
             span.set_status(Status(StatusCode.ERROR))
         span.end(now)
