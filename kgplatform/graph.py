@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from pyoxigraph import Triple
+from pyoxigraph import NamedNode, Triple
 
 from kgplatform.documents.records import DocumentRecord, State
 from kgplatform.documents.registry import Registry
@@ -29,7 +29,7 @@ from kgplatform.store.oxigraph import Store, checked_iri
 from kgplatform.store.updates import carry_out
 from kgplatform.store.versions import Versions
 from kgplatform.store.worker_pool import QueryWorkers
-from kgplatform.types import Answer, Embedder, Evidence, Progress, Solutions
+from kgplatform.types import Answer, Claim, Embedder, Evidence, Progress, Solutions
 from kgplatform.workspace import build
 from kgplatform.workspace.build import BuildReport
 from kgplatform.workspace.community_stage import CommunitiesFound, CommunityView, communities, find_communities
@@ -230,6 +230,16 @@ class KnowledgeGraph:
         if build and told.changed:
             self.build()
         return told
+
+    def accept(self, document: NamedNode, claim: Claim, person: str) -> None:
+        """Makes a candidate of a document a statement, stated by the person; one that was accepted a candidate again.
+
+        Raises:
+            NotFoundError: the document has no such candidate.
+            RefusedError: the document would violate shapes, and the policy is to refuse such.
+        """
+        Ingest(self.workspace).move_candidate(document, claim, person)
+        self.build("link")
 
     def remove_statements(self, source: str) -> StatementsGiven:
         """Takes out the statements that a file gave, by its path or name.

@@ -111,7 +111,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What was read in one chunk, by which method; kept as it is, statements are its projection."""
+    """What was read in one chunk, by which method; kept as it is, statements are its projection.
+
+    ``candidates`` are statements that were read and not taken, as too unsure; a person may accept one.
+    """
 
     chunk: NamedNode
     mentions: tuple[Mention, ...] = ()
@@ -122,6 +125,7 @@ class Extraction:
     model: str | None = None
     prompt_sha256: str | None = None
     usage: Usage = field(default_factory=Usage)
+    candidates: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

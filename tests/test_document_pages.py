@@ -18,6 +18,7 @@ from kgplatform.server.pages.documents import file_name
 from kgplatform.settings import ServerSettings
 from kgplatform.types import Document
 from kgplatform.vocab import DCTERMS, RDF, graph_iri
+from kgplatform.workspace.review import judged_examples
 
 TEXT = "Wuzhen is a water town. The Lakeside Inn has 24 rooms. The Canal Hotel has 12 rooms.\n"
 EVIL = '"><img src=x onerror=alert(1)>'
@@ -185,6 +186,35 @@ def test_a_rejected_statement_does_not_hold_until_that_is_undone_though_the_docu
     assert reply.text == kg.registry.documents()[0].document.text
     assert "attachment" in reply.headers["Content-Disposition"]
     assert 'id="line" class="asked"' in client.get(f"/documents/{name}?line=1").text
+
+
+UNSURE = "The Canal Hotel is quiet. It rained.\n\nBooking: 12 rooms. There are few tables.\n"
+
+
+def test_a_possible_statement_is_accepted_by_a_click_with_its_passage_undone_and_kept_when_read_again(client, kg):
+    name = added(client, kg, UNSURE)
+    assert rooms(kg) == set()
+    text = client.get(f"/documents/{name}").text
+    assert "Possible statements" in text
+    key = re.search(r'id="possible-([0-9a-f]{16})"', text)[1]
+    assert judged(client, name, key, "accepted").status_code == 303
+    assert rooms(kg) == {"12"}
+    text = client.get(f"/documents/{name}").text
+    assert "stated by a local user" in text
+    assert "Possible statements" not in text
+    evidence = kg.show("Canal Hotel")
+    assert "Booking: 12 rooms." in str(evidence)
+    assert kg.dataset.violations() == (frozenset(), frozenset())
+    examples = judged_examples(kg.registry, kg.workspace.projection)
+    assert [[s, v] for s, _, v in examples[0]["triples"]] == [["Canal Hotel", "12"]]
+    kg.remove(kg.registry.summaries()[0].iri.value)
+    assert rooms(kg) == set()
+    added(client, kg, UNSURE)
+    assert rooms(kg) == {"12"}
+    assert judged(client, name, key, "undo").status_code == 303
+    assert rooms(kg) == set()
+    assert f'id="possible-{key}"' in client.get(f"/documents/{name}").text
+    assert kg.dataset.violations() == (frozenset(), frozenset())
 
 
 @pytest.mark.slow

@@ -468,19 +468,21 @@ def build(given: Given) -> int:
 
 
 @verb("learn")
-@argument("file", "FILE", type=Path, help="Texts with their triples, as JSON Lines.")
+@argument("file", "[FILE]", type=Path, required=False, help="Texts with their triples, as JSON Lines.")
 @formats("text", "json")
 def learn(given: Given) -> int:
-    """Teach the built-in reader by annotated examples.
+    """Teach the built-in reader by annotated examples and by the statements that people judged.
 
     Prints precision, recall and F1 by property, each example read by what the others taught.
     """
     from kgplatform.vocab import local_name
+    from kgplatform.workspace.review import judged_examples
     from kgplatform.workspace.review import learn as learn_examples
 
     with opened(given.workspace) as kg:
         bar = output.Bar()
-        report = learn_examples(kg.folder, kg.ontology, given.file, progress=bar)
+        judged = judged_examples(kg.registry, kg.workspace.projection)
+        report = learn_examples(kg.folder, kg.ontology, given.file, judged=judged, progress=bar)
         bar.end()
         names = {item.iri: local_name(item.iri) for item in report.properties}
     for problem in report.problems:

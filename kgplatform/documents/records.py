@@ -19,7 +19,8 @@ from kgplatform.types import Claim, Document, Extraction, Mention, Refusal, Usag
 
 def encode(extraction: Extraction) -> str:
     """The extraction as one line of JSON; mentions are written once and referred to by number."""
-    mentions = list(dict.fromkeys([*extraction.mentions, *claimed(extraction)]))
+    possible = claimed(replace(extraction, claims=extraction.candidates))
+    mentions = list(dict.fromkeys([*extraction.mentions, *claimed(extraction), *possible]))
     number = {mention: index for index, mention in enumerate(mentions)}
 
     def claim(item: Claim) -> list[Any]:
@@ -37,6 +38,8 @@ def encode(extraction: Extraction) -> str:
         "model": extraction.model,
         "prompt_sha256": extraction.prompt_sha256,
     }
+    if extraction.candidates:
+        record["candidates"] = [claim(item) for item in extraction.candidates]
     if extraction.usage != Usage():
         used = extraction.usage
         record["usage"] = [used.calls, used.prompt_tokens, used.completion_tokens, round(used.seconds, 3)]
@@ -49,16 +52,17 @@ def with_terms(extraction: Extraction, terms: Mapping[NamedNode, NamedNode]) -> 
     def mention(item: Mention) -> Mention:
         return replace(item, type=terms.get(item.type, item.type))
 
-    claims = tuple(
-        replace(
-            item,
-            subject=mention(item.subject),
-            predicate=terms.get(item.predicate, item.predicate),
-            object=mention(item.object) if isinstance(item.object, Mention) else item.object,
-        )
-        for item in extraction.claims
+    def claim(item: Claim) -> Claim:
+        object_ = mention(item.object) if isinstance(item.object, Mention) else item.object
+        predicate = terms.get(item.predicate, item.predicate)
+        return replace(item, subject=mention(item.subject), predicate=predicate, object=object_)
+
+    return replace(
+        extraction,
+        mentions=tuple(mention(item) for item in extraction.mentions),
+        claims=tuple(claim(item) for item in extraction.claims),
+        candidates=tuple(claim(item) for item in extraction.candidates),
     )
-    return replace(extraction, mentions=tuple(mention(item) for item in extraction.mentions), claims=claims)
 
 
 def claimed(extraction: Extraction) -> Iterator[Mention]:
@@ -79,9 +83,12 @@ def decode(text: str) -> Extraction:
     """The extraction that `encode` wrote."""
     record = json.loads(text)
     mentions = [_mention_of(item) for item in record["mentions"]]
-    claims = tuple(
-        Claim(mentions[subject], node(predicate), mentions[o] if isinstance(o, int) else _literal_of(o), *said)
-        for subject, predicate, o, *said in record["claims"]
+    claims, candidates = (
+        tuple(
+            Claim(mentions[subject], node(predicate), mentions[o] if isinstance(o, int) else _literal_of(o), *said)
+            for subject, predicate, o, *said in record.get(name, ())
+        )
+        for name in ("claims", "candidates")
     )
     return Extraction(
         chunk=NamedNode(record["chunk"]),
@@ -93,6 +100,7 @@ def decode(text: str) -> Extraction:
         model=record["model"],
         prompt_sha256=record["prompt_sha256"],
         usage=Usage(*record.get("usage", ())),
+        candidates=candidates,
     )
 
 

@@ -108,6 +108,7 @@ class BuiltinExtractor:
             refused=tuple(item for item, start in reading.refused.items() if chunk.start <= start < chunk.end),
             keywords=keywords(chunk.text, names, tokens),
             method=self.method,
+            candidates=tuple(item for item in reading.possible.values() if chunk.start <= item.start < chunk.end),
         )
 
     def _reading(self, document: Document) -> DocumentReading:
@@ -272,6 +273,7 @@ class QuietExtractor:
                 found,
                 mentions=tuple(_as_written(mention, document) for mention in found.mentions),
                 claims=tuple(_claim_as_written(claim, document) for claim in found.claims),
+                candidates=tuple(_claim_as_written(claim, document) for claim in found.candidates),
             )
             for found in self._read(seen, replace(document, text=text, title=title))
         ]

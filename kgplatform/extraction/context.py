@@ -159,6 +159,7 @@ class DocumentReading:
     byline: Byline | None = None
     claims: dict[tuple[str, str, str], Claim] = field(default_factory=dict)
     refused: dict[Refusal, int] = field(default_factory=dict)
+    possible: dict[tuple[str, str, str], Claim] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
 
     def refresh(self) -> None:
@@ -210,6 +211,13 @@ class DocumentReading:
             return
         key = (f"{claim.subject.name}\x1f{claim.start}", claim.predicate.value, object_)
         self.claims.setdefault(key, claim)
+
+    def offer(self, claim: Claim) -> None:
+        """Keeps as a candidate what is too unsure to be claimed, the surest of each statement."""
+        object_ = claim.object.name if isinstance(claim.object, Mention) else str(claim.object)
+        key = (claim.subject.name, claim.predicate.value, object_)
+        if key not in self.possible or self.possible[key].confidence < claim.confidence:
+            self.possible[key] = claim
 
     def refuse(self, start: int, end: int, reason: str) -> None:
         """Keeps what was read but not accepted, with the reason and the place."""

@@ -155,6 +155,9 @@ _LEAST_WORDS: Final = 4
 _UNSAID: Final = 0.7
 """The confidence of a statement for which the model gave none."""
 
+_SURE: Final = 0.5
+"""What a model is less sure of is more likely wrong than right by its own word: a candidate and no statement."""
+
 _Fact: TypeAlias = tuple[str, str, str]
 
 
@@ -557,7 +560,8 @@ class ModelExtractor:
         made = Extraction(
             chunk=chunks[0].iri,
             mentions=tuple(accepting.mentions.values()),
-            claims=tuple(accepting.claims.values()),
+            claims=tuple(claim for claim in accepting.claims.values() if claim.confidence >= _SURE),
+            candidates=tuple(claim for claim in accepting.claims.values() if claim.confidence < _SURE),
             refused=accepting.refused,
             keywords=tuple(accepting.keywords),
             method=self.method,
@@ -711,22 +715,28 @@ def _parted(made: Extraction, chunks: Sequence[Chunk], document: Document) -> li
     """The extraction of a stretch, each part with the chunk where it stands."""
     if len(chunks) == 1:
         return [made]
-    claims: dict[Chunk, list[Claim]] = {chunk: [] for chunk in chunks}
-    for claim in made.claims:
-        chunk = _home(claim.start, claim.end, chunks)
-        claims[chunk].append(_at_home(claim, chunk, document))
+    claims, candidates = (_claims_by_chunk(listed, chunks, document) for listed in (made.claims, made.candidates))
     return [
         replace(
             made,
             chunk=chunk.iri,
             mentions=tuple(_mentions(made.mentions, chunk, document, is_first=chunk is chunks[0], chunks=chunks)),
             claims=tuple(claims[chunk]),
+            candidates=tuple(candidates[chunk]),
             refused=tuple(_refusals(made.refused, chunk, chunks)),
             keywords=tuple(_keywords(made.keywords, chunk, chunks)),
             usage=made.usage if chunk is chunks[0] else Usage(),
         )
         for chunk in chunks
     ]
+
+
+def _claims_by_chunk(claims: Sequence[Claim], chunks: Sequence[Chunk], document: Document) -> dict[Chunk, list[Claim]]:
+    found: dict[Chunk, list[Claim]] = {chunk: [] for chunk in chunks}
+    for claim in claims:
+        chunk = _home(claim.start, claim.end, chunks)
+        found[chunk].append(_at_home(claim, chunk, document))
+    return found
 
 
 def _home(start: int, end: int, chunks: Sequence[Chunk]) -> Chunk:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
@@ -447,6 +448,7 @@ def _bind(
         found = _subject(reading, referents, fitting, mentions, sentence, value, min(low, value.start))
         if found is None:
             unsure = "nothing beside it is what the value may be said of"
+            _offer(reading, fitting, value, sentence)
             continue
         subject, cue = found
         if is_currency(cue.term.unit) and _PARTIAL.search(
@@ -458,6 +460,25 @@ def _bind(
     if not _by_unit(reading, referents, options, value, mentions, sentence) and unsure:
         reading.refuse(*sentence, f"{reading.text[value.start : value.end]!r}: {unsure}")
     return None
+
+
+def _offer(reading: DocumentReading, cues: list[Cue], value: FoundValue, sentence: tuple[int, int]) -> None:
+    """Offers that the value is said of what the paragraph begins with, or of the nearest thing named before it."""
+    paragraph = reading.within(reading.text.rfind("\n\n", 0, sentence[0]) + 1, sentence[0])
+    main = [reading.main] if reading.main is not None else []
+    subjects = {item.name: item for item in (*main, *reading.before(sentence[0]), *paragraph[:1])}
+    offered = 0
+    for subject in reversed(subjects.values()):
+        cue = next((cue for cue in cues if reading.lexicon.ontology.is_a(subject.type, cue.term.domains)), None)
+        if cue is not None and offered < len(_UNPLACED):
+            with suppress(ValueError):
+                literal = _literal(value, cue.term, reading)
+                reading.offer(Claim(subject, cue.term.iri, literal, *sentence, _UNPLACED[offered]))
+            offered += 1
+
+
+_UNPLACED: Final = (0.3, 0.2)
+"""How sure a value is said of one thing named before it, and of a second, where its own sentence names none."""
 
 
 def _shared(
@@ -607,12 +628,17 @@ def _by_unit(
     return True
 
 
+def _literal(value: FoundValue, term: OntologyProperty, reading: DocumentReading) -> Literal:
+    written = reading.text[value.start : value.end]
+    return literal_of(value.lexical if value.kind in ("span", "clock", "year", "date", "url") else written, term)
+
+
 def _claim(
     reading: DocumentReading, subject: Mention, term: OntologyProperty, value: FoundValue, sentence: tuple[int, int]
 ) -> None:
     written = reading.text[value.start : value.end]
     try:
-        literal = literal_of(value.lexical if value.kind in ("span", "clock", "year", "date", "url") else written, term)
+        literal = _literal(value, term, reading)
     except ValueError as error:
         reading.refuse(*sentence, str(error))
         return

@@ -20,7 +20,7 @@ from pyoxigraph import NamedNode, Triple
 from kgplatform.documents.chunking import chunker
 from kgplatform.documents.files import Discovery, discover
 from kgplatform.documents.progress import ReadingRun
-from kgplatform.documents.records import DocumentRecord, Linking, NameKey, State
+from kgplatform.documents.records import DocumentRecord, Judgement, Linking, NameKey, State
 from kgplatform.documents.tables.table_source import open_table
 from kgplatform.errors import KgPlatformError, NotFoundError, ReadError
 from kgplatform.extraction.given_statements import GivenReader, KnownDocuments, Listed, listed, read_lines, read_quads
@@ -60,6 +60,8 @@ from kgplatform.workspace.workspace import Workspace
 
 _MOST_NAMED: Final = 5
 _RECORDS: Final = "records"
+ACCEPTED: Final = "accepted by "
+"""What a statement is given by that a person accepted; their name follows."""
 
 
 def is_same(extraction: Extraction, old: Projection, new: Projection) -> bool:
@@ -473,7 +475,7 @@ class Ingest(Projecting):
         started = time.monotonic()
         try:
             old = (*((document.iri,) if self._registry.state(document.iri) is State.PROCESSED else ()), *replaced)
-            seen = self._read(document)
+            seen = self._with_accepted(self._read(document), projection)
             with self._stage("link"):
                 graphs = self._graphs(seen, projection)
             table = seen.table
@@ -511,6 +513,21 @@ class Ingest(Projecting):
             mapping=table.mapping if table else None,
             usage=usage_of(seen.extractions),
         )
+
+    def _with_accepted(self, seen: ReadDocument, projection: Projection) -> ReadDocument:
+        """What was read, with the candidates as statements that a person accepted when it was read before."""
+        reviews = self._registry.reviews(seen.document.iri) if any(x.candidates for x in seen.extractions) else []
+        who = {review.statement: review.person for review in reviews if review.judgement is Judgement.ACCEPTED}
+        if not who:
+            return seen
+        extractions: list[Extraction] = []
+        for read in seen.extractions:
+            triples = {claim: projection.triple(claim, read.chunk) for claim in read.candidates}
+            taken = {claim: who[triple] for claim, triple in triples.items() if triple in who}
+            claims = (replace(claim, given=f"{ACCEPTED}{person}") for claim, person in taken.items())
+            rest = tuple(claim for claim in read.candidates if claim not in taken)
+            extractions.append(replace(read, claims=(*read.claims, *claims), candidates=rest))
+        return replace(seen, extractions=tuple(extractions))
 
     def _load(self, seen: ReadDocument, change: Change) -> None:
         """Enters what was read, and then its graphs, so that a crash between the two can be settled."""
@@ -652,6 +669,30 @@ class Ingest(Projecting):
         self._take_given(source, changed, projection)
         count = sum(len(claims) for chunks in told.values() for claims in chunks.values())
         return StatementsGiven(source, count, len(told), len(changed))
+
+    def move_candidate(self, iri: NamedNode, claim: Claim, person: str) -> None:
+        """Makes a candidate of a document a statement that the person states, or such a statement a candidate again.
+
+        The passage stays its evidence.
+
+        Raises:
+            NotFoundError: the document has no such candidate.
+            RefusedError: with it the document violates shapes, and the policy is to refuse such.
+        """
+        source, changed = f"{ACCEPTED}{person}", list(self._registry.extractions(iri))
+        for place, read in enumerate(changed):
+            if claim in read.candidates:
+                rest = tuple(item for item in read.candidates if item != claim)
+                changed[place] = replace(read, candidates=rest, claims=(*read.claims, replace(claim, given=source)))
+                break
+            if claim in read.claims and claim.given.startswith(ACCEPTED):
+                source, rest = claim.given, tuple(item for item in read.claims if item != claim)
+                changed[place] = replace(read, claims=rest, candidates=(*read.candidates, replace(claim, given="")))
+                break
+        else:
+            raise NotFoundError("this document has no such candidate", name=iri.value)
+        projection = Projection(self._base, with_values(self._registry.linking(), self._workspace.named_values()))
+        self._take_given(source, {iri: tuple(changed)}, projection)
 
     def _take_given(
         self, source: str, changed: Mapping[NamedNode, tuple[Extraction, ...]], projection: Projection

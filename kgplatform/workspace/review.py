@@ -8,7 +8,8 @@ whose description is missing, as after a workspace's store was built anew from i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,13 +18,14 @@ from pyoxigraph import Literal, NamedNode, Triple
 from kgplatform.documents.records import Judgement, Review
 from kgplatform.documents.registry import Registry
 from kgplatform.entities import find_iri
-from kgplatform.errors import ConfigError, NotFoundError
+from kgplatform.errors import ConfigError, NotFoundError, ReadError
+from kgplatform.linking.projection import Projection
 from kgplatform.ontology.schema import Ontology
 from kgplatform.reasoning.conformance import is_well_formed
 from kgplatform.store.dataset import Change, EvidenceDataset
 from kgplatform.store.oxigraph import as_stored, literal
 from kgplatform.text import has_han
-from kgplatform.types import Progress, Term
+from kgplatform.types import Mention, Progress, Term
 from kgplatform.vocab import CORE, DCTERMS, LABEL, PROV, RDF, RDFS, TYPE, XSD, XSD_INTEGER, entity_iri, graph_iri
 
 _STRING = NamedNode(f"{XSD}string")
@@ -238,13 +240,50 @@ class LearnReport:
     properties: tuple[Taught, ...]
 
 
-def learn(folder: Path, ontology: Ontology, path: Path, *, progress: Progress | None = None) -> LearnReport:
-    """Teaches the workspace's reader by the examples of a file; what was learnt before is replaced.
+def judged_examples(registry: Registry, projection: Projection) -> list[dict[str, object]]:
+    """The passages on whose statements people said something, each with the statements that stand, as examples."""
+    rejected = {r.statement for r in registry.reviews() if r.judgement is not Judgement.ACCEPTED}
+    found: dict[tuple[NamedNode, int, int], None] = dict.fromkeys(
+        (r.document, r.start, r.end) for r in registry.reviews() if r.end > r.start
+    )
+    examples: list[dict[str, object]] = []
+    for document, start, end in found:
+        if registry.state(document) is None:
+            continue
+        said = [
+            [
+                claim.subject.name,
+                claim.predicate.value,
+                claim.object.name if isinstance(claim.object, Mention) else claim.object.value,
+            ]
+            for read in registry.extractions(document)
+            for claim in read.claims
+            if start <= claim.start < end and projection.triple(claim, read.chunk) not in rejected
+        ]
+        examples.append({"text": registry.document(document).document.text[start:end], "triples": said})
+    return examples
+
+
+def learn(
+    folder: Path,
+    ontology: Ontology,
+    path: Path | None,
+    *,
+    judged: Iterable[Mapping[str, object]] = (),
+    progress: Progress | None = None,
+) -> LearnReport:
+    """Teaches the workspace's reader by the examples of a file and what people judged; what it learnt is replaced.
 
     Raises:
-        ReadError: the file cannot be read, or none of its lines can be used.
+        ReadError: the file cannot be read, or none of its lines can be used; or nobody judged anything.
         WorkspaceError: what was learnt cannot be written.
     """
+    if lines := [json.dumps(example, ensure_ascii=False) for example in judged]:
+        given = path.read_text(encoding="utf-8").splitlines() if path is not None and path.is_file() else []
+        path = folder / "judged.jsonl"
+        path.write_text("\n".join((*given, *lines)) + "\n", encoding="utf-8")
+    if path is None:
+        raise ReadError("nobody confirmed or accepted a statement yet; name a file with examples", path=folder)
     from kgplatform.extraction.learnt.examples import read_examples
     from kgplatform.extraction.learnt.fit import save, train
 

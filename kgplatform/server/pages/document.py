@@ -27,8 +27,9 @@ from kgplatform.server.frame import page, tongues
 from kgplatform.server.pages.documents import reasons
 from kgplatform.server.result_tables import Cell, cell
 from kgplatform.sparql.protocol import ProtocolError
-from kgplatform.types import Chunk, Document, Evidence, Refusal
+from kgplatform.types import Chunk, Claim, Document, Evidence, Mention, Refusal
 from kgplatform.vocab import ALT_LABEL, CORE, LABEL, TYPE
+from kgplatform.workspace.ingest import ACCEPTED
 from kgplatform.workspace.review import StatementWording, judge, key_of, meant, withdraw
 
 if TYPE_CHECKING:
@@ -75,6 +76,37 @@ def statements(kg: KnowledgeGraph, record: DocumentRecord, first: int = 0) -> di
     return {"listed": sorted(found, key=itemgetter("start")), "first": first, **counts}
 
 
+def candidates(kg: KnowledgeGraph, record: DocumentRecord) -> list[dict[str, Any]]:
+    """What was read in the document and not taken, the surest first, without what it states anyway."""
+    labels, projection = Labels(kg.dataset, kg.ontology, tongues()), kg.workspace.projection
+    told = {quad.triple for quad in _told(kg, record)}
+    found: dict[Triple, dict[str, Any]] = {}
+    for read in kg.registry.extractions(record.document.iri):
+        for claim in sorted(read.candidates, key=lambda item: -item.confidence):
+            triple = projection.triple(claim, read.chunk)
+            if triple is None or triple in told or triple in found:
+                continue
+            parts = tuple(
+                Cell(side.name) if isinstance(side, Mention) and not shown.href else shown
+                for side, shown in zip((claim.subject, None, claim.object), _parts(kg, labels, triple), strict=True)
+            )
+            place = f"{addresses.of_iri(record.document.iri, kg.base)}?at={claim.start}-{claim.end}#passage"
+            share = round(100 * claim.confidence)
+            found[triple] = {"key": key_of(triple), "parts": parts, "href": place, "share": share, "claim": claim}
+    return sorted(found.values(), key=lambda item: -item["share"])
+
+
+def _accepted_claim(kg: KnowledgeGraph, record: DocumentRecord, key: str) -> Claim | None:
+    """The statement of that key, where a person made it one."""
+    for read in kg.registry.extractions(record.document.iri):
+        for claim in read.claims:
+            if claim.given.startswith(ACCEPTED):
+                triple = kg.workspace.projection.triple(claim, read.chunk)
+                if triple is not None and key_of(triple) == key:
+                    return claim
+    return None
+
+
 def _refusals(kg: KnowledgeGraph, record: DocumentRecord) -> tuple[Refusal, ...]:
     """What was read in the document and not accepted; of one that was read long ago, as far as its extractions tell."""
     iri = record.document.iri
@@ -101,7 +133,8 @@ def _read(
     start, end = (passage.start, passage.end) if passage else (review.start, review.end) if review else (0, 0)
     href = addresses.of_passage(passage, kg.base) if passage else ""
     found = {"key": key_of(triple), "parts": _parts(kg, labels, triple), "href": href, "start": start, "end": end}
-    return {**found, "judged": _judged(kg, labels, review)}
+    stated = passage is not None and passage.given.startswith(ACCEPTED)
+    return {**found, "stated": stated, "judged": _judged(kg, labels, review)}
 
 
 def _parts(kg: KnowledgeGraph, labels: Labels, triple: Triple) -> Parts:
@@ -173,6 +206,10 @@ def say(kg: KnowledgeGraph, record: DocumentRecord, key: str, judgement: str, wo
         NotFoundError: a correction names what is not known.
         ConfigError: a correction says the same, or has a value that the property does not take.
     """
+    possible = next((item["claim"] for item in candidates(kg, record) if item["key"] == key), None)
+    if possible is not None and judgement == Judgement.ACCEPTED.value:
+        kg.accept(record.document.iri, possible, client().name)
+    accepted = _accepted_claim(kg, record, key) if judgement == "undo" else None
     review = next((r for r in kg.registry.reviews(record.document.iri) if key_of(r.statement) == key), None)
     quad = _of_key(kg, record, key)
     if judgement == "undo" and (quad or review):
@@ -181,6 +218,8 @@ def say(kg: KnowledgeGraph, record: DocumentRecord, key: str, judgement: str, wo
         raise ProtocolError(404, "Not found", "this document has no such statement, or it cannot be judged so")
     else:
         judge(kg.dataset, kg.registry, _review(kg, quad, Judgement(judgement), wording, record))
+    if accepted is not None:
+        kg.accept(record.document.iri, accepted, client().name)
     kg.inference.run()
     kg.versions.rest()
 
@@ -291,6 +330,7 @@ def show(kg: KnowledgeGraph, record: DocumentRecord, form: Correcting | None) ->
         read=read,
         most=MOST,
         refusals=_refusals(kg, record),
+        possible=candidates(kg, record),
         form=form,
         line=line if line.isdecimal() else "",
         reasons=reasons(kg, record) if "why" in request.args else None,
