@@ -7,7 +7,7 @@ target. Which levels go together the ontology says (``core:linkedAcross`` from c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Final
@@ -237,9 +237,13 @@ def _triples(found: Iterable[ContentRelation], base: str) -> Iterator[Triple]:
 class EvidenceFinder:
     """Finds passages by statement and evidence graph; quotes are cut from the document at their offsets."""
 
-    def __init__(self, registry: Registry, projection: Projection) -> None:
+    def __init__(
+        self, registry: Registry, projection: Projection, stated: Callable[[Triple], Evidence | None] = lambda _: None
+    ) -> None:
+        """``stated`` gives the word of a person who stated something by hand."""
         self._registry = registry
         self._projection = projection
+        self._stated = stated
 
     def find(self, triple: Triple, graph: NamedNode) -> Evidence | None:
         """The passage in the graph's chunk or table row; None where the graph has no text (inferred, stated by hand).
@@ -250,7 +254,7 @@ class EvidenceFinder:
             if "/chunk/" in graph.value:
                 return self._in_chunk(triple, graph)
             if graph.value.endswith("graph/asserted"):
-                return self._corrected(triple)
+                return self._corrected(triple) or self._stated(triple)
             return self._in_table(triple, graph)
         except NotFoundError:
             return None

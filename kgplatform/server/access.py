@@ -401,6 +401,8 @@ FIXED = {
 """What every response carries, besides a policy for its contents."""
 EXPOSED = "ETag, Link, Location, Retry-After, Server-Timing"
 """What a page of an origin that may read may read of the header."""
+UNNAMED = ("127.0.0.1", "::1")
+"""What a client at this machine is called, whom no token names."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 _OPEN_PATHS = ("/sparql", "/graphs", "/reconcile", "/id/", "/resource", "/api/", "/.well-known/")
 

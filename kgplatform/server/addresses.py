@@ -20,6 +20,8 @@ def of_iri(iri: NamedNode, base: str) -> str:
     rest = name[len(base) :] if name.startswith(base) else ""
     if rest.startswith("document/") and rest != "document/":
         return _of_document(rest.removeprefix("document/"))
+    if rest.startswith("edit/"):
+        return f"/edits/{quote(rest.removeprefix('edit/'), safe='')}"
     segments = rest.split("/")
     if not rest or any(part in ("", ".", "..") for part in segments):  # what browsers and servers would tidy up
         return f"/resource?{urlencode({'iri': name})}"

@@ -30,12 +30,14 @@ from kgplatform.entities import NAMING, REPLACED_BY, Labels
 from kgplatform.lexicon import amounts
 from kgplatform.ontology.schema import Ontology
 from kgplatform.server import addresses, words
+from kgplatform.server.access import UNNAMED
 from kgplatform.server.places import texts
 from kgplatform.sparql.tokens import tokens
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
 from kgplatform.text import has_han, normalise
 from kgplatform.types import Evidence
 from kgplatform.vocab import ALT_LABEL, OWL, RDF, RDFS, SKOS, TYPE, local_name
+from kgplatform.workspace.review import SOURCE as EDITED
 
 if TYPE_CHECKING:
     from kgplatform.graph import KnowledgeGraph
@@ -449,6 +451,16 @@ class Frame:
     def at(self, iri: NamedNode) -> str:
         """The page about an IRI."""
         return addresses.of_iri(iri, self.base)
+
+    def source(self, item: Evidence) -> str:
+        """What a source is called: the title of its document; of a person's word, whose it is."""
+        if item.source != EDITED:
+            return item.title
+        return self.t("stated_by", name=self.person(item.title))
+
+    def person(self, name: str) -> str:
+        """The name of a person; of somebody at this machine, whom no token names, that."""
+        return self.t("here") if name in UNNAMED else name
 
     def passage(self, item: Evidence) -> str:
         """The page of a passage."""

@@ -3,15 +3,20 @@
 Each judgement is kept in the registry and described in ``graph/reviews`` (PROV-O, with the statement in RDF's own
 words for statements): who, when, on which passage. That graph is no evidence. `settle` carries judgements out again
 whose description is missing, as after a workspace's store was built anew from its documents.
+
+What people state and strike out of an entity by hand is an edit: one commit to ``graph/asserted`` and
+``graph/rejected``, described in ``graph/edits`` the same way. Undoing it is the exact inverse.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 from pyoxigraph import Literal, NamedNode, Triple
 
@@ -20,12 +25,15 @@ from kgplatform.documents.registry import Registry
 from kgplatform.entities import find_iri
 from kgplatform.errors import ConfigError, NotFoundError, ReadError
 from kgplatform.linking.projection import Projection
-from kgplatform.ontology.schema import Ontology
+from kgplatform.ontology.schema import Ontology, TermIndex
 from kgplatform.reasoning.conformance import is_well_formed
+from kgplatform.reasoning.scope import Finding, Instances, Scope, Severity, Supposed
+from kgplatform.reasoning.shacl import shapes_hold
+from kgplatform.reasoning.shapes import Shapes
 from kgplatform.store.dataset import Change, EvidenceDataset
 from kgplatform.store.oxigraph import as_stored, literal
 from kgplatform.text import has_han
-from kgplatform.types import Mention, Progress, Term
+from kgplatform.types import Evidence, Mention, Progress, Term
 from kgplatform.vocab import CORE, DCTERMS, LABEL, PROV, RDF, RDFS, TYPE, XSD, XSD_INTEGER, entity_iri, graph_iri
 
 _STRING = NamedNode(f"{XSD}string")
@@ -155,13 +163,24 @@ def meant(dataset: EvidenceDataset, ontology: Ontology, wording: StatementWordin
         ConfigError: the object is no value of the property.
     """
     subject = find_iri(dataset.store, wording.subject)
-    predicate = _property(ontology, wording.predicate)
-    ranges = ontology.properties[predicate].ranges
-    text = wording.object.strip()
+    return worded(dataset, ontology, subject, _property(ontology, wording.predicate), wording.object)
+
+
+def worded(
+    dataset: EvidenceDataset, ontology: Ontology, subject: NamedNode, predicate: NamedNode, text: str
+) -> tuple[Triple, ...]:
+    """The statement with a value that a person wrote, and what has to be stated with it, as `meant` gives them.
+
+    Raises:
+        NotFoundError: the value stands for several things.
+        ConfigError: it is no value of the property.
+    """
+    term, text = ontology.properties.get(predicate), text.strip()
+    ranges = term.ranges if term else ()
     if not text:
         raise ConfigError("the value is empty", setting="object")
     datatypes = [item for item in ranges if item not in ontology.classes]
-    if datatypes or not ranges:
+    if datatypes or not (ranges or (term and term.is_object)):
         return (Triple(subject, predicate, _value(text, datatypes)),)
     return _with_thing(dataset, subject, predicate, text, ranges)
 
@@ -174,7 +193,9 @@ def _with_thing(
     except NotFoundError as error:
         if not str(error).startswith("nothing is named"):
             raise
-    class_ = next(iter(ranges))
+        class_ = next(iter(ranges), None)
+        if class_ is None:
+            raise
     thing = entity_iri(dataset.base, class_, text)
     named = literal(text, language="zh" if has_han(text) else "en")
     return Triple(subject, predicate, thing), Triple(thing, TYPE, class_), Triple(thing, LABEL, named)
@@ -198,6 +219,185 @@ def _value(text: str, datatypes: list[NamedNode]) -> Term:
         name = datatype.value.removeprefix(XSD)
         raise ConfigError(f"{text!r} is not a value of this property, which takes {name}", setting="object")
     return as_stored(value)
+
+
+SOURCE = "edit"
+"""The ``source`` of evidence that is a person's word: its ``title`` is the person, its ``document`` the edit."""
+_ABOUT = NamedNode(f"{PROV}used")
+_PERSON = NamedNode(f"{DCTERMS}creator")
+_ENDED = NamedNode(f"{PROV}endedAtTime")
+_PART = NamedNode(f"{DCTERMS}hasPart")
+_KIND = NamedNode(f"{DCTERMS}type")
+_PARTS = tuple(NamedNode(f"{RDF}{name}") for name in ("subject", "predicate", "object"))
+_STATED = ("stated", "unrejected")
+
+
+@dataclass(frozen=True, slots=True)
+class EntityEdit:
+    """An edit, with what it did to the graphs of what people said, by step; ``moment`` is ISO 8601."""
+
+    iri: NamedNode
+    entity: NamedNode
+    person: str
+    moment: str
+    steps: tuple[tuple[str, Triple], ...]
+
+    @property
+    def stated(self) -> tuple[Triple, ...]:
+        """The statements that hold since."""
+        return tuple(dict.fromkeys(triple for step, triple in self.steps if step in _STATED))
+
+    @property
+    def struck(self) -> tuple[Triple, ...]:
+        """The statements that no longer hold."""
+        return tuple(dict.fromkeys(triple for step, triple in self.steps if step not in _STATED))
+
+
+class EntityEdits:
+    """The edits of a workspace."""
+
+    def __init__(self, dataset: EvidenceDataset) -> None:
+        self._dataset = dataset
+        self._graph = graph_iri(dataset.base, "edits")
+
+    def make(
+        self, entity: NamedNode, stated: Iterable[Triple], struck: Iterable[Triple], person: str
+    ) -> EntityEdit | None:
+        """States and strikes out in one commit; None where that changes nothing.
+
+        Raises:
+            StoreError: the disk refuses; nothing was changed.
+        """
+        with self._dataset.store.write_lock():
+            steps = tuple(self._steps(dict.fromkeys(stated), dict.fromkeys(struck)))
+            if not steps:
+                return None
+            iri = NamedNode(f"{self._dataset.base}edit/{uuid4().hex[:16]}")
+            edit = EntityEdit(iri, entity, person, datetime.now(UTC).isoformat(timespec="milliseconds"), steps)
+            gained, lost = self._moved(steps)
+            self._dataset.commit(Change(added={**gained, self._graph: list(edit_triples(edit))}, removed=lost))
+        return edit
+
+    def undo(self, edit: EntityEdit) -> None:
+        """Takes the last edit of an entity back: the graphs are as they were before it.
+
+        Raises:
+            NotFoundError: the entity was edited since, or the edit is undone already.
+            StoreError: the disk refuses; nothing was changed.
+        """
+        with self._dataset.store.write_lock():
+            if [one.iri for one in self.of(edit.entity)[:1]] != [edit.iri]:
+                raise NotFoundError("only the last edit of an entity can be undone", name=edit.iri.value)
+            gained, lost = self._moved(edit.steps)
+            told = list(edit_triples(self.find(edit.iri)))
+            self._dataset.commit(Change(added=lost, removed={**gained, self._graph: told}))
+
+    def find(self, iri: NamedNode) -> EntityEdit:
+        """The edit of that IRI.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        store = self._dataset.store
+        said = {quad.predicate: quad.object for quad in store.quads(iri, None, None, self._graph)}
+        entity, person, moment = (said.get(name) for name in (_ABOUT, _PERSON, _ENDED))
+        if not isinstance(entity, NamedNode) or not isinstance(person, Literal) or not isinstance(moment, Literal):
+            raise NotFoundError("no such edit is kept; it may be undone", name=iri.value)
+        nodes = sorted((q.object for q in store.quads(iri, _PART, None, self._graph)), key=_number)
+        return EntityEdit(iri, entity, person.value, moment.value, tuple(map(self._step, nodes)))
+
+    def of(self, entity: NamedNode) -> list[EntityEdit]:
+        """The edits of an entity, the last first."""
+        quads = self._dataset.store.quads(None, _ABOUT, entity, self._graph)
+        found = [self.find(quad.subject) for quad in quads if isinstance(quad.subject, NamedNode)]
+        return sorted(found, key=lambda edit: edit.moment, reverse=True)
+
+    def evidence(self, triple: Triple) -> Evidence | None:
+        """The word of the person who stated it last; None where nobody did so by an edit."""
+        found = []
+        for quad in self._dataset.store.quads(None, _PARTS[0], triple.subject, self._graph):
+            kind, said = self._step(quad.subject)
+            if kind in _STATED and said == triple and isinstance(quad.subject, NamedNode):
+                found.append(self.find(NamedNode(quad.subject.value.rpartition("/")[0])))
+        if not found:
+            return None
+        edit = max(found, key=lambda one: one.moment)
+        return Evidence(edit.iri, edit.iri, edit.person, SOURCE, edit.moment[:10], 0, 0)
+
+    def _steps(self, stated: Iterable[Triple], struck: Iterable[Triple]) -> Iterator[tuple[str, Triple]]:
+        dataset, has = self._dataset, self._dataset.store.has
+        for triple in stated:
+            if has(triple, dataset.rejected):
+                yield "unrejected", triple
+            if not has(triple, dataset.asserted):
+                yield "stated", triple
+        for triple in struck:
+            is_asserted = has(triple, dataset.asserted)
+            if is_asserted:
+                yield "unstated", triple
+            others = any(graph != dataset.asserted for graph in dataset.evidence_graphs(triple))
+            if (others or not is_asserted) and has(triple) and not has(triple, dataset.rejected):
+                yield "rejected", triple
+
+    def _moved(self, steps: Sequence[tuple[str, Triple]]) -> tuple[dict[NamedNode, list[Triple]], ...]:
+        """What the two graphs gain, and what they lose, by the steps."""
+        graphs = (self._dataset.asserted, self._dataset.rejected)
+        return tuple(
+            {graph: [t for step, t in steps if step == name] for graph, name in zip(graphs, names, strict=True)}
+            for names in (("stated", "rejected"), ("unstated", "unrejected"))
+        )
+
+    def _step(self, node: object) -> tuple[str, Triple]:
+        said = {quad.predicate: quad.object for quad in self._dataset.store.quads(node, None, None, self._graph)}  # type: ignore[arg-type]
+        kind = said[_KIND]
+        assert isinstance(kind, Literal)
+        return kind.value, Triple(*(said[name] for name in _PARTS))  # type: ignore[arg-type]
+
+
+def edit_triples(edit: EntityEdit) -> Iterator[Triple]:
+    """The description of an edit: who, when, on which entity, and its steps."""
+    yield Triple(edit.iri, TYPE, NamedNode(f"{PROV}Activity"))
+    yield Triple(edit.iri, _ABOUT, edit.entity)
+    yield Triple(edit.iri, _PERSON, Literal(edit.person))
+    yield Triple(edit.iri, _ENDED, as_stored(Literal(edit.moment, datatype=NamedNode(f"{XSD}dateTime"))))
+    for number, (kind, triple) in enumerate(edit.steps):
+        node = NamedNode(f"{edit.iri.value}/{number}")
+        yield Triple(edit.iri, _PART, node)
+        yield Triple(node, _KIND, Literal(kind))
+        for name, term in zip(_PARTS, (triple.subject, triple.predicate, triple.object), strict=True):
+            yield Triple(node, name, term)
+
+
+def _number(node: object) -> int:
+    return int(str(node).strip("<>").rpartition("/")[2])
+
+
+def new_faults(
+    dataset: EvidenceDataset,
+    entity: NamedNode,
+    stated: Iterable[Triple],
+    struck: Iterable[Triple],
+    *,
+    shapes: Shapes,
+    vocabulary: TermIndex,
+) -> list[Finding]:
+    """The violations of shapes that an edit would bring; those that the entity has anyway are no reason against it.
+
+    Raises:
+        OntologyError: a shape cannot be used.
+    """
+
+    def found(instances: Instances) -> list[Finding]:
+        listed = shapes_hold(instances, Scope((entity,)), shapes, vocabulary, only_violations=True)
+        return [one for one in listed if one.severity is Severity.VIOLATION and one.focus == entity]
+
+    known = {_fault(one) for one in found(Instances(dataset, Supposed()))}
+    after = found(Instances(dataset, Supposed(stated, struck)))
+    return [one for one in after if _fault(one) not in known]
+
+
+def _fault(finding: Finding) -> tuple[object, ...]:
+    return finding.path, finding.value, finding.constraint, finding.shape
 
 
 FILE = "learnt.npz"

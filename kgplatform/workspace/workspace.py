@@ -36,6 +36,7 @@ from kgplatform.vocab import prefixes_of
 from kgplatform.workspace import search
 from kgplatform.workspace.community_stage import CommunityParts, ReportWriter
 from kgplatform.workspace.linking_state import LINKING_FILE, LinkingMemory
+from kgplatform.workspace.review import EntityEdits
 from kgplatform.workspace.sparql_calls import Calling, Resemblance
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class Workspace:
     @property
     def evidence_finder(self) -> EvidenceFinder:
         """Finds the passage of a statement."""
-        return EvidenceFinder(self.registry, self.projection)
+        return EvidenceFinder(self.registry, self.projection, EntityEdits(self.dataset).evidence)
 
     # questions and queries
 

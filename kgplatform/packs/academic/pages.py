@@ -45,6 +45,7 @@ from kgplatform.packs.academic.literature import (
 from kgplatform.packs.academic.papers import CitedSentence, Library, Sentence, Topic, Trend, Written
 from kgplatform.server import addresses
 from kgplatform.server.frame import Frame, PluginPages, Remembered, language, page
+from kgplatform.server.pages.documents import filling
 from kgplatform.server.result_tables import Cell, Sheet, csv_of, number, passages, sheet
 from kgplatform.types import ChatModel, Evidence
 from kgplatform.vocab import ACADEMIC, local_name
@@ -293,7 +294,7 @@ def course_pages(kg: KnowledgeGraph) -> Blueprint:
         if (near := _near(catalogue, goal)) is None and goal:
             return _towards(catalogue, views, goal)
         if not catalogue.courses:
-            return page("courses.html", kg.base, empty=True)
+            return page("courses.html", kg.base, empty=True, **filling(kg))
         listed, absent, repeated = views.courses(), views.gaps(missing()), views.overlaps(twice())
         wanted = csv_of(listed, absent, repeated)
         if wanted:
@@ -723,7 +724,7 @@ def literature_pages(kg: KnowledgeGraph) -> Blueprint:
         read = library()
         topic = " ".join(request.args.get("topic", "").split())[:_MOST_TOPIC]
         if not len(read):
-            return page("literature.html", kg.base, empty=True)
+            return page("literature.html", kg.base, empty=True, **filling(kg))
         made = digested(topic, _model(kg))
         views = LiteratureViews(read, Frame(language(), kg.base))
         sheets = views.tables(made)

@@ -31,7 +31,7 @@ from kgplatform.server.frame import Lately, Overview, Remembered, language, page
 from kgplatform.server.http import problem
 from kgplatform.server.pages import answers as following
 from kgplatform.server.pages.answers import MOST_MARKS, KeptAnswer, KeptAnswers, Recent, Segment, cited, marks_of
-from kgplatform.server.pages.documents import samples
+from kgplatform.server.pages.documents import filling
 from kgplatform.server.pages.entity import row_picture
 from kgplatform.server.pages.query import built_here, explained
 from kgplatform.server.places import with_places
@@ -456,13 +456,11 @@ def _home(asking: AskPages) -> Any:
     telling = [iri for iri, direct in overview.classes.items() if 2 * direct > numbers[iri]] or list(numbers)
     counts = [(labels.reference(iri), numbers[iri]) for iri in telling[:_CLASSES_SHOWN]]
     summaries = kg.registry.summaries()
-    may_write = client().role >= Role.WRITE
     return page(
         "home.html",
         kg.base,
         overview=overview,
-        may_write=may_write,
-        has_samples=overview.empty and may_write and samples(kg) is not None,
+        **filling(kg),
         counts=counts,
         documents=len(summaries),
         updated=max((item.updated for item in summaries), default=""),

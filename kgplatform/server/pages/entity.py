@@ -34,6 +34,7 @@ from kgplatform.errors import NotFoundError
 from kgplatform.ontology.schema import Ontology
 from kgplatform.retrieval.methods import lacking
 from kgplatform.server import addresses, endpoint
+from kgplatform.server.access import Role, client
 from kgplatform.server.frame import Frame, Lately, Palette, language, page, tongues
 from kgplatform.server.http import problem
 from kgplatform.server.pages.terms import Terms
@@ -48,6 +49,7 @@ from kgplatform.store.versions import Version
 from kgplatform.text import normalise
 from kgplatform.types import Evidence, Term
 from kgplatform.vocab import FOAF, RDF, RDFS, TYPE
+from kgplatform.workspace.review import EntityEdits
 
 if TYPE_CHECKING:
     from kgplatform.graph import KnowledgeGraph
@@ -684,6 +686,8 @@ def _page(
         types=[(type_, palette.index(type_.iri) if type_.iri else None) for type_ in view.types],
         tables=tables,
         turn=_turn,
+        may_write=client().role >= Role.WRITE and (version is None or version.is_current),
+        edits=EntityEdits(dataset).of(iri),
         queries=[with_prefixed_names(made(iri), kg.store.prefixes) for made in (told_of, referring_to)],
     )
 

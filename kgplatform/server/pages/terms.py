@@ -25,6 +25,7 @@ from kgplatform.ontology.schema import Ontology, TermIndex, Word, label_of
 from kgplatform.reasoning.checks import all_shapes
 from kgplatform.reasoning.shapes import UNNAMED, Shapes
 from kgplatform.server import addresses
+from kgplatform.server.access import Role, client
 from kgplatform.server.frame import Frame, Lately, Members, Overview, Palette, Remembered, language, page, tongues
 from kgplatform.server.pages.query import Saved
 from kgplatform.server.result_tables import Cell, Sheet, cell, csv_of, prefixed, sheet, shortened
@@ -378,7 +379,7 @@ class ShapeBook:
         self._kg = kg
 
     @cached_property
-    def _shapes(self) -> Shapes:
+    def shapes(self) -> Shapes:
         """All shapes; none where a file of shapes cannot be read, which `kgplatform check` tells."""
         names = self._kg.settings.ontology
         if not names:
@@ -391,15 +392,29 @@ class ShapeBook:
 
     def of(self, class_: NamedNode, labels: Labels, language: str) -> dict[str, object]:
         """The constraints of the shapes that aim at the class or one above it, and these shapes as Turtle."""
-        aimed = self._kg.ontology.superclasses(class_) | {class_}
-        found = [
-            t.subject for t in self._shapes.triples if t.predicate.value == f"{SH}targetClass" and t.object in aimed
-        ]
-        roots = list(dict.fromkeys(found))
+        roots = self._aimed(class_)
         constraints = list(self._constraints(roots, labels, language))
         triples = list(self._closure(roots))
         text = self._kg.store.serialise(triples, RdfFormat.TURTLE, prefixes={"sh": SH}).decode() if triples else ""
         return {"constraints": constraints, "turtle": text.replace(UNNAMED, "urn:shape:")}
+
+    def _aimed(self, class_: NamedNode) -> list[object]:
+        """The shapes that aim at the class or one above it."""
+        aimed, target = self._kg.ontology.superclasses(class_) | {class_}, f"{SH}targetClass"
+        found = (t.subject for t in self.shapes.triples if t.predicate.value == target and t.object in aimed)
+        return list(dict.fromkeys(found))
+
+    def demands(self, class_: NamedNode) -> dict[Term, dict[str, list[Term]]]:
+        """What shapes ask of each property of things of the class: the values of their constraints by local name."""
+        found: dict[Term, dict[str, list[Term]]] = defaultdict(lambda: defaultdict(list))
+        for shape in chain.from_iterable(self._said(root, "property") for root in self._aimed(class_)):
+            if self._said(shape, "severity") not in ([], [NamedNode(f"{SH}Violation")]):
+                continue  # advice
+            for path in self._said(shape, "path"):
+                for name, values in self.shapes.said(shape).items():
+                    listed = chain.from_iterable(self.shapes.members(value) or (value,) for value in values)
+                    found[path][name.removeprefix(SH)] += listed
+        return found
 
     def _constraints(self, roots: Sequence[object], labels: Labels, language: str) -> Iterator[dict[str, object]]:
         """What shapes ask of a property (no path: of the thing itself), in words and numbers."""
@@ -419,10 +434,10 @@ class ShapeBook:
                 }
 
     def _said(self, shape: object, name: str) -> list[Term]:
-        return self._shapes.said(shape).get(f"{SH}{name}", [])
+        return self.shapes.said(shape).get(f"{SH}{name}", [])
 
     def _rules(self, shape: object, labels: Labels) -> Iterator[str]:
-        for name, values in self._shapes.said(shape).items():
+        for name, values in self.shapes.said(shape).items():
             key = name.removeprefix(SH)
             if not name.startswith(SH) or key in _TOLD:
                 continue
@@ -431,7 +446,7 @@ class ShapeBook:
 
     def _value(self, value: Term, labels: Labels) -> str:
         if isinstance(value, NamedNode) and value.value.startswith(UNNAMED):
-            members = self._shapes.members(value)
+            members = self.shapes.members(value)
             return f"({', '.join(self._value(one, labels) for one in members)})" if members else "…"
         return labels.reference(value).label
 
@@ -444,9 +459,9 @@ class ShapeBook:
             if node in seen or not isinstance(node, NamedNode):
                 continue
             seen.add(node)
-            for name, objects in self._shapes.said(node).items():
+            for name, objects in self.shapes.said(node).items():
                 yield from (Triple(node, NamedNode(name), item) for item in objects)
-            inner = chain.from_iterable(self._shapes.said(node).values())
+            inner = chain.from_iterable(self.shapes.said(node).values())
             waiting += [item for item in inner if isinstance(item, NamedNode) and item.value.startswith(UNNAMED)]
 
 
@@ -477,7 +492,7 @@ class Terms:
         self._kg = kg
         self._lately = lately
         self._kept = Remembered(kg)
-        self._book = ShapeBook(kg)
+        self.book = ShapeBook(kg)
 
     def shown(self, iri: NamedNode, **common: Any) -> Any:
         """The page of a class or property; None where the IRI is neither."""
@@ -552,7 +567,8 @@ class Terms:
             step=_A_PAGE,
             things=things,
             queries=self._queries(of_class(kg, iri, profile, labels), iri),
-            shapes=self._book.of(iri, labels, language()),
+            shapes=self.book.of(iri, labels, language()),
+            may_write=client().role >= Role.WRITE,
             **common,
         )
 
