@@ -445,7 +445,7 @@ def test_a_token_is_kept_as_a_hash_and_a_line_that_is_none_stops_the_server():
     secret, line = Token.make("ci", "write")
     assert secret not in line
     assert Rights((Token.read(line),)).client(f"Bearer {secret}", "", is_forwarded=False).role is Role.WRITE
-    for bad in ("ci write", "ci boss sha256:" + "0" * 64, "ci write " + "0" * 64, "ci write md5:" + "0" * 64):
+    for bad in ("ci write", "ci b@ss sha256:" + "0" * 64, "ci write " + "0" * 64, "ci write md5:" + "0" * 64):
         with pytest.raises(ConfigError, match="kgplatform token"):
             Token.read(bad)
     with pytest.raises(ProtocolError):
