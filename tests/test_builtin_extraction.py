@@ -126,6 +126,7 @@ def classes(extraction):
         ("Xitang, a water town in Jiashan County, is old. Qiandao is a lake near Wuzhen.",
          {"Xitang": "Town", "Jiashan County": "County", "Qiandao": "Lake", "Wuzhen": "Town"}),
         ("Amanfayun is quiet. 我们住在阿丽拉。", {"Amanfayun": "Hotel", "阿丽拉": "Hotel"}),  # both are known
+        ("清晨从法喜寺出发，晚上回到绍兴。", {"法喜寺": "Temple", "绍兴": "Place"}),
     ],
 )  # fmt: skip
 def test_a_name_has_the_class_of_its_last_word_apposition_or_what_is_known(text, found):

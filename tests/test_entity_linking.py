@@ -102,6 +102,8 @@ WUZHEN_ZH = mention("travel:WaterTown", "乌镇")
         (("academic:Course", "SF1625 Calculus"), ("academic:Course", "Calculus"), "code"),
         (("academic:Paper", "Conformer: Convolution-augmented Transformer for Speech Recognition"),
          ("academic:Paper", "Convolution augmented Transformer for speech recognition"), "containment"),
+        (("academic:Concept", "Room acoustics"), ("academic:Concept", "房间声学"), "translation"),
+        (("academic:School", "School of Engineering Sciences"), ("academic:School", "工程科学学院"), "translation"),
     ],
 )  # fmt: skip
 def test_names_of_one_thing_are_linked(first, second, method):
@@ -205,6 +207,7 @@ def test_values_of_the_ontology_are_linked_and_are_no_entities():
         ("academic:Model Transformer", "academic:Model Transformer-XL"),
         ("academic:Model Transformer", "academic:Model Transformer Transducer"),
         ("academic:Paper BERT: Pre-training of Deep Transformers", "academic:Paper BERT"),
+        ("academic:Concept Music", "academic:Concept 音乐感知"), ("academic:Author Forest", "academic:Author 森林"),
         ("airport:Airline BA", "airport:Airline BA CityFlyer"),
         ("core:Person Mao Dun", "travel:HistoricHouse Mao Dun's Former Residence"),
     ],

@@ -21,8 +21,9 @@ from kgplatform.extraction.learnt.examples import (
     number_of,
     read_examples,
 )
-from kgplatform.extraction.learnt.features import WordRanges, words_of
+from kgplatform.extraction.learnt.features import Stretches, WordRanges, words_of
 from kgplatform.extraction.learnt.fit import train
+from kgplatform.extraction.learnt.reader import Framing
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.types import Chunk, Document
 from kgplatform.vocab import local_name
@@ -126,6 +127,22 @@ def test_claims_keep_their_place_and_class_in_a_longer_document(learnt):
     for mention, class_ in ((claims[0].subject, "Bridge"), (claims[0].object, "Person")):
         assert text[mention.start : mention.end] == mention.text
         assert local_name(mention.type.value) == class_
+
+
+def test_a_property_without_examples_is_told_by_its_frame():
+    text = "Alder Bridge was designed by Ada Moss and opened on 3 May 1911."
+    words = words_of(text)
+    found = {text[item.start : item.end]: item for item in Stretches(text, words, ()).all()}
+    bridge, person, day = (found[name] for name in ("Alder Bridge", "Ada Moss", "3 May 1911"))
+    terms = TERMS.replace("was the work of", "architect").replace("opening day", "opening date")
+    properties = [f"{IRI}{name}" for name in ("author", "spans", "opened", "size")]
+    framing = Framing(ontology_of(terms), properties)
+    seen = framing.see(text, words)
+    odds = framing.stretch_odds(seen, [bridge, found["Ada"]])[:, 0]
+    assert odds[0] > 0 > odds[1], "a name is taken whole"
+    _, filled = framing.filled(seen, [(bridge, 0.9), (person, 0.9), (day, 0.9)], [(0, 1), (0, 2), (2, 1)])
+    assert [properties[row[1:].argmax()] for row in filled[:2]] == [f"{IRI}author", f"{IRI}opened"]
+    assert filled[2, 0] > 0.5, "a day has no architect"
 
 
 def test_lines_that_cannot_be_used_are_named_and_left_out(tmp_path):

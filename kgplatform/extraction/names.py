@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from pyoxigraph import NamedNode
 
+from kgplatform.extraction.han_tagger import NAMED, TaggedName, carried_tagger
 from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS, Lexicon, tokens
 from kgplatform.lexicon import LexiconSection
 from kgplatform.text import has_han, normalise, singular
@@ -440,12 +441,13 @@ _DIGIT_AND_LETTER = re.compile(r"(?=.*\d)(?=.*[A-Za-z])")
 
 @dataclass(slots=True)
 class FoundNames:
-    """What was found: names by class, names without, and the other names of each."""
+    """What was found: names by class, names without, and the other names of each; Chinese words, and names in them."""
 
+    tokens: list[TaggedWord] = field(default_factory=list)
+    tagged: list[TaggedName] = field(default_factory=list)
     spans: list[TypedSpan] = field(default_factory=list)
     strangers: list[TypedSpan] = field(default_factory=list)
     aliases: dict[str, dict[str, None]] = field(default_factory=dict)
-    tokens: list[TaggedWord] = field(default_factory=list)
 
 
 class MentionFinder:
@@ -457,7 +459,7 @@ class MentionFinder:
         self.known = known
         self.local = Gazetteer()
         self._classes = NameClasses(text, lexicon, known)
-        self.names = FoundNames(tokens=tag(text) if has_han(text) else [])
+        self.names = FoundNames(tag(text), carried_tagger().names(text)) if has_han(text) else FoundNames()
         found = re.findall(r"[^\W\d_\u3400-\u9fff]{3,}", text)
         self._capitals = Counter(word for word in found if word[0].isupper())
         closed = {type_ for individual in lexicon.ontology.individuals.values() for type_ in individual.types}
@@ -471,11 +473,13 @@ class MentionFinder:
         known = [item for item in self._known(self.known) if not self._part_of_another(item, candidates)]
         typed = [*known, *self._codes(), *self._suffixed(), *self._titles()]
         typed += [span for item in candidates if (span := self._classes.headed(item))]
+        typed += [item for item in self._tagged() if item.type and not _overlaps_any(item, typed)]
         free = [item for item in candidates if not _overlaps_any(item, typed)]
         typed += [span for item in free if (span := self._classes.apposed(item))]
         opening = list(self._before_phrases(typed))
         typed += [item for item in opening if item.type]
-        free += [*self._proper_nouns(), *self._marked(), *(item for item in opening if not item.type)]
+        free += [*self._tagged(), *self._marked(), *(item for item in opening if not item.type)]
+        free = [replace(item, type=None) for item in free]
         self.names.spans = _longest(typed)
         self._take_aliases(free)
         for span in self.names.spans:
@@ -589,12 +593,20 @@ class MentionFinder:
         yield from itertools.islice(self.names.tokens, first, None)
 
     def _suffixed(self) -> Iterator[TypedSpan]:
-        for start, end, class_, _ in names_with_suffix(self.names.tokens, self._suffixes):
+        for start, end, class_, word in names_with_suffix(self.names.tokens, self._suffixes):
             if re.fullmatch(r"[A-Z]*\d+[\u4e00-\u9fff]", self.text[start:end]):
                 continue
+            start = self._tagged_start(start, end, word)
             if self.text[start - 1 : start] == "#" or _ROAD.match(self.text, end) or self._is_a_seat(start, end):
                 continue
             yield TypedSpan(start, end, class_, strength=2)
+
+    def _tagged_start(self, start: int, end: int, word: str) -> int:
+        """Where the tagger has the name begin that ends there: 拱宸桥 of 从拱宸桥."""
+        first = bisect_left(self.names.tagged, end, key=lambda item: item.end)
+        tagged = self.names.tagged[first] if first < len(self.names.tagged) else None
+        same = tagged is not None and tagged.end == end and end - tagged.start > len(word)
+        return max(start, tagged.start) if tagged is not None and same else start
 
     def _is_a_seat(self, start: int, end: int) -> bool:
         """Whether a short name is also that of a city or county: 昆山 is no mountain where there is a 昆山市."""
@@ -609,16 +621,19 @@ class MentionFinder:
         for match in _TITLE_MARKS.finditer(self.text):
             yield TypedSpan(match.start(), match.end(), self.lexicon.titled, match[1], 6)
 
-    def _proper_nouns(self) -> list[TypedSpan]:
+    def _tagged(self) -> list[TypedSpan]:
+        """The names that the tagger finds, with the class of the ontology for what it takes them for, if any."""
+        kinds = self.lexicon.kinds
         return [
-            TypedSpan(item.start, item.end)
-            for item in self.names.tokens
-            if item.tag in PROPER_TAGS
-            and item.tag != "eng"
-            and len(item.text) >= 2
-            and item.text not in self.lexicon.han_suffixes
-            and not (describes(item.text) and item.text[-1] in self.lexicon.han_suffixes)
+            TypedSpan(item.start, item.end, kinds.get(NAMED.get(item.tag, "")), strength=1)
+            for item in self.names.tagged
+            if self._names(item.start, item.end)
         ]
+
+    def _names(self, start: int, end: int) -> bool:
+        """Whether Chinese words name one thing: they are no class word, and say more than what is done or how it is."""
+        words, suffixes = self.text[start:end], self.lexicon.han_suffixes
+        return words not in suffixes and words not in STOP_TOKENS and not (describes(words) and words[-1] in suffixes)
 
     def _marked(self) -> Iterator[TypedSpan]:
         """Short Chinese words that head a line or are set apart in it, and that the text says again."""

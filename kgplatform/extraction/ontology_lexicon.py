@@ -22,6 +22,8 @@ from kgplatform.text import has_han, singular
 
 _LEXICON: Final = LexiconSection("extraction", "ontology_lexicon")
 FUNCTION_WORDS: Final = _LEXICON.words("function_words")
+KINDS: Final = _LEXICON.table("kinds")
+"""What a class may be called whose things are persons, places or organisations, the likeliest first."""
 FILLERS: Final = _LEXICON.words("fillers")
 _QUESTION = _LEXICON.pattern("question")
 _GAP = re.compile(r"\s*(?:…+|\.\.\.)\s*")
@@ -76,6 +78,13 @@ class Lexicon:
     han_phrases: re.Pattern[str] | None = None
     names: Mapping[str, NamedNode] = field(default_factory=dict)
     values: Mapping[str, NamedNode] = field(default_factory=dict)
+
+    @cached_property
+    def kinds(self) -> Mapping[str, NamedNode]:
+        """The classes of persons, places and organisations, by these words, as far as the ontology has them."""
+        named = {word.text.casefold(): item.iri for item in self.ontology.domain_classes for word in item.words[::-1]}
+        found = {kind: next((named[word] for word in words if word in named), None) for kind, words in KINDS.items()}
+        return {kind: class_ for kind, class_ in found.items() if class_ is not None}
 
     def depth(self, class_: NamedNode) -> int:
         """How specific a class is: the number of classes above it."""

@@ -9,6 +9,7 @@ languages (see `LexiconSection`).
 
 from __future__ import annotations
 
+import gzip
 import re
 import tomllib
 from functools import cache, lru_cache
@@ -35,6 +36,18 @@ def read(name: str) -> dict[str, Any]:
     """The content of a file beside this one; empty if there is none."""
     file = Path(__file__).with_name(f"{name}.toml")
     return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+@cache
+def glosses(language: str) -> dict[str, tuple[str, ...]]:
+    """English senses by word or phrase in small letters; empty for a language that needs none."""
+    for file in (LEXICONS / f"glosses.{language}.tsv", LEXICONS / f"glosses.{language}.tsv.gz"):
+        if file.is_file():
+            data = file.read_bytes()
+            text = (gzip.decompress(data) if file.suffix == ".gz" else data).decode("utf-8")
+            pairs = (line.split("\t") for line in text.splitlines())
+            return {word.casefold(): tuple(senses.split("/")) for word, senses in pairs}
+    return {}
 
 
 class LexiconSection:

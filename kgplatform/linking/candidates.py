@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from itertools import combinations, pairwise, product
+from itertools import combinations, islice, pairwise, product
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from pyoxigraph import NamedNode
 
 from kgplatform.documents.records import NameKey
+from kgplatform.lexicon import LexiconSection, glosses
 from kgplatform.linking.aliases import (
     ClassWording,
     Codes,
@@ -39,13 +40,15 @@ from kgplatform.linking.aliases import (
 from kgplatform.linking.transliteration import LEAST_SHARE, Readings, Statistics, readings, reads_like, trusted
 from kgplatform.ontology.schema import Ontology
 from kgplatform.store.vectors import VectorIndex
-from kgplatform.text import has_han, normalise
+from kgplatform.text import has_han, normalise, singular
 from kgplatform.types import Embedder
 from kgplatform.vocab import CORE, entity_iri
 
 PERSON: Final = NamedNode(f"{CORE}Person")
 _LEAST_LETTERS: Final = 8
 _LEAST_TITLE_WORDS: Final = 4
+_SENSES, _MOST_WAYS, _STEM = 4, 32, 5
+_LIGHT: Final = LexiconSection("linking", "candidates").words("light")
 
 
 def title_parts(name: NameEntry) -> list[str]:
@@ -74,6 +77,31 @@ def places_before(name: NameEntry, wording: ClassWording) -> Iterator[tuple[str,
     for place, rest in [(after[2], row(after[1]))] if after else readings:
         if wording.is_name(rest):
             yield place, rest
+
+
+def meanings(name: NameEntry, ontology: Ontology) -> Iterator[str]:
+    """What the words of a name mean in English, in no order: of a Chinese one what the senses of its words make."""
+    if ontology.is_a(name.type, (PERSON,)):
+        return
+    if not name.is_chinese:
+        yield _meant(name.text)
+        return
+    known, text = glosses("zh"), "".join(row(name.text))
+    options: list[tuple[str, ...]] = []
+    while text:
+        word = next((text[:size] for size in range(len(text), 0, -1) if text[:size] in known), "")
+        if not word:
+            return
+        options.append(known[word][:_SENSES])
+        text = text[len(word) :]
+    ways = islice(product(*options), _MOST_WAYS)
+    yield from dict.fromkeys(_meant(" ".join(senses)) for senses in ways)
+
+
+def _meant(text: str) -> str:
+    """The stems of the words of an English phrase that mean something, in alphabetical order."""
+    words = (word.removesuffix("'s") for word in re.findall(r"[a-z][a-z']*", text.casefold()))
+    return " ".join(sorted({singular(word)[:_STEM] for word in words if word not in _LIGHT}))
 
 
 class NameGrounds:
@@ -130,6 +158,7 @@ class Keys:
             yield "spelt", text
         for sound in self._sounds.heard(name):
             yield "heard", sound
+        yield from (("meant", meaning) for meaning in meanings(name, self._ontology) if meaning)
         yield "iri", entity_iri(self._base, name.type, name.text).value
         if name.known:
             yield "iri", name.known.value
@@ -388,7 +417,7 @@ class Candidates:
         """All candidates, in a stable order."""
         found = [*self._same_text(), *self._same_code(), *self._aliases(), *self._same_words(), *self._same_core()]
         found += [*self._translated_parts(), *self._subtitles(), *self._inside_a_place(), *self._spelling()]
-        found += [*self._of_a_rank(), *self._read_alike(), *self._content()]
+        found += [*self._of_a_rank(), *self._read_alike(), *self._mean_alike(), *self._content()]
         return sorted(found, key=lambda pair: (-pair.score, pair.method, sort_key(pair.first), sort_key(pair.second)))
 
     def _same_text(self) -> Iterator[NamePair]:
@@ -642,6 +671,17 @@ class Candidates:
         for latin, chinese in self._sounds.alike(self._names, self._statistics):
             if not self._names.tied(latin.text, chinese.text) and (latin.forms or chinese.forms):
                 yield NamePair(latin.key, chinese.key, 0.92, "reading")
+
+    def _mean_alike(self) -> Iterator[NamePair]:
+        """A Chinese name and an English one whose words have the senses of its own (房间声学, room acoustics)."""
+        meant = ((meaning, name) for name in self._names for meaning in meanings(name, self._ontology) if meaning)
+        pairs = {
+            (latin.key, chinese.key): None
+            for group in _grouped(meant)
+            for latin, chinese in product(group, group)
+            if chinese.is_chinese and not latin.is_chinese and self._alike(latin, chinese)
+        }
+        yield from (NamePair(latin, chinese, 0.9, "translation") for latin, chinese in pairs)
 
     def _content(self) -> Iterator[NamePair]:
         """Names of comparable classes of which much the same is said: the travel framework's equation 1."""

@@ -139,6 +139,17 @@ class MiniLM:
                 found = list(self._through(some))
             yield from found
 
+    def states(self, text: str, layers: Sequence[int]) -> tuple[list[tuple[int, int]], Floats]:
+        """The offsets of a text's tokens, the marks of its ends left out, and their vectors after those layers."""
+        coded = self._tokenizer.encode(text)
+        with self._pools.limit(limits=1):
+            rows = self._norm(self._words[coded.ids] + self._beside[: len(coded.ids)])
+            kept = []
+            for number, layer in enumerate(self._layers[: max(layers)], 1):
+                rows = layer(rows, [slice(0, len(rows))])
+                kept += [rows] * (number in layers)
+        return coded.offsets[1:-1], np.concatenate(kept, axis=1)[1:-1]
+
     def _through(self, texts: Sequence[Sequence[int]]) -> Iterator[Floats]:
         ends = accumulate(map(len, texts), initial=0)
         spans = [slice(start, end) for start, end in pairwise(ends)]

@@ -29,11 +29,13 @@ from kgplatform.extraction.learnt.features import (
     stretch_features,
     words_of,
 )
+from kgplatform.extraction.learnt.frames import SeenText, frames_identity
 from kgplatform.extraction.learnt.reader import (
     EVIDENCE,
     Court,
     FeatureVocabulary,
     Floats,
+    Framing,
     Learnt,
     Namings,
     PropertyWords,
@@ -70,6 +72,7 @@ class _Item:
     unsaid: frozenset[Place]
     fold: int
     keys: set[tuple[str, int, str]]
+    seen: SeenText | None
     kept: list[tuple[Stretch, float]] = field(default_factory=list)
     pairs: list[tuple[int, int]] = field(default_factory=list)
 
@@ -79,20 +82,21 @@ def train(examples: Sequence[AnnotatedExample], ontology: Ontology, *, progress:
     step = progress or (lambda *_: None)
     properties = _properties(examples, ontology)
     step(0, 4, "aligning")
-    items, lore, parts = _prepare(examples, properties)
+    framing = Framing(ontology, properties)
+    items, lore, parts = _prepare(examples, properties, framing)
     namings = Namings()
     for part in parts:
         namings.take(part)
     counts = Counter(said[1] for item in items for said in item.said)
     court = Court(properties, [counts[n] for n in range(len(properties))], PropertyWords(properties, ontology), namings)
     step(1, 4, "names")
-    stretch_scores = _learn_stretches(items)
+    stretch_scores = _learn_stretches(items, framing)
     step(2, 4, "properties")
-    pair_scores, shares = _learn_pairs(items, len(counts))
+    pair_scores, shares, filled = _learn_pairs(items, len(counts), framing)
     step(3, 4, "thresholds")
     judged = [
-        court.candidates(item.scene, item.kept, item.pairs, s, parts[item.fold])
-        for item, s in zip(items, shares, strict=True)
+        court.candidates(item.scene, item.kept, item.pairs, s, f, parts[item.fold])
+        for item, s, f in zip(items, shares, filled, strict=True)
     ]
     judge, confidences = _learn_judge(items, judged)
     settled = _settled(items, judged, confidences)
@@ -112,6 +116,7 @@ def train(examples: Sequence[AnnotatedExample], ontology: Ontology, *, progress:
         sentences=_sentences(examples),
         report=_report(items, settled, properties, cuts),
         court=court,
+        framing=framing,
     )
 
 
@@ -122,7 +127,7 @@ def _properties(examples: Sequence[AnnotatedExample], ontology: Ontology) -> lis
 
 
 def _prepare(
-    examples: Sequence[AnnotatedExample], properties: Sequence[str]
+    examples: Sequence[AnnotatedExample], properties: Sequence[str], framing: Framing
 ) -> tuple[list[_Item], Lore, list[Namings]]:
     number = {iri: n for n, iri in enumerate(properties)}
     words = [words_of(example.text) for example in examples]
@@ -157,7 +162,7 @@ def _prepare(
         scene = TextScene(example.text, w, stretches, told, own_lore)
         keys = {(squeezed(s.subject), number[s.predicate.value], squeezed(s.object)) for s in example.said}
         unsaid = frozenset(found for value in example.unsaid for found in place.find(value, aliases))
-        items.append(_Item(example, scene, said, unsaid, fold, keys))
+        items.append(_Item(example, scene, said, unsaid, fold, keys, framing.see(example.text, w)))
     for part in lores:
         lore.seen.update(part.seen)
     return items, lore, namings
@@ -212,13 +217,14 @@ def _roles(
     return frozenset(found)
 
 
-def _learn_stretches(items: list[_Item]) -> Scores:
+def _learn_stretches(items: list[_Item], framing: Framing) -> Scores:
     """The weights of stretches; each item gets the stretches that weights of other folds think likely."""
     rows = [[stretch_features(item.scene, s) for s in item.scene.stretches] for item in items]
     vocabulary = FeatureVocabulary.of(rows)
     targets = [_is_said(item) for item in items]
     fold = np.concatenate([np.full(len(r), item.fold) for item, r in zip(items, rows, strict=True)])
-    matrix = vocabulary.matrix([row for r in rows for row in r])
+    odds = [framing.stretch_odds(item.seen, item.scene.stretches) for item in items]
+    matrix = vocabulary.matrix([row for r in rows for row in r], np.concatenate(odds))
     target = np.concatenate(targets)
     both = np.column_stack([1 - target, target])
     shares = np.zeros(len(target))
@@ -238,14 +244,15 @@ def _is_said(item: _Item) -> Floats:
     return np.array([float((s.first, s.last) in places) for s in item.scene.stretches])
 
 
-def _learn_pairs(items: list[_Item], properties: int) -> tuple[Scores, list[Floats]]:
-    """The weights of pairs, and the shares of the properties by weights of other folds."""
+def _learn_pairs(items: list[_Item], properties: int, framing: Framing) -> tuple[Scores, list[Floats], list[Floats]]:
+    """The weights of pairs, and the shares of the properties by weights of other folds and by the frames."""
     rows = []
     for item in items:
         others = likely(item.kept)
         rows.append([pair_features(item.scene, item.kept[a][0], item.kept[b][0], others) for a, b in item.pairs])
     vocabulary = FeatureVocabulary.of(rows)
-    matrix = vocabulary.matrix([row for r in rows for row in r])
+    framed = [framing.filled(item.seen, item.kept, item.pairs) for item in items]
+    matrix = vocabulary.matrix([row for r in rows for row in r], np.concatenate([states for states, _ in framed]))
     fold = np.concatenate([np.full(len(r), item.fold) for item, r in zip(items, rows, strict=True)])
     target = np.vstack([_targets(item, properties) for item in items])
     used = np.concatenate([_used(item) for item in items])
@@ -258,6 +265,7 @@ def _learn_pairs(items: list[_Item], properties: int) -> tuple[Scores, list[Floa
     return (
         Scores(vocabulary, *fit_softmax(matrix[used], target[used], penalty=_PAIR_PENALTY)),
         np.split(shares, ends[:-1]),
+        [filled for _, filled in framed],
     )
 
 
@@ -346,7 +354,7 @@ def _report(
 
 # The file
 
-VERSION: Final = 1
+VERSION: Final = 2
 _ABOUT: Final = "about"
 
 
@@ -392,6 +400,7 @@ def _about(learnt: Learnt) -> dict[str, object]:
         "classes": {iri: list(pair) for iri, pair in learnt.classes.items()},
         "sentences": learnt.sentences,
         "report": {iri: list(numbers) for iri, numbers in learnt.report.items()},
+        "frames": frames_identity(),
     }
 
 
@@ -405,7 +414,7 @@ def load(path: Path, ontology: Ontology) -> Learnt | None:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             arrays = {name: held[name] for name in held.files}
         about = json.loads(arrays.pop(_ABOUT).tobytes().decode("utf-8", "surrogatepass"))
-        if about["version"] != VERSION:
+        if about["version"] != VERSION or about["frames"] != frames_identity():
             raise _unusable(path, "was written by another version")
         return _learnt(arrays, about, ontology)
     except FileNotFoundError:
@@ -436,11 +445,12 @@ def _learnt(arrays: Mapping[str, Any], about: Mapping[str, Any], ontology: Ontol
         sentences=int(about["sentences"]),
         report={iri: (said, read, right) for iri, (said, read, right) in about["report"].items()},
         court=Court(properties, tuple(about["counts"]), PropertyWords(properties, ontology), namings),
+        framing=Framing(ontology, properties),
     )
 
 
 def _scores(arrays: Mapping[str, Any], name: str, features: list[str]) -> Scores:
     weights = arrays[f"{name}_weights"].astype(np.float64)
-    if len(weights) != len(features):
+    if len(weights) < len(features):
         raise ValueError("weights and features differ in number")
     return Scores(FeatureVocabulary(features), weights, arrays[f"{name}_offsets"])

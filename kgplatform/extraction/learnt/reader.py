@@ -25,6 +25,7 @@ from kgplatform.extraction.learnt.features import (
     Stretch,
     Stretches,
     TextScene,
+    TextWord,
     near_words,
     pair_features,
     plain,
@@ -32,6 +33,7 @@ from kgplatform.extraction.learnt.features import (
     stretch_features,
     words_of,
 )
+from kgplatform.extraction.learnt.frames import SeenText, carried_frames
 from kgplatform.extraction.values import literal_of
 from kgplatform.ontology.schema import Ontology, OntologyProperty
 from kgplatform.text import has_han, words_of_identifier
@@ -67,8 +69,9 @@ class FeatureVocabulary:
         """In order, so that sums come out the same to the last bit."""
         return sorted(column for name in row if (column := self._column.get(name)) is not None)
 
-    def sums(self, rows: Sequence[Sequence[str]], weights: Floats) -> Floats:
+    def sums(self, rows: Sequence[Sequence[str]], dense: Any, weights: Floats) -> Floats:
         """The sums of the weights of each row's features; the same as `matrix` times the weights, for few rows."""
+        weights, last = weights[: len(self)], weights[len(self) :]
         padded = np.vstack([weights, np.zeros((1, weights.shape[1]))])
         columns: list[int] = []
         starts = []
@@ -76,18 +79,18 @@ class FeatureVocabulary:
             starts.append(len(columns))
             columns.append(len(self))  # no row is empty
             columns.extend(self._columns(row))
-        return np.asarray(np.add.reduceat(padded[columns], starts, axis=0), dtype=np.float64)
+        return np.asarray(np.add.reduceat(padded[columns], starts, axis=0) + dense @ last, dtype=np.float64)
 
-    def matrix(self, rows: Sequence[Sequence[str]]) -> Any:
-        """The rows as a sparse matrix; a row's features count as often as they stand in it."""
-        from scipy.sparse import csr_matrix
+    def matrix(self, rows: Sequence[Sequence[str]], dense: Any) -> Any:
+        """The rows as a sparse matrix, a row's features as often as they stand in it, then what is dense."""
+        from scipy.sparse import csr_matrix, hstack
 
         pointers, columns = [0], []
         for row in rows:
             columns.extend(self._columns(row))
             pointers.append(len(columns))
         shape = (len(rows), len(self))
-        return csr_matrix((np.ones(len(columns)), columns, pointers), shape=shape)
+        return hstack([csr_matrix((np.ones(len(columns)), columns, pointers), shape=shape), dense], format="csr")
 
 
 def softmax(scores: Floats) -> Floats:
@@ -242,7 +245,7 @@ _STEM: Final = 5
 _SMALL: Final = 1e-6
 _FLAT: Final = 0.03
 _SECOND: Final = 0.4
-EVIDENCE: Final = 16
+EVIDENCE: Final = 23
 """How many numbers speak for or against a candidate."""
 
 
@@ -333,20 +336,24 @@ class Court:
         kept: Sequence[tuple[Stretch, float]],
         pairs: Sequence[tuple[int, int]],
         shares: Floats,
+        filled: Floats,
         own: Namings | None = None,
     ) -> list[TripleCandidate]:
-        """The triples worth weighing; column 0 of the shares is that of no property, ``own`` as for `Namings.name`."""
+        """The triples worth weighing; column 0 of the shares is that of no property, ``own`` as for `Namings.name`.
+
+        ``filled`` are the shares that the frames give, which know nothing of the examples.
+        """
         shares = np.pad(shares, ((0, 0), (0, len(self.properties) + 1 - shares.shape[1])))
-        tops = _Tops(pairs, shares)
+        tops, framed = _Tops(pairs, shares), _Tops(pairs, filled)
         found = []
-        for row in np.flatnonzero(shares[:, 0] < _MOST_NONE).tolist():
+        for row in np.flatnonzero((shares[:, 0] < _MOST_NONE) | (filled[:, 0] < _MOST_NONE)).tolist():
             (subject, p_subject), (object_, p_object) = (kept[n] for n in pairs[row])
             wide, beside = (stems_of(words) for words in near_words(scene, subject, object_))
             inside = stems_of(plain(object_.key).split())
             shared = (_log_odds(1 - shares[row, 0]), _log_odds(p_subject), _log_odds(p_object))
             for column, iri in enumerate(self.properties):
                 told = self.words.overlap(column, wide)
-                if shares[row, column + 1] < _LEAST_PROPERTY and told < 1:
+                if max(shares[row, column + 1], filled[row, column + 1]) < _LEAST_PROPERTY and told < 1:
                     continue
                 evidence = (
                     _log_odds(max(shares[row, column + 1], _LEAST_SHARE)),
@@ -358,6 +365,9 @@ class Court:
                     float(("o", iri) in scene.roles(object_.key)),
                     float(("s", iri) in scene.roles(subject.key)),
                     math.log1p(self.counts[column]),
+                    _log_odds(1 - filled[row, 0]),
+                    _log_odds(max(filled[row, column + 1], _LEAST_SHARE)),
+                    *framed.of(row, column + 1),
                     *tops.of(row, column + 1),
                 )
                 names = self._names(scene, subject, object_, iri, own)
@@ -480,6 +490,37 @@ def _halfway(values: Sequence[float], last: int) -> float:
     return (values[last] + (values[last + 1] if last + 1 < len(values) else 0.0)) / 2
 
 
+class Framing:
+    """What the frames of some properties say of texts, in columns for the learnt weights; nothing without a model."""
+
+    def __init__(self, ontology: Ontology, properties: Sequence[str]) -> None:
+        self._model = carried_frames()
+        self._frames = self._model.frames(ontology, properties) if self._model is not None else None
+        self._columns = 1 + len(properties)
+
+    def see(self, text: str, words: Sequence[TextWord]) -> SeenText | None:
+        """The text as the frames see it."""
+        return self._model.see(text, words) if self._model is not None else None
+
+    def stretch_odds(self, seen: SeenText | None, stretches: Sequence[Stretch]) -> Floats:
+        """A column: the log-odds that each stretch is a subject or object."""
+        if self._model is None or seen is None or not stretches:
+            return np.zeros((len(stretches), 1))
+        return np.asarray(self._model.stretch_odds(seen, stretches)[:, None], dtype=np.float64)
+
+    def filled(
+        self, seen: SeenText | None, kept: Sequence[tuple[Stretch, float]], pairs: Sequence[tuple[int, int]]
+    ) -> tuple[Floats, Floats]:
+        """What the frames see in each pair, and the shares of none and of each property."""
+        if self._model is None or self._frames is None or seen is None or not pairs:
+            width = self._model.width if self._model is not None else 0
+            return np.zeros((len(pairs), width)), np.tile(np.eye(1, self._columns), (len(pairs), 1))
+        states, none = self._model.pair_states(seen, kept, pairs)
+        near = self._frames.nearness(seen, [(kept[a][0], kept[b][0]) for a, b in pairs])
+        shares = self._model.shares(states, none, near, self._frames)
+        return np.asarray(states, dtype=np.float64), np.asarray(shares, dtype=np.float64)
+
+
 # The model
 
 
@@ -491,9 +532,9 @@ class Scores:
     weights: Floats
     offsets: Floats
 
-    def shares(self, rows: Sequence[Sequence[str]]) -> Floats:
+    def shares(self, rows: Sequence[Sequence[str]], dense: Any) -> Floats:
         """The shares of the classes, row by row."""
-        return softmax(self.vocabulary.sums(rows, self.weights) + self.offsets)
+        return softmax(self.vocabulary.sums(rows, dense, self.weights) + self.offsets)
 
 
 @dataclass(frozen=True)
@@ -515,6 +556,7 @@ class Learnt:
     sentences: int
     report: Mapping[str, tuple[int, int, int]]
     court: Court
+    framing: Framing
 
     def read(self, text: str) -> list[TripleCandidate]:
         """The triples that the text says, the surest first."""
@@ -522,14 +564,16 @@ class Learnt:
         found = Stretches(text, words, self.lore.told).all()
         if not found:
             return []
-        scene = TextScene(text, words, found, self.lore)
-        kept = keep(found, self.stretches.shares([stretch_features(scene, item) for item in found])[:, 1])
+        scene, seen = TextScene(text, words, found, self.lore), self.framing.see(text, words)
+        odds = self.framing.stretch_odds(seen, found)
+        kept = keep(found, self.stretches.shares([stretch_features(scene, item) for item in found], odds)[:, 1])
         pairs = pairs_of(kept)
         if not pairs:
             return []
         others = likely(kept)
         rows = [pair_features(scene, kept[a][0], kept[b][0], others) for a, b in pairs]
-        candidates = self.court.candidates(scene, kept, pairs, self.pairs.shares(rows))
+        states, filled = self.framing.filled(seen, kept, pairs)
+        candidates = self.court.candidates(scene, kept, pairs, self.pairs.shares(rows, states), filled)
         if not candidates:
             return []
         scores = np.array([item.evidence for item in candidates]) @ self.judge[:-1] + self.judge[-1]

@@ -6,7 +6,6 @@ A language is ``lexicon/questions.CODE.toml`` and, if the embedding does not kno
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from kgplatform import lexicon
-from kgplatform.lexicon import LEXICONS
 from kgplatform.questions.parser.vocabulary import language_asked_in
 from kgplatform.text import has_han
 
@@ -91,12 +89,7 @@ class QuestionLanguage:
     @cached_property
     def glosses(self) -> Mapping[str, tuple[str, ...]]:
         """English senses by word or phrase; empty for a language that needs none."""
-        for path, opened in ((LEXICONS / f"glosses.{self.code}.tsv{end}", way) for end, way in _WAYS):
-            if path.is_file():
-                with opened(path, "rt", encoding="utf-8") as lines:
-                    pairs = (line.rstrip("\n").split("\t") for line in lines)
-                    return {word.casefold(): tuple(senses.split("/")) for word, senses in pairs}
-        return {}
+        return lexicon.glosses(self.code)
 
     def senses(self, word: str) -> tuple[str, ...]:
         """English for a word: of its plain form, or of its two parts where no form is known as a whole."""
@@ -141,9 +134,6 @@ class QuestionLanguage:
             count = next((n for n in ways if text[start : places[n - 1][1]].casefold() in self.glosses), 1)
             yield start, places[count - 1][1]
             places = places[count:]
-
-
-_WAYS: Any = (("", open), (".gz", gzip.open))
 
 
 @cache
