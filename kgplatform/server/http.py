@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 
 from flask import Response, has_request_context, request
+from werkzeug.urls import iri_to_uri
 
 from kgplatform.errors import (
     ConfigError,
@@ -99,7 +100,7 @@ _ADDRESS = re.compile(rb'((?:\s(?:href|src|action|formaction|data-[a-z-]+)|conte
 
 def below_root(response: Response) -> Response:
     """The response with its addresses below the path at which the application is found, if that is not the root."""
-    root = request.script_root
+    root = iri_to_uri(request.script_root)  # as browsers write it
     if not root:
         return response
 

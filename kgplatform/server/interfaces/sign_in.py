@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from flask import Blueprint, Response, redirect, request
 from itsdangerous import BadData, URLSafeTimedSerializer
+from werkzeug.urls import iri_to_uri
 
 from kgplatform.errors import ConfigError
 from kgplatform.server.access import SESSION, Rights, Sessions, is_foreign
@@ -198,7 +199,7 @@ def blueprint(settings: SignInSettings, rights: Rights) -> Blueprint:
             name,
             value,
             max_age=seconds,
-            path=request.script_root or "/",
+            path=iri_to_uri(request.script_root) or "/",
             secure=request.is_secure,
             httponly=True,
             samesite="Lax",
