@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 from browser import LOOKS, axe, browser, browsing, serve_in_thread, served, until  # noqa: F401
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform.entities import find_iri
 from kgplatform.graph import KnowledgeGraph
@@ -81,7 +81,7 @@ def test_undoing_edits_one_after_the_other_leads_back_through_each_state(inns):
     for price in ("1", "1500", "2"):  # away from what a document says, back to it, away again
         value = Literal(price, datatype=NamedNode("http://www.w3.org/2001/XMLSchema#decimal"))
         old = [quad.triple for quad in kg.store.quads(amber, PRICE, None)]
-        new = type(old[0])(amber, PRICE, value)
+        new = Triple(amber, PRICE, value)
         same = [triple for triple in old if triple.object.value == price]
         made.append(edits.make(amber, same or [new], [triple for triple in old if triple not in same], "x"))
         states.append(whole(kg))
@@ -91,6 +91,16 @@ def test_undoing_edits_one_after_the_other_leads_back_through_each_state(inns):
     for edit, state in zip(reversed(made), reversed(states[:-1]), strict=True):
         edits.undo(edit)
         assert whole(kg) == state
+
+
+def test_the_last_of_many_quick_edits_is_the_one_that_is_undone(inns):
+    kg, amber = inns[0], find_iri(inns[0].store, "Inn Amber")
+    edits, before = EntityEdits(kg.dataset), whole(inns[0])
+    made = [edits.make(amber, [Triple(amber, PRICE, Literal(f"x{n}"))], [], "x") for n in range(40)]
+    assert [edit.iri for edit in edits.of(amber)] == [edit.iri for edit in reversed(made)]
+    for edit in reversed(made):
+        edits.undo(edit)
+    assert whole(kg) == before
 
 
 def test_shapes_the_ontology_and_rights_are_kept(inns):

@@ -135,3 +135,38 @@ def test_a_picture_of_each_view_is_a_file(browsing, inns, tmp_path, path, name):
         content = Path(download.value.path()).read_bytes()
         assert content.startswith(begins)
         assert len(content) > 1000
+
+
+LENDING = """@prefix : <https://example.org/lending#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<https://example.org/lending> a owl:Ontology ;
+    sh:declare [ sh:prefix "lend" ; sh:namespace "https://example.org/lending#"^^xsd:anyURI ] .
+:Tool a owl:Class ; rdfs:label "tool"@en, "工具"@zh .
+:weight a owl:DatatypeProperty ; rdfs:label "weight"@en ; rdfs:domain :Tool ; rdfs:range xsd:decimal .
+:heaviest a sh:SPARQLExecutable, sh:SPARQLSelectExecutable ;
+    rdfs:label "Tools from the heaviest"@en, "最重的工具"@zh ; rdfs:comment "Which tool weighs most?"@en ;
+    sh:prefixes <https://example.org/lending> ;
+    sh:select "SELECT ?tool ?weight WHERE { ?tool lend:weight ?weight } ORDER BY DESC(?weight)" .
+"""
+
+
+def test_examples_are_grouped_and_explained_those_of_the_ontologys_own_files_too(browsing, tmp_path):
+    (tmp_path / "lending.ttl").write_text(LENDING, encoding="utf-8")
+    tools = "".join(f"<https://example.org/t{n}> a :Tool ; :weight {n}.5 .\n" for n in range(1, 4))
+    (tmp_path / "tools.ttl").write_text(f"@prefix : <https://example.org/lending#> .\n{tools}", encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "kg", ontology=str(tmp_path / "lending.ttl")) as kg:
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        kg.load(tmp_path / "tools.ttl")
+        page = browsing.page("/query", address=browsing.serve(kg))
+        page.locator("summary", has_text="Examples").click()
+        menu = page.locator("details[open] ul.long")
+        assert menu.locator("li.faint").count() >= 3, "examples are in groups"
+        assert menu.locator("a .under").count() >= 3, "and each says what it does"
+        axe(page)
+        menu.locator("a", has_text="Tools from the heaviest").click()
+        page.locator(".tabs [data-view=table]").click()
+        page.locator("table.rows tbody tr").first.wait_for()
+        assert "3.5" in page.locator("table.rows tbody tr").first.inner_text()

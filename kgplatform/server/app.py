@@ -144,7 +144,7 @@ def create_app(
         export.blueprint(kg, lately),
         ask.blueprint(kg, lately, recent),
         answers.blueprint(kg, recent),
-        query.blueprint(kg),
+        query.blueprint(kg, known.examples),
         workbench.blueprint(kg, lately),
         frame.blueprint(),
         entity.blueprint(kg, lately, known),

@@ -273,7 +273,7 @@ class EntityEdits:
             if not steps:
                 return None
             iri = NamedNode(f"{self._dataset.base}edit/{uuid4().hex[:16]}")
-            edit = EntityEdit(iri, entity, person, datetime.now(UTC).isoformat(timespec="milliseconds"), steps)
+            edit = EntityEdit(iri, entity, person, datetime.now(UTC).isoformat(timespec="microseconds"), steps)
             gained, lost = self._moved(steps)
             self._dataset.commit(Change(added={**gained, self._graph: list(edit_triples(edit))}, removed=lost))
         return edit
@@ -310,7 +310,7 @@ class EntityEdits:
         """The edits of an entity, the last first."""
         quads = self._dataset.store.quads(None, _ABOUT, entity, self._graph)
         found = [self.find(quad.subject) for quad in quads if isinstance(quad.subject, NamedNode)]
-        return sorted(found, key=lambda edit: edit.moment, reverse=True)
+        return sorted(found, key=_when, reverse=True)
 
     def evidence(self, triple: Triple) -> Evidence | None:
         """The word of the person who stated it last; None where nobody did so by an edit."""
@@ -321,7 +321,7 @@ class EntityEdits:
                 found.append(self.find(NamedNode(quad.subject.value.rpartition("/")[0])))
         if not found:
             return None
-        edit = max(found, key=lambda one: one.moment)
+        edit = max(found, key=_when)
         return Evidence(edit.iri, edit.iri, edit.person, SOURCE, edit.moment[:10], 0, 0)
 
     def _steps(self, stated: Iterable[Triple], struck: Iterable[Triple]) -> Iterator[tuple[str, Triple]]:
@@ -366,6 +366,11 @@ def edit_triples(edit: EntityEdit) -> Iterator[Triple]:
         yield Triple(node, _KIND, Literal(kind))
         for name, term in zip(_PARTS, (triple.subject, triple.predicate, triple.object), strict=True):
             yield Triple(node, name, term)
+
+
+def _when(edit: EntityEdit) -> datetime:
+    """When it was made; the store shortens moments, so their texts have no order."""
+    return datetime.fromisoformat(edit.moment)
 
 
 def _number(node: object) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, jsonify, request
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
 from kgplatform import resources
 from kgplatform import resources as queries
 from kgplatform.entities import Labels
 from kgplatform.errors import KgPlatformError, NotFoundError, QuerySyntaxError, QueryTimeoutError
+from kgplatform.ontology.schema import Word, label_of
 from kgplatform.resources import NamedQuery
 from kgplatform.server.access import EMBEDDED, Role, client, require
 from kgplatform.server.frame import is_built, language, page, tongues
@@ -40,8 +41,8 @@ from kgplatform.sparql.protocol import GRAPHS, ROWS, ProtocolError
 from kgplatform.sparql.query_plan import MOST_ROWS, QueryPlan, explain
 from kgplatform.sparql.tokens import declared_prefixes, read_only_issues, scan, tokens
 from kgplatform.text import normalise
-from kgplatform.types import Solutions
-from kgplatform.vocab import OWL, RDF, RDFS, SKOS, XSD
+from kgplatform.types import Solutions, Term
+from kgplatform.vocab import COMMENT, LABEL, OWL, RDF, RDFS, SH, SKOS, XSD
 
 if TYPE_CHECKING:
     from kgplatform.graph import KnowledgeGraph
@@ -226,13 +227,13 @@ def slug_of(text: str) -> str:
     return re.sub(r"[\W_]+", "-", normalise(text)).strip("-")[:60].strip("-")
 
 
-def _add_saved(routes: Blueprint, kg: KnowledgeGraph) -> None:
+def _add_saved(routes: Blueprint, kg: KnowledgeGraph, own: Callable[[], Iterable[tuple[str, str]]]) -> None:
     saved = Saved(kg.folder)
 
     @routes.get("/q/<slug>")
     def opened(slug: str) -> Any:  # not run until somebody asks for it
         found = saved.find(slug)
-        return _page(kg, found.text, saved=found)
+        return _page(kg, found.text, own(), saved=found)
 
     @routes.get("/api/saved")
     def listed() -> Response:
@@ -272,11 +273,14 @@ _AGGREGATES = frozenset(("COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_C
 _STANDARD = (OWL, RDF, RDFS, SKOS, XSD)
 
 
-def blueprint(kg: KnowledgeGraph) -> Blueprint:
-    """The routes of the Query page, of saved queries, and of what can be said of a query."""
+def blueprint(kg: KnowledgeGraph, own: Callable[[], Iterable[tuple[str, str]]]) -> Blueprint:
+    """The routes of the Query page, of saved queries, and of what can be said of a query.
+
+    ``own`` gives examples made from the data, as title and text.
+    """
     routes = Blueprint("query", __name__)
     _add_explanations(routes, kg)
-    _add_saved(routes, kg)
+    _add_saved(routes, kg, own)
 
     @routes.get(EMBEDDED)
     def embedded() -> Any:
@@ -291,12 +295,14 @@ def blueprint(kg: KnowledgeGraph) -> Blueprint:
 
     @routes.route("/query", methods=["GET", "POST"])
     def query() -> Any:
-        return _page(kg, request.values.get("query", "").replace("\r\n", "\n"))
+        return _page(kg, request.values.get("query", "").replace("\r\n", "\n"), own())
 
     return routes
 
 
-def _page(kg: KnowledgeGraph, text: str, *, saved: SavedQuery | None = None) -> Any:
+def _page(
+    kg: KnowledgeGraph, text: str, own: Iterable[tuple[str, str]] = (), *, saved: SavedQuery | None = None
+) -> Any:
     """The page with the text in its editor, and what it finds; a browser with scripts runs it by itself."""
     outcome, plan, trouble, status, why = None, None, None, 200, ""
     wanted = bool(text.strip()) and saved is None
@@ -324,12 +330,74 @@ def _page(kg: KnowledgeGraph, text: str, *, saved: SavedQuery | None = None) -> 
         outcome=outcome,
         planned=plan,
         trouble=trouble,
-        examples=[item for item in _shipped() if _speaks_of(item.text, kg)],
+        examples=example_groups(kg, own),
         kept=Saved(kg.folder).listed(),
         prefixes=sorted(kg.store.prefixes.items()),
         max_rows=_MAX_ROWS,
         limited="" if _counts(text) else f"{text.rstrip()}\nLIMIT 1000\n",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTeaching:
+    """A query to learn from: what it asks, and what its SPARQL does, in words."""
+
+    title: str
+    text: str
+    about: str
+
+
+_EXECUTABLE = tuple(f"{SH}{name}" for name in ("select", "ask", "construct"))
+_TECHNIQUES = {
+    "path": re.compile(r"[>\w)][+*](?=[\s/|)])"),
+    "count": re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX|GROUP_CONCAT)\s*\(", re.IGNORECASE),
+    "rank": re.compile(r"\bORDER\s+BY\b", re.IGNORECASE),
+    "optional": re.compile(r"\bOPTIONAL\b", re.IGNORECASE),
+    "filter": re.compile(r"\bFILTER\b", re.IGNORECASE),
+}
+"""What a query does, by what stands in it; the first that fits is its group."""
+
+
+def example_groups(kg: KnowledgeGraph, own: Iterable[tuple[str, str]]) -> list[tuple[str, list[QueryTeaching]]]:
+    """The examples by what they do, those of the ontology first: ``own`` ones made from the data, and shipped ones."""
+    said = [*_of_ontology(kg)]
+    groups: dict[str, list[QueryTeaching]] = {phrase("examples_ontology", language()): said} if said else {}
+    shipped = ((item.summary, item.text) for item in _shipped() if _speaks_of(item.text, kg))
+    for title, text in (*own, *shipped):
+        found = [name for name, pattern in _TECHNIQUES.items() if pattern.search(text)] or ["list"]
+        about = " ".join(phrase(f"does_{name}", language()) for name in found)
+        groups.setdefault(phrase(f"examples_{found[0]}", language()), []).append(QueryTeaching(title, text, about))
+    return list(groups.items())
+
+
+def _of_ontology(kg: KnowledgeGraph) -> Iterable[QueryTeaching]:
+    """The queries that the ontology's own files carry (``sh:SPARQLExecutable``), with the prefixes they declare."""
+    said: dict[object, dict[str, list[Term]]] = {}
+    for triple in kg.loaded.triples:
+        said.setdefault(triple.subject, {}).setdefault(triple.predicate.value, []).append(triple.object)
+    for facts in said.values():
+        text = next((t.value for name in _EXECUTABLE for t in facts.get(name, ()) if isinstance(t, Literal)), "")
+        if not text or read_only_issues(text):
+            continue
+        declared = [
+            node for place in facts.get(f"{SH}prefixes", ()) for node in said.get(place, {}).get(f"{SH}declare", ())
+        ]
+        pairs = [
+            [said.get(node, {}).get(f"{SH}{name}", [Literal("")])[0] for name in ("prefix", "namespace")]
+            for node in declared
+        ]
+        lines = (f"PREFIX {getattr(p, 'value', '')}: <{getattr(n, 'value', '')}>\n" for p, n in pairs)
+        head = "".join(line for line in lines if line.split(" <")[0].casefold() not in text.casefold())
+        words = [
+            [Word(t.value, t.language or "") for t in facts.get(name, ()) if isinstance(t, Literal)] for name in _SAYING
+        ]
+        title, about = (label_of(listed, language(), "") for listed in words)
+        yield QueryTeaching(
+            title or about or text.strip().splitlines()[0], head + text.strip() + "\n", about if title else ""
+        )
+
+
+_SAYING = (LABEL.value, COMMENT.value)
 
 
 def _counts(text: str) -> bool:

@@ -503,6 +503,17 @@ class Terms:
             return self._property(iri, **common)
         return None
 
+    def examples(self) -> list[tuple[str, str]]:
+        """Queries on the three classes that most things are of, as title and text; each gives rows."""
+        return self._kept.get(("examples", language()), self._examples)
+
+    def _examples(self) -> list[tuple[str, str]]:
+        kg, labels = self._kg, self._labels()
+        made = []
+        for iri in list(self._lately.overview().classes)[:3]:
+            made += [(one.title, one.text) for one in of_class(kg, iri, self._profile(iri), labels)]
+        return made
+
     def named(self, name: str, *, is_class: bool) -> NamedNode:
         """The class or property of that IRI, prefixed name, local name or label.
 
@@ -531,7 +542,7 @@ class Terms:
 
     def _class(self, iri: NamedNode, **common: Any) -> Any:
         kg, labels, frame = self._kg, self._labels(), Frame(language(), self._kg.base)
-        profile = self._kept.get(("class", iri), lambda: class_profile(kg.store, kg.ontology, iri))
+        profile = self._profile(iri)
         rows = self._rows(iri, profile, labels)
         properties = self._property_sheet(rows, frame)
         faceted = FacetedThings(kg, profile, self._kept, iri)
@@ -571,6 +582,9 @@ class Terms:
             may_write=client().role >= Role.WRITE,
             **common,
         )
+
+    def _profile(self, iri: NamedNode) -> ClassProfile:
+        return self._kept.get(("class", iri), lambda: class_profile(self._kg.store, self._kg.ontology, iri))
 
     def _labels(self) -> Labels:
         return Labels(self._kg.dataset, self._kg.ontology, tongues())
