@@ -335,10 +335,13 @@ def statements(kg: KnowledgeGraph, record: DocumentRecord, first: int = 0) -> di
 
 def candidates(kg: KnowledgeGraph, record: DocumentRecord) -> list[dict[str, Any]]:
     """What was read in the document and not taken, the surest first, without what it states anyway."""
+    unsure = [read for read in kg.registry.extractions(record.document.iri) if read.candidates]
+    if not unsure:
+        return []
     labels, projection = Labels(kg.dataset, kg.ontology, tongues()), kg.workspace.projection
     told = {quad.triple for quad in _told(kg, record)}
     found: dict[Triple, dict[str, Any]] = {}
-    for read in kg.registry.extractions(record.document.iri):
+    for read in unsure:
         for claim in sorted(read.candidates, key=lambda item: -item.confidence):
             triple = projection.triple(claim, read.chunk)
             if triple is None or triple in told or triple in found:
