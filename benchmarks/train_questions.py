@@ -23,6 +23,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +51,10 @@ from kgplatform.questions.forms.form_reader import (
     FormReader,
     Ranked,
     Ruled,
+    Together,
     Weights,
     choice_signs,
-    merged,
+    outcome_of,
     signs,
     softmax,
 )
@@ -65,7 +68,8 @@ SCHEMAS = ROOT / "tests" / "data" / "intents"
 RANK_ON = ("train", "choose")
 LOWER, RANK, EPOCHS, RATE, BATCH = 3, 12, 4, 6e-4, 32
 TOGETHER, AS_WRITTEN = 20, 0.1
-RARE, PENALTY, ROUNDS = 60, 6e-3, 12
+RARE, PENALTY, ROUNDS, STEP = 60, 2e-3, 12, 6e-3
+UNITS, DROPPED = 32, 0.2
 
 
 @dataclass(frozen=True)
@@ -271,26 +275,28 @@ def _loss(encoder: _Encoder, vectors: torch.Tensor, terms: int, lessons: Sequenc
 
 @dataclass(frozen=True)
 class Ranking:
-    """The candidates of a question with their features, and which of them give the gold answer."""
+    """The candidates of a question by their features and by what they give, and which of them give the gold answer."""
 
     graph: str
     unanswerable: float
-    candidates: tuple[Candidate, ...]
+    outcomes: tuple[int, ...]
     features: tuple[Mapping[str, float], ...]
     right: NDArray[np.bool_]
 
 
-def rankings(g: TaughtGraph, model: IntentModel) -> list[Ranking]:
-    """Every question of a graph with its candidates."""
-    intents, found = IntentReader(g.graph, model), []
+def rankings(folder: Path, model: Path) -> list[Ranking]:
+    """Every question of a set with its candidates; ``model`` is the file of the intent model."""
+    g, found = taught_graph(folder), []
+    intents = IntentReader(g.graph, IntentModel(model))
     for gold, asked in g.questions:
         generator = Generator(g.graph, g.forms.vocabulary(EMBEDDER), asked, intents.intent(asked))
-        candidates = tuple(generator.candidates())
-        if candidates:
+        if candidates := generator.candidates():
             describer = Describer(generator)
+            outcomes: dict[object, int] = {}
+            numbers = tuple(outcomes.setdefault(outcome_of(candidate), len(outcomes)) for candidate in candidates)
             right = np.array([is_right(candidate, gold, g) for candidate in candidates])
             features = tuple(describer.features(candidate) for candidate in candidates)
-            found.append(Ranking(g.name, describer.unanswerable, candidates, features, right))
+            found.append(Ranking(g.name, describer.unanswerable, numbers, features, right))
     return found
 
 
@@ -303,6 +309,9 @@ def is_right(candidate: Candidate, gold: GoldQuestion, g: TaughtGraph) -> bool:
             continue
         if isinstance(candidate.form, SizeOf) and len(answer) != 1:
             continue
+        width = len(answer[0]) if isinstance(answer[0], list | tuple) else 1
+        if isinstance(candidate.form, Listed) and len(candidate.form.columns) > max(1, width):
+            continue  # the score forgives columns that nobody asked for
         rows = [[_shown(term, gold.language, g) for term in row] for row in denotation(candidate.form, g.graph)]
         if rows and best_score([answer], rows).exact == 1:
             return True
@@ -319,30 +328,39 @@ def _shown(term: object, language: str, g: TaughtGraph) -> object:
     )
 
 
-def train_weights(found: Sequence[Ranking]) -> dict[str, float]:
-    """The weights of the features, by the likelihood of the right candidates."""
+def train_weights(found: Sequence[Ranking]) -> Weights:
+    """What features count alone and together, by the likelihood of the right candidates."""
     torch.manual_seed(0)
     counted = Counter(name for item in found for features in item.features for name in features)
     names = sorted(name for name, count in counted.items() if count >= RARE)
     places = {name: place for place, name in enumerate(names)}
     data = [(_matrix(item.features, places), item.right) for item in found if item.right.any() and not item.right.all()]
-    spread = np.concatenate([rows for rows, _ in data]).std(axis=0) + 1e-3
+    spread = np.concatenate([rows[::5] for rows, _ in data]).std(axis=0) + 1e-3
     tensors = [(torch.tensor(rows / spread), torch.tensor(right)) for rows, right in data]
-    weights = torch.zeros(len(names), requires_grad=True)
-    optimiser, chance = torch.optim.Adam([weights], lr=0.02), random.Random(0)
+    alone, inside = nn.Linear(len(names), 1, bias=False), nn.Linear(len(names), UNITS)
+    out, drop = nn.Linear(UNITS, 1, bias=False), nn.Dropout(DROPPED)
+    nn.init.zeros_(alone.weight)
+    nn.init.normal_(inside.weight, std=0.03)
+    nn.init.zeros_(out.weight)
+    learnt = [*alone.parameters(), *inside.parameters(), *out.parameters()]
+    optimiser, chance = torch.optim.Adam(learnt, lr=STEP), random.Random(0)
     for turn in range(ROUNDS):
         chance.shuffle(tensors)
-        optimiser.param_groups[0]["lr"] = 0.02 * (1 - turn / ROUNDS)
+        optimiser.param_groups[0]["lr"] = STEP * (1 - turn / ROUNDS)
         for start in range(0, len(tensors), BATCH):
-            some = tensors[start : start + BATCH]
-            scores = [(rows @ weights, right) for rows, right in some]
-            lost = [torch.logsumexp(score, 0) - torch.logsumexp(score[right], 0) for score, right in scores]
-            loss = torch.stack(lost).mean() + PENALTY * (weights * weights).sum()
+            losses = []
+            for rows, right in tensors[start : start + BATCH]:
+                score = (alone(rows) + out(drop(torch.relu(inside(drop(rows))))))[:, 0]
+                losses.append(torch.logsumexp(score, 0) - torch.logsumexp(score[right], 0))
+            loss = torch.stack(losses).mean() + PENALTY * torch.stack([(w * w).sum() for w in learnt]).sum()
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
-    values = weights.detach().numpy() / spread
-    return {name: round(float(value), 5) for name, value in zip(names, values, strict=True) if abs(value) > 1e-4}
+    single = alone.weight.detach().numpy()[0] / spread
+    rows = inside.weight.detach().numpy().T / spread[:, None]
+    shift, last = inside.bias.detach().numpy(), out.weight.detach().numpy()[0]
+    features = {name: round(float(value), 5) for name, value in zip(names, single, strict=True)}
+    return Weights(features, {}, {}, Together(tuple(names), np.round(rows, 4), np.round(shift, 4), np.round(last, 4)))
 
 
 def _matrix(features: Sequence[Mapping[str, float]], places: Mapping[str, int]) -> NDArray[np.float32]:
@@ -354,21 +372,23 @@ def _matrix(features: Sequence[Mapping[str, float]], places: Mapping[str, int]) 
     return rows
 
 
-def ranked_by(weights: Mapping[str, float], item: Ranking) -> tuple[dict[str, float], bool]:
+def ranked_by(weights: Weights, item: Ranking) -> tuple[dict[str, float], bool]:
     """What tells whether the first reading by some weights is right, and whether it is."""
-    model = Weights(weights, {})
-    scores = np.array([model.score(dict(features)) for features in item.features])
-    shares = softmax(scores)
-    order = np.argsort(-scores, kind="stable")
-    found = merged([Ranked(item.candidates[i], float(shares[i]), float(scores[i])) for i in order])
-    first = next(i for i, candidate in enumerate(item.candidates) if candidate is found[0].candidate)
+    shares = softmax(weights.scores([dict(features) for features in item.features]))
+    together = np.bincount(item.outcomes, weights=shares)
+    best = [
+        max((i for i, n in enumerate(item.outcomes) if n == o), key=lambda i: shares[i]) for o in range(len(together))
+    ]
+    order = sorted(range(len(together)), key=lambda o: -together[o])[:2]
+    found = [Ranked(None, float(together[o]), 0.0) for o in order]  # type: ignore[arg-type]
+    first = best[order[0]]
     return signs(item.features[first], item.unanswerable, found), bool(item.right[first])
 
 
-def weights_left_out(found: Sequence[Ranking], folds: int = 4) -> dict[str, dict[str, float]]:
+def weights_left_out(found: Sequence[Ranking], folds: int = 4) -> dict[str, Weights]:
     """For each graph weights that were learnt without it."""
     graphs = sorted({item.graph for item in found})
-    weights = {}
+    weights: dict[str, Weights] = {}
     for fold in range(folds):
         out = set(graphs[fold::folds])
         weights |= dict.fromkeys(out, train_weights([item for item in found if item.graph not in out]))
@@ -393,12 +413,12 @@ class Chosen:
     answerable: bool
 
 
-def choices(folder: Path, model: IntentModel, weights: Weights) -> list[Chosen]:
+def choices(folder: Path, model: Path, weights: Weights) -> list[Chosen]:
     """Every question of a set, answered by the rules alone and by the first form; `weights` have not seen it."""
     _, parts = graph_of(folder)
     forms, label = parts.knowledge.forms, parts.knowledge.names.label
     assert forms is not None
-    forms.intents = IntentReader(forms.graph, model)
+    forms.intents = IntentReader(forms.graph, IntentModel(model))
     alone, found = replace(parts, knowledge=replace(parts.knowledge, forms=None)), []
     golds = read_gold(folder / "questions.jsonl").questions
     for item in ask_all(golds, ask=lambda text: ask(text, parts=alone), query=parts.run, label_of=label):
@@ -447,6 +467,41 @@ def train_choice(found: Mapping[str, Sequence[Chosen]], folds: int = 6) -> tuple
     return learnt(graphs), f"rules and forms, graphs left out: {right:.3f} right, {wrong:.3f} wrong"
 
 
+def _learn_weights(output: Path) -> None:
+    model = output / intent.WEIGHTS.name
+    folders = [path for split in RANK_ON for path in sorted((FOLDER / split).iterdir()) if path.is_dir()]
+    with Pool(initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        found = [item for some in pool.imap(partial(rankings, model=model), folders) for item in some]
+        without = weights_left_out(found)
+        told = [ranked_by(without[item.graph], item) for item in found]
+        print(
+            f"first reading right, graphs left out: {np.mean([ok for _, ok in told]):.3f} of {len(told)} questions",
+            flush=True,
+        )
+        calibration = regressed(told)
+        left_out = [(path, model, replace(without[path.name], calibration=calibration)) for path in folders]
+        chosen = dict(zip((path.name for path in folders), pool.starmap(choices, left_out, chunksize=1), strict=True))
+    choice, line = train_choice(chosen)
+    print(line)
+    weights = train_weights(found)
+    layer = weights.together
+    units = dict(zip(layer.names, layer.units.tolist(), strict=True))
+    together = {"units": units, "shift": layer.shift.tolist(), "out": layer.out.tolist()}
+    data = {"features": weights.features, "calibration": calibration, "choice": choice, "together": together}
+    lines = json.dumps(_rounded(data), indent=0, ensure_ascii=False, sort_keys=True)
+    (output / form_reader.WEIGHTS.name).write_text(
+        re.sub(r"(?<=[\d\[],)\n|(?<=\[)\n|\n(?=\])", "", lines) + "\n", encoding="utf-8"
+    )
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, 5)
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return {name: _rounded(item) for name, item in value.items()} if isinstance(value, dict) else value
+
+
 def main() -> int:
     """Learns, writes, and says how good the ranking is on graphs left out; 0."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.train_questions", description=__doc__)
@@ -460,19 +515,7 @@ def main() -> int:
         schemas = [invented_schema(path, chance) for path in sorted(SCHEMAS.glob("*.json"))]
         save_file(train_intent(schemas, epochs=given.epochs), output / intent.WEIGHTS.name)
     if given.only != "intent":
-        model = IntentModel(output / intent.WEIGHTS.name)
-        folders = [path for split in RANK_ON for path in sorted((FOLDER / split).iterdir()) if path.is_dir()]
-        found = [item for folder in folders for item in rankings(taught_graph(folder), model)]
-        without = weights_left_out(found)
-        told = [ranked_by(without[item.graph], item) for item in found]
-        print(f"first reading right, graphs left out: {np.mean([ok for _, ok in told]):.3f} of {len(told)} questions")
-        calibration = regressed(told)
-        chosen = {path.name: choices(path, model, Weights(without[path.name], calibration)) for path in folders}
-        choice, line = train_choice(chosen)
-        print(line)
-        data = {"features": train_weights(found), "calibration": calibration, "choice": choice}
-        text = json.dumps(data, indent=0, ensure_ascii=False, sort_keys=True)
-        (output / form_reader.WEIGHTS.name).write_text(text + "\n", encoding="utf-8")
+        _learn_weights(output)
     return 0
 
 

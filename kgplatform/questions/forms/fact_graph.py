@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
@@ -15,6 +16,11 @@ Items = frozenset[int]
 """Things and values, by their numbers in a `FactGraph`."""
 
 NOTHING: Items = frozenset()
+
+Path: TypeAlias = tuple[tuple[NamedNode, bool], ...]
+"""Properties one after the other, each with whether it is followed forwards."""
+
+_LONGEST_WAY, _MOST_WAYS, _MOST_LINKS = 3, 500, 24
 
 _DATE = re.compile(r"(-?\d{4,})(?:-(\d\d))?(?:-(\d\d))?(?:T.*|Z|[+-]\d\d:\d\d)?$")
 _TIME = re.compile(r"(\d\d):(\d\d)(?::(\d\d))?")
@@ -99,6 +105,49 @@ class FactGraph:
                 found[item].append((predicate, False))
         return {item: tuple(steps) for item, steps in found.items()}
 
+    @cached_property
+    def chains(self) -> tuple[NamedNode, ...]:
+        """The properties that lead on from what they lead to, as from a part to the whole, never round in a ring."""
+        return tuple(predicate for predicate, ways in self.forward.items() if _is_chain(ways))
+
+    @cached_property
+    def named(self) -> Items:
+        """What has a name of its own."""
+        return frozenset(self.number_of[node] for node in self.facts.labels if node in self.number_of)
+
+    def is_partial(self, predicate: NamedNode) -> bool:
+        """Whether some of the things of a class that has the property do not have it."""
+        domains = self.schema.domains(predicate)
+        return any(self.classes.get(class_, NOTHING) - self.subjects[predicate] for class_ in domains[:1])
+
+    def ways(self, class_: NamedNode) -> Mapping[NamedNode, tuple[Path, ...]]:
+        """The paths of two or three properties that the data uses from things of a class to those of others."""
+        if class_ not in self._ways:
+            found: dict[NamedNode, list[Path]] = defaultdict(list)
+            waiting: list[tuple[NamedNode, Path]] = [(class_, ())]
+            for place, path in waiting:  # grows while it is walked
+                for predicate, outward, end in self._links(place):
+                    if path and (predicate, not outward) == path[-1]:
+                        continue
+                    longer = (*path, (predicate, outward))
+                    if path:
+                        found[end].append(longer)
+                    if len(longer) < _LONGEST_WAY and len(waiting) < _MOST_WAYS:
+                        waiting.append((end, longer))
+            self._ways[class_] = {end: tuple(paths) for end, paths in found.items()}
+        return self._ways[class_]
+
+    @cached_property
+    def _ways(self) -> dict[NamedNode, dict[NamedNode, tuple[Path, ...]]]:
+        return {}
+
+    def _links(self, class_: NamedNode) -> list[tuple[NamedNode, bool, NamedNode]]:
+        """The steps between things that lead away from a class, the commonest first."""
+        edges = [(-e.count, e.predicate, True, e.object) for e in self.schema.outgoing.get(class_, ()) if not e.literal]
+        edges += [(-e.count, e.predicate, False, e.subject) for e in self.schema.incoming.get(class_, ())]
+        edges.sort(key=lambda edge: (edge[0], edge[1].value, edge[2], edge[3].value))
+        return list(dict.fromkeys(edge[1:] for edge in edges))[:_MOST_LINKS]
+
     def follow(self, predicate: NamedNode, items: Items, *, outward: bool) -> Items:
         """What the items have by a property (``outward``), or what has one of them by it."""
         ways = (self.forward if outward else self.backward).get(predicate, {})
@@ -165,6 +214,21 @@ class FactGraph:
             and (not high or term.value[: len(high)] <= high)
         ]
         return self.follow(predicate, frozenset(found), outward=False)
+
+
+def _is_chain(ways: Mapping[int, Items]) -> bool:
+    ends = NOTHING.union(*ways.values())
+    if not ends & ways.keys():
+        return False
+    for start in ways:
+        seen: Items = NOTHING
+        fresh = ways[start]
+        while fresh := fresh - seen:
+            if start in fresh:
+                return False
+            seen |= fresh
+            fresh = NOTHING.union(*(ways[item] for item in fresh if item in ways))
+    return True
 
 
 def is_temporal(term: object) -> bool:

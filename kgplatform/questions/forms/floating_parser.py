@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from pyoxigraph import Literal, NamedNode
 
-from kgplatform.questions.forms.fact_graph import FactGraph, Items
+from kgplatform.questions.forms.fact_graph import FactGraph, Items, Path
 from kgplatform.questions.forms.intent import NO_INTENT, Intent
 from kgplatform.questions.forms.logical_form import (
     Against,
@@ -30,7 +30,6 @@ from kgplatform.questions.forms.logical_form import (
     Listed,
     Named,
     Or,
-    Path,
     Period,
     SetForm,
     SizeOf,
@@ -43,22 +42,26 @@ from kgplatform.questions.forms.question_text import Anchor, Quantity, Read, fac
 from kgplatform.questions.forms.relevance import NO_MEANING, Meaning, Vocabulary
 from kgplatform.vocab import LABEL
 
-_BEAM = 70
+_BEAM = 150
 _DEPTH = 3
-_STEPS = 9
-_BRIDGES = 4
+_STEPS = 12
+_BRIDGES = 6
 _CLASSES = 6
 _MOST_ITEMS = 20_000
-_FINALS = 45
+_FINALS = 100
 _SAMPLE = 40
 _INWARD = False
 _DATED = frozenset(("date", "dateTime", "gYearMonth"))
 _WHOLE = frozenset(("integer", "int"))
 _MOST_YEARS = 40
-_REACHED = 120
+_YEARS = range(1000, 2101)
+_REACHED = 250
 _INTENT_SHARE = 0.9
 _SAID = 0.3
 _TOLD = 0.25
+_SURE_NAME, _FEW = 0.75, 3
+_SOURCES, _TARGETS, _WAYS = 60, 8, 2
+_UNSAID = 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +108,12 @@ class SetState:
 _PROMISE = {
     "name": 2.0, "value": 1.6, "code": 1.5, "truth": 1.2, "quantity": 1.2, "class": 1.2, "step": 1.5, "bridge": 0.3,
     "top": 1.2, "count": 0.6, "aggregate": 0.8, "group": 0.8, "ask": 0.6, "without": 0.8, "column": 1.0, "has": 1.0,
-    "against": 1.0, "more": 1.0, "list": 0.0, "whole": 0.0, "or": 0.2,
+    "against": 1.0, "more": 1.0, "list": 0.0, "whole": 0.0, "or": 0.2, "within": 0.5,
 }  # fmt: skip
 _COST = {
     "name": 0.0, "value": 0.1, "code": 0.35, "truth": 0.4, "quantity": 0.2, "class": 0.1, "step": 0.2, "bridge": 0.7,
     "top": 0.3, "count": 0.1, "aggregate": 0.2, "group": 0.3, "ask": 0.1, "without": 0.3, "column": 0.4, "has": 0.4,
-    "against": 0.3, "more": 0.3, "list": 0.0, "whole": 0.5, "or": 0.2,
+    "against": 0.3, "more": 0.3, "list": 0.0, "whole": 0.5, "or": 0.2, "within": 0.3,
 }  # fmt: skip
 
 
@@ -148,6 +151,15 @@ class _Pool:
     def best(self, count: int) -> list[SetState]:
         return sorted(self.states.values(), key=lambda s: (-s.score, len(s.uses), s.mask))[:count]
 
+    def spread(self, count: int) -> list[SetState]:
+        """The best of each size in turn, since a score is a sum over parts and compares sets of one size only."""
+        places: Counter[int] = Counter()
+        turns: list[tuple[int, int, SetState]] = []
+        for state in self.best(len(self.states)):
+            places[len(state.uses)] += 1
+            turns.append((places[len(state.uses)], len(turns), state))
+        return [state for _, _, state in sorted(turns, key=lambda turn: turn[:2])[:count]]
+
 
 class Generator:
     """Makes the candidates of one question."""
@@ -171,7 +183,7 @@ class Generator:
     def seeds(self) -> list[SetState]:
         """The sets that pieces of the question name by themselves."""
         found = _Pool()
-        for state in (*self._named(), *self._coded(), *self._measured(), *self._true()):
+        for state in (*self._named(), *self._coded(), *self._measured(), *self._true(), *self._having()):
             if state.items and len(state.items) <= _MOST_ITEMS:
                 found.add(state)
         return found.best(60)
@@ -180,13 +192,29 @@ class Generator:
         for anchor in self.read.anchors:
             things = frozenset(i for i in anchor.items if not isinstance(self.graph.terms[i], Literal))
             if things:
-                yield SetState(
-                    Named(things, anchor.said),
-                    things,
-                    (Ground("name", anchor.score, anchor.mask, None, anchor.exact),),
-                )
+                use = Ground("name", anchor.score, anchor.mask, None, anchor.exact)
+                yield SetState(Named(things, anchor.said), things, (use,))
+                if anchor.score >= _SURE_NAME and len(things) <= _FEW:
+                    yield from self._within(Named(things, anchor.said), use)
             for item in sorted(anchor.items - things)[:4]:
                 yield from self._holders(item, anchor)
+
+    def _within(self, named: Named, use: Ground) -> Iterator[SetState]:
+        """What is named with all that lies below it, by each property that leads on from what it leads to."""
+        for predicate in self.graph.chains:
+            below = Follow(predicate, _INWARD, named, again=True)
+            items = items_of(below, self.graph)
+            if items:
+                yield SetState(Or((named, below)), named.items | items, (use, Ground("within", 1.0, 0, predicate)))
+
+    def _having(self) -> Iterator[SetState]:
+        """What has a property at all, where some of its kind have none."""
+        for predicate in self._properties:
+            meaning = self.meaning(predicate)
+            items = self.graph.subjects[predicate]
+            if meaning.score >= _SAID and predicate not in self.graph.truths and self.graph.is_partial(predicate):
+                use = Ground("has", meaning.score, meaning.mask, predicate, meaning.worded)
+                yield SetState(Has(predicate), items, (use,))
 
     def _holders(self, item: int, anchor: Anchor) -> Iterator[SetState]:
         for predicate, outward in self.graph.leaving.get(item, ())[:6]:
@@ -255,6 +283,9 @@ class Generator:
                 yield from self._sized(predicate, quantity, others, before | less, after | more)
             case "time" if "time" in kinds:
                 yield from self._sized(predicate, quantity, others, before | less, after | more)
+            case "number" if kinds == {"gYear"} and quantity.value in _YEARS:
+                year = replace(quantity, text=f"{quantity.value:04.0f}")
+                yield from self._dated(predicate, year, others, before | less, after | more)
             case "number" if not temporal:
                 yield from self._sized(predicate, quantity, others, less, more)
             case "ordinal" if kinds <= _WHOLE:
@@ -323,6 +354,7 @@ class Generator:
         sample = sorted(state.items)[:_SAMPLE]
         counted = Counter(step for item in sample for step in self.graph.leaving.get(item, ()))
         for part in conjuncts(state.form):  # back where it came from: what shares something with it
+            part = part.parts[-1] if isinstance(part, Or) else part
             if isinstance(part, Follow):
                 counted.pop((part.predicate, not part.outward), None)
         taken = 0
@@ -365,6 +397,52 @@ class Generator:
             use = Ground(kind, meaning.score, meaning.mask, predicate, meaning.worded, outward)
             yield SetState(Follow(predicate, outward, state.form), items, (*state.uses, use))
 
+    def _bridged(self, kinds: list[SetState]) -> Iterator[SetState]:
+        """The sets that lie some steps from what is named, by ways whose middle the question leaves out.
+
+        They end at a kind that is spoken of, or at what has a property that is: "the houses that show X".
+        """
+        ends: dict[NamedNode, SetState | None] = {}
+        for predicate in sorted(self._properties, key=lambda p: (-self.meaning(p).score, p.value))[:_TARGETS]:
+            if self.meaning(predicate).score >= _SAID:
+                ends |= dict.fromkeys(self.graph.schema.domains(predicate)[:2])
+        ends |= {named.uses[0].term: named for named in kinds if named.uses[0].term is not None}
+        for source in (s for s in self._seeds[:_SOURCES] if s.uses[0].kind != "has" and not self._is_value(s)):
+            for end, kind in ends.items():
+                if kind is None or not kind.mask & source.mask:
+                    yield from self._ways(source, end, kind)
+
+    def _ways(self, source: SetState, end: NamedNode, kind: SetState | None) -> Iterator[SetState]:
+        """The likeliest ways of two or three steps from a set to a class."""
+        classes = self.graph.kinds_of.get(min(source.items), frozenset())
+        ways = {way for class_ in classes for way in self.graph.ways(class_).get(end, ())}
+        taken = source.mask | (kind.mask if kind else 0)
+
+        def meant(way: Path) -> float:
+            return sum(self.meaning(predicate, taken).score - _UNSAID for predicate, _ in way)
+
+        for way in sorted(ways, key=lambda way: (-meant(way), str(way)))[:_WAYS]:
+            state = source
+            for predicate, outward in way:
+                items = self.graph.follow(predicate, state.items, outward=outward)
+                if not items or len(items) > _MOST_ITEMS:
+                    break
+                meaning = self._meaning_beside(predicate, taken)
+                said = meaning.score >= _TOLD
+                use = Ground(
+                    "step" if said else "bridge",
+                    meaning.score if said else 0.0,
+                    meaning.mask if said else 0,
+                    predicate,
+                    said and meaning.worded,
+                    outward,
+                )
+                state = SetState(Follow(predicate, outward, state.form), items, (*state.uses, use))
+            else:
+                yield state
+                if kind is not None:
+                    yield from self._classed(state, (kind,))
+
     def _cut(self, state: SetState, seeds: Iterable[SetState]) -> Iterator[SetState]:
         """What is in the set and in one that something else names."""
         mask = state.mask
@@ -386,8 +464,14 @@ class Generator:
         for seed in self._seeds:
             every.add(seed)
         # a class alone is where steps may begin too: "the managers of hotels"
-        beam = [*self._seeds, *kinds]
-        reached = list(self._seeds)
+        bridged = _Pool()
+        for way in self._bridged(kinds):
+            bridged.add(way)
+        found = bridged.best(_BEAM // 3)
+        for way in found:
+            every.add(way)
+        beam = [*self._seeds, *kinds, *found]
+        reached = [*self._seeds, *found]
         for depth in range(_DEPTH):
             beam = self._further(beam, reached, depth)
             for state in beam:
@@ -397,7 +481,7 @@ class Generator:
             every.add(self._together(state, reached))
         for state in kinds:
             every.add(state)
-        return every.best(_BEAM * 3)
+        return every.spread(_BEAM * 3)
 
     def _further(self, beam: list[SetState], reached: list[SetState], depth: int) -> list[SetState]:
         """The best sets one step, or one cut, further than those of a beam."""
@@ -445,13 +529,13 @@ class Generator:
             classed.add(state)
             for cut in self._classed(state, kinds):
                 classed.add(cut)
-        for state in self._without(classed.best(_FINALS), kinds):
+        for state in self._without(classed.spread(_FINALS), kinds):
             classed.add(state)
-        for state in self._ranked(classed.best(_FINALS), kinds):
+        for state in self._ranked(classed.spread(_FINALS), kinds):
             classed.add(state)
         for state in self._against(kinds):
             classed.add(state)
-        chosen = classed.best(3 * _FINALS)
+        chosen = classed.spread(3 * _FINALS)
         found: dict[Form, Candidate] = {}
         for candidate in self._readings(chosen, kinds):
             found.setdefault(candidate.form, candidate)
@@ -468,7 +552,7 @@ class Generator:
         yield from self._aggregated(chosen)
         yield from self._grouped(chosen, kinds)
         yield from self._asked(chosen)
-        yield from self._columned(chosen[:40])
+        yield from self._columned(chosen[:60])
 
     def _ordered_paths(self, items: Items, taken: int) -> list[tuple[Path, Meaning, bool]]:
         """The paths by which the items can be ranked: a number of their own or one step away, or how many they have."""
@@ -667,9 +751,9 @@ class Generator:
             return
         for state in (*kinds, *states[:30]):
             sample = frozenset(sorted(state.items)[:_SAMPLE])
-            for meaning, predicate, outward in self._keys(sample, state.mask):
-                key = (predicate, outward)
-                told = 0.3 + 0.7 * meaning.score
+            for meaning, key in self._keys(sample, state.mask):
+                predicate, outward = key[-1]
+                told = 0.3 + 0.7 * meaning.score - 0.1 * (len(key) - 1)
                 use = Ground("group", told, mask | meaning.mask, predicate, meaning.worded, outward)
                 counted = Ground("count", 1.0, read.cue("count"))
                 yield Candidate(Grouped(state.form, key), state.items, (*state.uses, use, counted))
@@ -677,16 +761,23 @@ class Generator:
                     form = Grouped(state.form, key, function, measured)
                     yield Candidate(form, state.items, (*state.uses, use, by))
 
-    def _keys(self, sample: Items, taken: int) -> list[tuple[Meaning, NamedNode, bool]]:
-        """By what a set may be parted: the likeliest steps that lead to more than one thing."""
-        found = []
-        for predicate, outward in {step for item in sample for step in self.graph.leaving.get(item, ())}:
-            ends = self.graph.follow(predicate, sample, outward=outward)
-            if len(ends) > 1:
+    def _keys(self, sample: Items, taken: int) -> list[tuple[Meaning, Path]]:
+        """By what a set may be parted: the likeliest paths of one or two steps that lead to more than one thing."""
+        found: list[tuple[Meaning, Path]] = []
+        waiting: list[tuple[Path, Items]] = [((), sample)]
+        for path, items in waiting:
+            for predicate, outward in {step for item in sorted(items)[:8] for step in self.graph.leaving.get(item, ())}:
+                ends = self.graph.follow(predicate, items, outward=outward)
+                if len(ends) < 2 or (path and (predicate, not outward) == path[-1]):
+                    continue
                 near = [self.meaning(class_, taken) for class_ in self._kinds_of(ends)]
                 best = max((self.meaning(predicate, taken), *near), key=lambda meaning: meaning.score)
-                found.append((best, predicate, outward))
-        return sorted(found, key=lambda key: (-key[0].score, str(key[1]), key[2]))[:4]
+                if path and best.score < _SAID:
+                    continue
+                found.append((best, (*path, (predicate, outward))))
+                if not path and outward and not isinstance(self.graph.terms[next(iter(ends))], Literal):
+                    waiting.append((((predicate, outward),), frozenset(sorted(ends)[:_SAMPLE])))
+        return sorted(found, key=lambda key: (-key[0].score + 0.1 * len(key[1]), str(key[1])))[:6]
 
     def _measures(self, sample: Items, taken: int, key: NamedNode) -> Iterator[tuple[str, NamedNode, Ground]]:
         """What of the members of a group may be added up or averaged."""
@@ -759,7 +850,7 @@ class Generator:
             return
         for state in states:
             sample = sorted(state.items)[:_SAMPLE]
-            if not sample or isinstance(state.form, Named):
+            if not sample or self._is_value(state):
                 continue
             mask = state.mask
             used = {use.term for use in state.uses}
@@ -768,12 +859,29 @@ class Generator:
                 ((m, p, o) for p, o in steps if p not in used and (m := self.meaning(p, mask)).score >= 0.3),
                 key=lambda step: (-step[0].score, str(step[1]), step[2]),
             )
-            for meaning, predicate, outward in told[:3]:
-                use = Ground("column", meaning.score, meaning.mask, predicate, meaning.worded, outward)
-                yield Candidate(Listed(state.form, ((predicate, outward),)), state.items, (*state.uses, use))
+            columns = [
+                (
+                    (predicate, outward),
+                    Ground("column", meaning.score, meaning.mask, predicate, meaning.worded, outward),
+                )
+                for meaning, predicate, outward in told[:4]
+            ]
             if isinstance(state.form, Top) and not state.form.counted and len(state.form.path) == 1:
-                use = Ground("column", 0.6, 0, state.form.path[0][0])
-                yield Candidate(Listed(state.form, state.form.path), state.items, (*state.uses, use))
+                columns.insert(0, (state.form.path[0], Ground("column", 0.6, 0, state.form.path[0][0])))
+            yield from self._with_columns(
+                state, columns[:4], named=sample[0] in self.graph.named and not isinstance(state.form, Named)
+            )
+
+    def _with_columns(
+        self, state: SetState, columns: list[tuple[tuple[NamedNode, bool], Ground]], *, named: bool
+    ) -> Iterator[Candidate]:
+        """One or two columns of a set; records without a name of their own are not shown themselves."""
+        for place, (one, use) in enumerate(columns):
+            if named:
+                yield Candidate(Listed(state.form, (one,)), state.items, (*state.uses, use))
+            for other, further in columns[place + 1 :]:
+                form = Listed(state.form, (one, other), bare=not named)
+                yield Candidate(form, state.items, (*state.uses, use, further))
 
 
 def _may_meet(one: SetState, other: SetState) -> bool:

@@ -409,6 +409,27 @@ class Ranked:
 
 
 @dataclass(frozen=True)
+class Together:
+    """What features count in combination: a layer of rectified units over them (Glorot, Bordes and Bengio 2011)."""
+
+    names: Sequence[str] = ()
+    units: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 1), dtype=np.float32))
+    """A row of each feature, a column of each unit."""
+    shift: NDArray[np.float32] = field(default_factory=lambda: np.zeros(1, dtype=np.float32))
+    out: NDArray[np.float32] = field(default_factory=lambda: np.zeros(1, dtype=np.float32))
+
+    def score(self, rows: Sequence[Features]) -> NDArray[np.float64]:
+        """What each row of features counts beyond the sum of its parts."""
+        places = {name: place for place, name in enumerate(self.names)}
+        table = np.zeros((len(rows), len(places)), dtype=np.float32)
+        for row, features in zip(table, rows, strict=True):
+            for name, value in features.items():
+                if name in places:
+                    row[places[name]] = value
+        return np.asarray(np.maximum(table @ self.units + self.shift, 0) @ self.out, dtype=np.float64)
+
+
+@dataclass(frozen=True)
 class Weights:
     """What each feature counts, and the line that makes a probability of being right of what the ranking says."""
 
@@ -416,10 +437,12 @@ class Weights:
     calibration: Mapping[str, float]
     choice: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """How likely an answer of the rules, and one of a form, is right: what each of `choice_signs` counts."""
+    together: Together = field(default_factory=Together)
 
-    def score(self, features: Features) -> float:
-        """w·f."""
-        return sum(self.features.get(name, 0.0) * value for name, value in features.items())
+    def scores(self, rows: Sequence[Features]) -> NDArray[np.float64]:
+        """w·f of each row of features, and what they count together."""
+        alone = [sum(self.features.get(name, 0.0) * value for name, value in row.items()) for row in rows]
+        return np.array(alone) + self.together.score(rows)
 
     def confidence(self, told: Features) -> float:
         """How likely the first of some readings is right: a logistic model over `signs`, learnt on graphs left out."""
@@ -433,7 +456,7 @@ class Weights:
         found = {of: self._chance(of, signs_) for of, signs_ in told.items()}
         if rules := told.get("rules"):
             likelier = max(found.values()) if rules["agree"] else found["rules"]
-            found["rules"] = max(likelier, LIKELIER_RIGHT if rules["sure"] else 0.0)
+            found["rules"] = max(likelier, _SURE_RULES_RIGHT if rules["sure"] else 0.0)
         return found
 
     def _chance(self, of: str, told: Features) -> float:
@@ -445,7 +468,10 @@ class Weights:
 def shipped_weights(path: Path = WEIGHTS) -> Weights:
     """The weights that come with the package."""
     data = json.loads(path.read_text(encoding="utf-8"))
-    return Weights(data["features"], data["calibration"], data.get("choice", {}))
+    units, parts = data["together"]["units"], ("shift", "out")
+    rows = np.array(list(units.values()), dtype=np.float32)
+    layer = Together(tuple(units), rows, *(np.array(data["together"][part], dtype=np.float32) for part in parts))
+    return Weights(data["features"], data["calibration"], data.get("choice", {}), layer)
 
 
 def signs(features: Mapping[str, float], unanswerable: float, found: Sequence[Ranked]) -> Features:
@@ -474,7 +500,7 @@ def ranked(generator: Generator, weights: Weights) -> list[Ranked]:
     if not candidates:
         return []
     describer = Describer(generator)
-    scores = np.array([weights.score(describer.features(candidate)) for candidate in candidates])
+    scores = weights.scores([describer.features(candidate) for candidate in candidates])
     shares = softmax(scores)
     order = sorted(range(len(candidates)), key=lambda i: (-scores[i], i))
     return [Ranked(candidates[i], float(shares[i]), float(scores[i])) for i in order]
@@ -489,7 +515,7 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 _MOST_READINGS = 5
 LIKELIER_RIGHT = 0.5
 """An answer is given that is more likely right than wrong."""
-_SURE_RULES, _RATHER_SURE = 0.75, 0.5
+_SURE_RULES, _RATHER_SURE, _SURE_RULES_RIGHT = 0.75, 0.5, 0.77
 _MOST_LEFT = 0.5
 _MOST_ODDS = 3.0
 """A reading that has no rival is not that much likelier."""
@@ -516,8 +542,13 @@ class Reading:
 
     @property
     def is_partial(self) -> bool:
-        """Whether it leaves out half of what is said or more, or names a kind of thing of which there is nothing."""
-        return self.missing > 0 or self.signs.get("left share", 0.0) >= _MOST_LEFT
+        """Whether it leaves out half of what is said or more, or takes words for what they hardly mean.
+
+        The latter where it names a kind of thing of which there is nothing, or no thing and terms all unlikely.
+        """
+        alone = self.signs.get("nothing named", 0.0) > 0
+        unlikely = alone and self.signs.get("unlikely term", 0.0) >= len(terms_in(self.form))
+        return self.missing > 0 or unlikely or self.signs.get("left share", 0.0) >= _MOST_LEFT
 
     def gives(self, found: Solutions, run: Callable[[str], Solutions | None] | None = None) -> bool:
         """Whether it gives the same rows as what was found, or the same in the first column; ``run`` asks its query."""

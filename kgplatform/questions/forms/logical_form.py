@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from pyoxigraph import NamedNode
 
-from kgplatform.questions.forms.fact_graph import NOTHING, FactGraph, Items, union
+from kgplatform.questions.forms.fact_graph import NOTHING, FactGraph, Items, Path, union
 from kgplatform.vocab import RDF, XSD
 
 
@@ -118,18 +118,16 @@ class Top:
     size: int = 1
 
 
-Path: TypeAlias = tuple[tuple[NamedNode, bool], ...]
-"""Properties one after the other, each with whether it is followed forwards."""
-
 SetForm: TypeAlias = Named | Kind | Follow | Has | And | Or | Without | Compare | Period | Against | Top
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The members of a set, with what they have by further properties (``columns``)."""
+    """The members of a set, with what they have by further properties (``columns``); ``bare``: these alone."""
 
     of: SetForm
     columns: Path = ()
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +151,7 @@ class Grouped:
     """For each thing to which ``key`` leads from the members of a set, how many lead there, or their aggregate."""
 
     of: SetForm
-    key: tuple[NamedNode, bool]
+    key: Path
     function: str = "COUNT"
     predicate: NamedNode | None = None
 
@@ -289,15 +287,15 @@ def _top(
 def denotation(form: Form, graph: FactGraph) -> list[Row]:
     """The rows that the form gives: terms, numbers, or one truth value."""
     match form:
-        case Listed(of, columns):
-            return list(_rows(graph, items_of(of, graph), columns))
+        case Listed(of, columns, bare):
+            return [row[bare:] for row in _rows(graph, items_of(of, graph), columns)]
         case SizeOf(of):
             return [(len(items_of(of, graph)),)]
         case Aggregated(function, predicate, of):
             value = _aggregate(graph, function, predicate, items_of(of, graph))
             return [] if value is None else [(value,)]
-        case Grouped(of, (key, outward), function, predicate):
-            return list(_grouped(graph, items_of(of, graph), key, function, predicate, outward=outward))
+        case Grouped(of, key, function, predicate):
+            return list(_grouped(graph, items_of(of, graph), key, function, predicate))
         case IsAny(of):
             return [(bool(items_of(of, graph)),)]
         case IsMore(predicate, more, first, second):
@@ -334,12 +332,10 @@ def _aggregate(graph: FactGraph, function: str, predicate: NamedNode, items: Ite
             return max(values)
 
 
-def _grouped(
-    graph: FactGraph, items: Items, key: NamedNode, function: str, predicate: NamedNode | None, *, outward: bool
-) -> Iterator[Row]:
+def _grouped(graph: FactGraph, items: Items, key: Path, function: str, predicate: NamedNode | None) -> Iterator[Row]:
     groups: dict[int, set[int]] = {}
     for item in items:
-        for end in graph.follow(key, frozenset((item,)), outward=outward):
+        for end in along(graph, frozenset((item,)), key):
             groups.setdefault(end, set()).add(item)
     for end, members in groups.items():
         if predicate is None:
@@ -479,19 +475,19 @@ def sparql(form: Form, graph: FactGraph) -> str:
     """The query that asks for a form; its columns are called ``answer``, ``value``, ``count``, ``group``."""
     writer = _Writer(graph)
     match form:
-        case Listed(of, columns):
+        case Listed(of, columns, bare):
             body = writer.pattern(of, "?answer")
             names = [f"?value{place or ''}" for place in range(len(columns))]
             for (predicate, outward), name in zip(columns, names, strict=True):
                 body += f" {writer.step(predicate, '?answer', name, outward=outward)}"
-            return f"SELECT DISTINCT {' '.join(('?answer', *names))} WHERE {{ {body} }}"
+            return f"SELECT DISTINCT {' '.join(('?answer', *names)[bare:])} WHERE {{ {body} }}"
         case SizeOf(of):
             return f"SELECT (COUNT(DISTINCT ?answer) AS ?count) WHERE {{ {writer.pattern(of, '?answer')} }}"
         case Aggregated(function, predicate, of):
             inner = f"{writer.pattern(of, '?item')} {writer.step(predicate, '?item', '?of', outward=True)}"
             return f"SELECT ({function}(?of) AS ?value) WHERE {{ SELECT DISTINCT ?item ?of WHERE {{ {inner} }} }}"
-        case Grouped(of, (key, outward), function, measured):
-            inner = f"{writer.pattern(of, '?item')} {writer.step(key, '?item', '?group', outward=outward)}"
+        case Grouped(of, key, function, measured):
+            inner = f"{writer.pattern(of, '?item')} {writer.path('?item', key, '?group')}"
             if measured is None:
                 return (
                     f"SELECT ?group (COUNT(DISTINCT ?item) AS ?count) WHERE {{ {inner} }} GROUP BY ?group "
@@ -549,20 +545,21 @@ class FormWording:
         """The form in words, one noun phrase or a clause with *whether*."""
         match form:
             case Listed(of, columns):
-                if columns:
-                    return self._say("columns", self.set(of), self._path(columns[:1]))
-                return self.set(of)
+                said = self.set(of)
+                for place in range(len(columns)):
+                    said = self._say("and" if place else "columns", said, self._path(columns[place : place + 1]))
+                return said
             case SizeOf(of):
                 return self._say("count", self.set(of))
             case Aggregated(function, predicate, of):
                 return self._say(function, self.term(predicate), self.set(of))
-            case Grouped(of, (key, outward), function, predicate):
+            case Grouped(of, key, function, predicate):
                 what = (
                     self._say("count", self.set(of))
                     if predicate is None
                     else self._say(function, self.term(predicate), self.set(of))
                 )
-                return self._say("each", what, self._end(key, outward=outward))
+                return self._say("each", what, self._end(key[-1][0], outward=key[-1][1]))
             case IsAny(And((Named() as one, *rest))) if rest:
                 return self._say("ask_of", self.set(one), self.set(And(tuple(rest)) if len(rest) > 1 else rest[0]))
             case IsAny(of):

@@ -163,8 +163,9 @@ _PLAIN_NUMBER = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 class _Quantities:
     """Finds the numbers, days and times of a text."""
 
-    def __init__(self, text: str, tokens: Sequence[TextToken], language: str) -> None:
-        self._text, self._tokens = text, tokens
+    def __init__(self, text: str, tokens: Sequence[TextToken], language: str, compared: int) -> None:
+        """``compared`` are the tokens that are a sign of a comparison."""
+        self._text, self._tokens, self._compared = text, tokens, compared
         self._words = [token.text.casefold() for token in tokens]
         self._languages = read_together(language)
         self._listed = {name: listed_words(name, language) for name in _LISTS}
@@ -181,6 +182,7 @@ class _Quantities:
         self._ordinals()
         self._written()
         self._numbers()
+        self._single()
         self._number_words()
         return tuple(self.found)
 
@@ -292,6 +294,9 @@ class _Quantities:
                 word = self._words[i]
                 if word in self._names:
                     part += self._names[word]
+                elif part and (share := self._share_after(i)):
+                    part, i = part + share[0], share[1]
+                    continue
                 elif word in self._scales and len(word) > 1 and (part or word in self._listed["scales_alone"]):
                     part = (part or 1) * self._scales[word]
                     if self._scales[word] >= 1000:
@@ -305,6 +310,27 @@ class _Quantities:
                 self._add("number", value, mask, unit=self._unit_after(mask))
             i = max(i, start + 1)
 
+    def _share_after(self, place: int) -> tuple[float, int] | None:
+        """A part of one that is added, *and a half*, and the place after it."""
+        words = self._words
+        if place < len(words) and words[place] in self._listed["joint"]:
+            place += 1
+            place += place < len(words) and words[place] in self._listed["article"]
+            if place < len(words) and 0 < (share := self._scales.get(words[place], 1)) < 1:
+                return share, place + 1
+        return None
+
+    def _single(self) -> None:
+        """One of a unit that something is compared with: *over a kilometre*, *less than an hour and a half*."""
+        for place in range(1, len(self._words) - 1):
+            unit = self._words[place + 1]
+            article = self._words[place] in self._listed["article"] and self._words[place - 1] not in self._scales
+            if not article or self._taken >> place & 1 or unit_of(unit) is None:
+                continue
+            if self._compared & mask_of(max(0, place - _CLOSE), place):
+                share, last = self._share_after(place + 2) or (0.0, place + 2)
+                self._add("number", 1 + share, mask_of(place, last), unit=unit)
+
     def _joins(self, word: str, place: int, part: float) -> bool:
         """Whether a word stands inside a number: *and* after hundreds, *a* before a scale."""
         following = self._words[place + 1] if place + 1 < len(self._words) else ""
@@ -314,19 +340,23 @@ class _Quantities:
 
     def _unit_after(self, mask: int) -> str:
         last = mask.bit_length()
+        last += last < len(self._tokens) and self._words[last] in self._listed["article"]  # half a kilometre
         if last >= len(self._tokens):
             return ""
         token = self._tokens[last]
         if not token.han:
             return token.text.casefold()
         run = ""
-        for following in self._tokens[last : last + 3]:
+        for following in self._tokens[last : last + 5]:
             if not following.han:
                 break
             run += following.text
-        return run
+        # between the two may stand a measure word, and that it is more: 两个多小时
+        return next((run[start:] for start in range(3) if unit_of(run[start:])), run)
 
 
+_CLOSE = 4
+_COMPARING = ("more", "less", "at_least", "at_most")
 _LISTS = ("months", "months_short", "no_month", "beside_days", "ordinals", "scales_alone", "joint", "article")
 
 
@@ -475,12 +505,16 @@ def read(text: str, language: str, names: Names) -> Read:
         text = _WITH_COMMA.sub(lambda found: found[0].translate(str.maketrans(".,", ",.")), text)
     tokens = tokens_of(text)[:_MOST_TOKENS]
     light = sum(1 << i for i, t in enumerate(tokens) if t.stem in light_words(language) or t.text in _MARKS)
+    cues = _cues(tokens, language)
+    compared = 0
+    for name in _COMPARING:
+        compared |= cues.get(name, 0)
     return Read(
         text=text,
         language=language,
         tokens=tokens,
-        cues=_cues(tokens, language),
-        quantities=_Quantities(text, tokens, language).read(),
+        cues=cues,
+        quantities=_Quantities(text, tokens, language, compared).read(),
         anchors=names.find(tokens, light)[:_MOST_ANCHORS],
         light=light,
     )
@@ -522,6 +556,18 @@ def unit_of(word: str) -> tuple[str, float] | None:
     return None
 
 
+def _counted_in(property_: SchemaProperty | None) -> list[float]:
+    """The thousands or millions in which a comment says that the numbers are given."""
+    words = {word for c in property_.comments for word in re.findall(r"\w+", c.text.casefold())} if property_ else set()
+    sizes = {
+        size
+        for one in languages().values()
+        for name, size in one.scales.items()
+        if size >= 1000 and (words & {name, f"{name}s"} or (has_han(name) and any(name in word for word in words)))
+    }
+    return sorted(sizes)
+
+
 def _own(property_: SchemaProperty | None) -> list[tuple[str, float]]:
     """The units that the ontology gives a property: its unit, else those that its words and comments name."""
     if property_ is None:
@@ -543,8 +589,8 @@ def factors_between(unit: str, property_: SchemaProperty | None) -> list[tuple[f
     asked = unit_of(unit) if unit else None
     own = _own(property_)
     if asked is None:
-        return [(1.0, 0.9 if own else 1.0)]
+        return [(1.0, 0.9 if own else 1.0), *((1 / size, 0.8) for size in _counted_in(property_))]
     same = [size for measure, size in own if measure == asked[0]]
     if same:
-        return [(asked[1] / same[0], 1.0)]
+        return [(asked[1] / same[0], 1.0), *((asked[1] / same[0] / size, 0.8) for size in _counted_in(property_))]
     return [(1.0, 0.55 if own else 0.8)]

@@ -137,7 +137,7 @@ class Vocabulary:
             if graph.classes.get(class_):
                 self._term(class_, found.words, found.comments)
         for predicate, objects in graph.objects.items():
-            if len(objects) <= _MOST_CODES and predicate not in graph.ordered:
+            if len(objects) <= _MOST_CODES:
                 self._codes(predicate, objects, graph)
         said = {f"{phrase.language} {phrase.text}": phrase for phrase in self._phrases}
         texts = [f"{phrase.language} {phrase.text}" for phrase in self._phrases]
@@ -159,7 +159,8 @@ class Vocabulary:
         for item in objects:
             term = graph.terms[item]
             if isinstance(term, Literal) and not term.datatype.value.endswith("#boolean") and len(term.value) < _LONG:
-                for said in (term.value, *_explained(term.value, graph.schema.properties.get(predicate))):
+                own = () if predicate in graph.ordered else (term.value,)  # a number is found as one
+                for said in (*own, *_explained(term.value, graph.schema.properties.get(predicate))):
                     self._keys.append((predicate, item))
                     self._phrases.append(_phrase(said, _CODE_WEIGHT))
 
