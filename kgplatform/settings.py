@@ -230,6 +230,7 @@ class ServerSettings:
     ``metrics`` is who may read ``/metrics``: ``anyone``, who may ``read``, or who shows a ``token``.
     ``traces`` is the address of an OpenTelemetry collector that spans are sent to; none: no traces.
     ``datasets`` are the names under which challenge clients ask for this graph; none named: any will do.
+    ``analytics``: the follower that is asked heavy queries, ``PROFILE ADDRESS``.
     """
 
     timeout_seconds: float = 30.0
@@ -244,6 +245,7 @@ class ServerSettings:
     metrics: str = "read"
     traces: str = ""
     datasets: tuple[str, ...] = ()
+    analytics: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,12 +302,14 @@ class ClusterSettings:
     """``[cluster]``: other machines; ``dask`` is the address of the scheduler whose workers read documents.
 
     ``model_requests``: how many requests to a model all of them together have under way; 0: no limit. ``vectors``: the
-    PostgreSQL database, with pgvector, that keeps the vectors of passages; empty: files.
+    PostgreSQL database, with pgvector, that keeps the vectors of passages; empty: files. ``followers``: other SPARQL
+    engines that get every commit, each ``PROFILE ADDRESS``.
     """
 
     dask: str = ""
     model_requests: int = 16
     vectors: str = ""
+    followers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,6 +423,11 @@ def model_key(settings: ModelSettings | EmbeddingSettings, environment: Mapping[
 def database_password(environment: Mapping[str, str] | None = None) -> str | None:
     """The password of databases whose addresses name none, from ``PGPASSWORD``; None: it is not set."""
     return (os.environ if environment is None else environment).get("PGPASSWORD")
+
+
+def follower_password(environment: Mapping[str, str] | None = None) -> str:
+    """The password of engines that follow, from ``KGPLATFORM_FOLLOWER_PASSWORD``; empty: it is not set."""
+    return (os.environ if environment is None else environment).get("KGPLATFORM_FOLLOWER_PASSWORD", "")
 
 
 def checked_policy(policy: str) -> str:

@@ -51,6 +51,7 @@ SUBJECTS: Final = {
         "dump": ("graph", "Write the graph as RDF or as a network."),
         "versions": ("graph", "List the earlier states that can be read."),
         "digest": ("journal", "Print what two graphs can be compared by."),
+        "follower": ("follower", "Check, feed or compare another SPARQL engine."),
         "check": ("graph", "Validate the graph against ontology, shapes and evidence."),
         "ontology": ("graph", "Show, check, compare, draft or update ontologies."),
     },

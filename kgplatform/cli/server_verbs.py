@@ -9,9 +9,10 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, redirect_stdout, suppress
 from dataclasses import dataclass
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -364,18 +365,21 @@ def _workspace(folder: Path) -> list[Diagnosis]:
     else:
         found = Diagnosis("language model", "none; the built-in methods are used", "note")
     about = Diagnosis("workspace", f"{folder}, base {settings.base}, ontology {', '.join(settings.ontology)}")
-    return [about, found, *_others(settings.cluster)]
+    return [about, found, *_others(settings)]
 
 
-def _others(chosen: config.ClusterSettings) -> Iterator[Diagnosis]:
+def _others(settings: config.Settings) -> Iterator[Diagnosis]:
     """The machines that the settings name, each asked; none is named on a machine by itself."""
-    from kgplatform.cluster import dask_cluster
+    from kgplatform.cluster import dask_cluster, followers
     from kgplatform.store import pgvector
 
-    asked = (
+    chosen, followed = settings.cluster, partial(followers.described, base=settings.base)
+    asked: list[tuple[str, str, Callable[[str], str]]] = [
         ("Dask scheduler", chosen.dask, dask_cluster.asked),
         ("vectors", chosen.vectors, pgvector.described),
-    )
+        *(("follower", item, followed) for item in chosen.followers),
+        ("heavy queries", settings.server.analytics, followed),
+    ]
     for what, where, ask in asked:
         if where:
             try:

@@ -10,7 +10,7 @@ import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -20,6 +20,7 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException
 
 from kgplatform import resources
+from kgplatform.cluster.followers import feeding
 from kgplatform.errors import ConfigError, KgPlatformError, NotFoundError
 from kgplatform.ontology.packs import plugins
 from kgplatform.server import endpoint, frame, graph_store, self_description
@@ -207,6 +208,8 @@ def handover(kg: KnowledgeGraph, access: Access, rights: Rights | None = None, *
         return not is_seen and who.role >= Role.READ and not who.view
 
     limit = kg.settings.server.timeout_seconds
+    if kg.settings.server.analytics:  # which heavy query goes where is decided by the application
+        return Handover(kg.workers, AnswerTerms(kg.base, limit, (), {}, PROCESS), lambda _address: False)
     return Handover(
         kg.workers, AnswerTerms(kg.base, limit, tuple(access.hosts), plain_fields(access), PROCESS), may_read
     )
@@ -331,7 +334,9 @@ def serve(
             announce(NOT_BUILT)
         over = threading.Event()
         try:
-            with stopping():
+            with stopping(), ExitStack() as fed:
+                for kg in kgs:
+                    fed.enter_context(feeding(kg.workspace))
                 for tenant in tenants:
                     parts = (tenant.kg, tenant.app.extensions[WARMING], over)
                     threading.Thread(target=_warm_up, args=parts, daemon=True).start()

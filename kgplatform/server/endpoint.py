@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 from flask import Blueprint, Response, jsonify, redirect, request, url_for
 from pyoxigraph import NamedNode
 
+from kgplatform.cluster.followers import Analytics, analytics
 from kgplatform.errors import KgPlatformError, QueryRejectedError
 from kgplatform.server.access import Role, client, require
 from kgplatform.server.connections import OUTCOME, WorkerOutcome
@@ -131,7 +132,7 @@ def blueprint(kg: KnowledgeGraph, describe: Callable[[], Response]) -> Blueprint
     ends any.
     """
     routes = Blueprint("endpoint", __name__)
-    _add_sparql(routes, kg, describe)
+    _add_sparql(routes, kg, describe, analytics(kg.settings, kg.settings.server.timeout_seconds))
 
     @routes.route("/api/versions")
     def versions() -> Any:
@@ -157,7 +158,9 @@ def blueprint(kg: KnowledgeGraph, describe: Callable[[], Response]) -> Blueprint
     return routes
 
 
-def _add_sparql(routes: Blueprint, kg: KnowledgeGraph, describe: Callable[[], Response]) -> None:
+def _add_sparql(
+    routes: Blueprint, kg: KnowledgeGraph, describe: Callable[[], Response], heavy: Analytics | None
+) -> None:
 
     @routes.route("/sparql", methods=["GET", "POST", "OPTIONS"], provide_automatic_options=False)
     @routes.route("/sparql/", methods=["GET", "POST", "OPTIONS"], provide_automatic_options=False)
@@ -180,7 +183,7 @@ def _add_sparql(routes: Blueprint, kg: KnowledgeGraph, describe: Callable[[], Re
             if outcome is not None and outcome.error is not None:
                 started = outcome.started
                 raise outcome.error(asked.text)
-            return _answer(kg, asked, started)
+            return _answer(kg, asked, started, heavy)
         except VersionError as error:
             return version_problem(error)
         except KgPlatformError as error:
@@ -227,12 +230,17 @@ def carry_out(kg: KnowledgeGraph, text: str, *, timeout_seconds: float, client: 
     kg.store.flush()
 
 
-def _answer(kg: KnowledgeGraph, asked: QueryRequest, started: float) -> Response:
+def _answer(kg: KnowledgeGraph, asked: QueryRequest, started: float, heavy: Analytics | None) -> Response:
     version = wanted(kg, asked.at)
     is_past = version is not None and not version.is_current
     tag = query_tag(asked, -version.number if version and is_past else kg.store.version)
     if tag and request.method in ("GET", "HEAD") and is_known(tag):
         return Response(status=304, headers={"ETag": tag, "Vary": "Accept, Accept-Encoding"})
+    if heavy is not None and version is None and not (asked.default_graphs or asked.named_graphs):
+        now = kg.store.version
+        found = heavy.answer(asked.text, asked.format.media_type, now)
+        if found is not None:
+            return Response(found, headers={**result_fields(asked, now, started), "Via": "1.1 analytics"})
     with kg.versions.snapshot(version) if version else nullcontext() as at:
         reply = kg.workers.stream(
             kg.resolved(asked.text) if at is None else asked.text,

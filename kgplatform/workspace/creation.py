@@ -433,6 +433,14 @@ _MADE_ANEW = ("links", "identities", "relations", "inferred", "rejected", "revie
 _AT_ONCE = 100_000
 
 
+# A journal tells of what is gone, and other machines hold what is hidden: neither is for who sees a part.
+_ELSEWHERE = re.compile(
+    r"^[ \t]*(?:(?:cluster|server)\.)?(?:journal|dask|database|vectors|followers|analytics|model_requests)[ \t]*="
+    r"[ \t]*(?:\[(?:[^\]\"']|\"[^\"]*\"|'[^']*')*\][^\n]*|[^\n]*)$",
+    re.MULTILINE,
+)
+
+
 def derive(source: Workspace, folder: Path, is_hidden: Callable[[str], bool]) -> None:
     """Makes, in a new folder, the workspace as it would be had what is hidden never been there.
 
@@ -449,8 +457,10 @@ def derive(source: Workspace, folder: Path, is_hidden: Callable[[str], bool]) ->
     with source.store.write_lock():
         source.registry.copy_without(is_hidden, folder / REGISTRY)
         source.store.snapshot(folder / "whole")
-    text = (source.folder / config.FILE).read_text(encoding="utf-8")  # a journal tells of what is gone
-    (folder / config.FILE).write_text(re.sub(r"(?m)^[ \t]*journal[ \t]*=.*$", "", text), encoding="utf-8")
+    text = (source.folder / config.FILE).read_text(encoding="utf-8")
+    (folder / config.FILE).write_text(_ELSEWHERE.sub("", text), encoding="utf-8")
+    if (copied := config.load(folder)).cluster != config.ClusterSettings() or copied.server.analytics or copied.journal:
+        raise ConfigError(f"{config.FILE} names other machines in a way that cannot be left out", setting="cluster")
     if (source.folder / "ontology").is_dir():
         shutil.copytree(source.folder / "ontology", folder / "ontology")
     boundaries = source.settings.map.boundaries

@@ -1,0 +1,682 @@
+"""Other SPARQL engines that follow the journal: they get its patches in order, and serve who would ask them instead.
+
+A follower gets each commit as SPARQL updates, a graph that cannot be said so (blank nodes) as a whole by the Graph
+Store protocol, and last the number that it is at, in ``<base>graph/state``: what was cut short is done again, and doing
+it again changes nothing. What an engine is like says its `Profile`, from ``engines.toml``. `check` holds any engine
+against the contract; `compare` finds a follower that lies, by digests.
+
+Specifications: SPARQL 1.1 Update §3.1, SPARQL 1.1 Protocol §2, SPARQL 1.1 Graph Store HTTP Protocol §5.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+import tomllib
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+from urllib.parse import quote, urlencode, urlsplit
+
+import pyoxigraph as ox
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
+
+from kgplatform.errors import ClusterError, ConfigError
+from kgplatform.journal.patch import GraphDigest, Journal, Patch, commits, digests, graph_digest
+from kgplatform.settings import Settings, follower_password
+from kgplatform.sparql.tokens import scan
+from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
+from kgplatform.vocab import CORE, XSD, graph_iri
+from kgplatform.workspace.workspace import Workspace
+
+_SECONDS: Final = 60.0
+_JSON: Final = "application/sparql-results+json"
+_AT, _OF = NamedNode(f"{CORE}journalNumber"), NamedNode(f"{CORE}journalName")
+_INTEGER: Final = f"{XSD}integer"
+_SURE_DIGITS: Final = 9
+_HEAVY: Final = frozenset({"GROUP", "COUNT", "SUM", "AVG", "MIN", "MAX", "GROUP_CONCAT", "SAMPLE"})
+_LOCAL: Final = frozenset({"GRAPH", "FROM", "SERVICE"})
+_WAIT: Final = 2.0
+_REST: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What an engine is like; ``engines.toml`` says what the fields mean."""
+
+    name: str
+    query: str
+    update: str
+    data: str
+    default_graph: str
+    atomic: bool
+    largest: int
+    inexact: tuple[str, ...]
+    refused: tuple[str, ...]
+    integer_bits: int
+    tested: bool
+
+    def takes(self, item: Triple | Quad) -> bool:
+        """True if the engine does not refuse its literal."""
+        term = item.object
+        if not isinstance(term, Literal):
+            return True
+        kind = term.datatype.value
+        if kind == _INTEGER and self.integer_bits and len(term.value) > _SURE_DIGITS:
+            return abs(int(term.value)) < 1 << (self.integer_bits - 1)
+        return kind not in self.refused
+
+    def keeps(self, item: Triple | Quad) -> bool:
+        """True if the engine gives its literal back as it was written."""
+        is_rounded = isinstance(item.object, Literal) and item.object.datatype.value in self.inexact
+        return not is_rounded and self.takes(item)
+
+
+@cache
+def profiles() -> dict[str, Profile]:
+    """The engines that are known, by name."""
+    table = tomllib.loads(files(__package__).joinpath("engines.toml").read_text(encoding="utf-8"))
+    usual = table.pop("default")
+    names = {field.name for field in fields(Profile)} - {"name"}
+    made = {}
+    for name, own in table.items():
+        said = {key: value for key, value in {**usual, **own}.items() if key in names}
+        for kind in ("inexact", "refused"):
+            said[kind] = tuple(item if ":" in item else f"{XSD}{item}" for item in said[kind])
+        made[name] = Profile(name=name, **said)
+    return made
+
+
+def profile_of(name: str) -> Profile:
+    """The profile of that name.
+
+    Raises:
+        ConfigError: there is none; the message lists those that there are.
+    """
+    if name not in profiles():
+        raise ConfigError(f"no engine is called {name!r}; there are {', '.join(profiles())}", setting="profile")
+    return profiles()[name]
+
+
+class FollowerError(ClusterError):
+    """An engine that cannot be reached, or refuses."""
+
+
+class Engine:
+    """A SPARQL engine at an address, as far as its profile says how to talk to it."""
+
+    def __init__(
+        self,
+        address: str,
+        profile: Profile,
+        *,
+        user: str = "",
+        password: str = "",
+        seconds: float = _SECONDS,
+    ) -> None:
+        """``address`` is where the engine's paths begin.
+
+        Raises:
+            ConfigError: the address is none.
+        """
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise ConfigError(
+                f"{address!r} is not the address of an engine such as http://host:7878", setting="follower"
+            )
+        self.address, self.profile, self.seconds = address.rstrip("/"), profile, seconds
+        known = urllib.request.HTTPPasswordMgrWithPriorAuth()
+        known.add_password(None, self.address, user, password)
+        handlers = [urllib.request.ProxyHandler({}), _NoRedirects()]
+        if user:
+            handlers += [urllib.request.HTTPDigestAuthHandler(known), urllib.request.HTTPBasicAuthHandler(known)]
+        self._opener = urllib.request.build_opener(*handlers)
+
+    def _send(self, where: str, how: str, data: bytes | None, **headers: str) -> bytes:
+        address = f"{self.address}/{where}".rstrip("/") if where else self.address
+        fields_ = {name.replace("_", "-"): value for name, value in headers.items()}
+        request = urllib.request.Request(address, data=data, method=how, headers=fields_)
+        try:
+            with self._opener.open(request, timeout=self.seconds) as answer:
+                found: bytes = answer.read()
+                return found
+        except urllib.error.HTTPError as error:
+            said = b" ".join(error.read(2_000).split())[:200].decode("utf-8", "replace")
+            error.close()
+            raise FollowerError(f"{self.address} refuses: {error.code} {error.reason}; {said}") from error
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            reason = getattr(error, "reason", None) or error
+            raise FollowerError(f"{self.address} cannot be reached: {reason}") from error
+
+    @property
+    def names_default(self) -> bool:
+        """True if the knowledge lies in a graph of its own, which queries have to name."""
+        return self.profile.default_graph == "union"
+
+    def knowledge(self, base: str) -> NamedNode | DefaultGraph:
+        """Where the knowledge lies."""
+        return graph_iri(base, "knowledge") if self.names_default else DEFAULT_GRAPH
+
+    def query(self, text: str, *, default: str = "", accept: str = _JSON) -> bytes:
+        """What the engine answers; ``default`` names the graph that stands for the default graph.
+
+        Raises:
+            FollowerError: it cannot be reached, or refuses.
+        """
+        form = {"query": text, **({"default-graph-uri": default} if default else {})}
+        data = urlencode(form).encode()
+        kind = "application/x-www-form-urlencoded"
+        return self._send(self.profile.query, "POST", data, Accept=accept, Content_Type=kind)
+
+    def rows(self, text: str) -> list[dict[str, str]]:
+        """The solutions of a SELECT, each variable with the text of its value; raises as `query`."""
+        answer = self.query(text)
+        try:
+            found = json.loads(answer)["results"]["bindings"]
+            return [{name: str(term["value"]) for name, term in row.items()} for row in found]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FollowerError(f"{self.address} answers a query with what is no result") from error
+
+    def update(self, text: str) -> None:
+        """Carries out an update; raises as `query`."""
+        kind = "application/x-www-form-urlencoded"
+        self._send(self.profile.update, "POST", urlencode({"update": text}).encode(), Content_Type=kind)
+
+    def put(self, graph: NamedNode | DefaultGraph, triples: Iterable[Triple]) -> None:
+        """Puts triples in the place of a graph; raises as `query`."""
+        data = ox.serialize(triples, format=RdfFormat.N_TRIPLES) or b""
+        self._send(self._graph(graph), "PUT", data, Content_Type="application/n-triples")
+
+    def delete(self, graph: NamedNode | DefaultGraph) -> None:
+        """Takes a graph out; raises as `query`, but for one that is not there."""
+        try:
+            self._send(self._graph(graph), "DELETE", None)
+        except FollowerError as error:
+            if " 404 " not in str(error):
+                raise
+
+    def get(self, graph: NamedNode | DefaultGraph) -> list[Triple]:
+        """The triples of a graph; raises as `query`, but for one that is not there."""
+        try:
+            data = self._send(self._graph(graph), "GET", None, Accept="application/n-triples, text/turtle;q=0.5")
+        except FollowerError as error:
+            if " 404 " not in str(error):
+                raise
+            return []
+        try:  # Turtle holds N-Triples
+            return [quad.triple for quad in ox.parse(data, format=RdfFormat.TURTLE, lenient=True)]
+        except SyntaxError as error:
+            raise FollowerError(f"{self.address} gives a graph that is no RDF: {error}") from error
+
+    def _graph(self, graph: NamedNode | DefaultGraph) -> str:
+        which = "default" if isinstance(graph, DefaultGraph) else f"graph={quote(graph.value, safe='')}"
+        return f"{self.profile.data}?{which}"
+
+    def write(self, removed: Sequence[Quad], added: Sequence[Quad], *, last: str = "") -> None:
+        """Takes quads out and puts others in, in requests of what the engine takes; ``last`` is a step at the end.
+
+        Raises:
+            FollowerError: it cannot be reached, or refuses; where the engine is not atomic, a part may be done.
+        """
+        largest = self.profile.largest
+        if self.profile.atomic and len(removed) + len(added) <= largest:
+            steps = [_data("DELETE", removed), _data("INSERT", added), last]
+            if any(steps):
+                self.update(" ;\n".join(filter(None, steps)))
+            return
+        for word, quads in (("DELETE", removed), ("INSERT", added)):
+            for some in _batches(quads, largest):
+                self.update(_data(word, some))
+        for step in filter(None, last.split(" ;\n")):
+            self.update(step)
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        """Nothing: another address is not one that was named."""
+
+
+def _batches(quads: Sequence[Quad], largest: int) -> Iterator[Sequence[Quad]]:
+    return (quads[start : start + largest] for start in range(0, len(quads), largest))
+
+
+def _data(word: str, quads: Iterable[Quad]) -> str:
+    """The quads as steps of an update, each term in its own writing; what goes, a graph a step.
+
+    Virtuoso 7.2.5 leaves texts with a language where one step takes from two graphs.
+    """
+    by_graph: dict[Any, list[str]] = {}
+    for item in quads:
+        by_graph.setdefault(item.graph_name, []).append(f"{item.subject} {item.predicate} {item.object} .")
+    groups = [
+        "\n".join(lines) if isinstance(graph, DefaultGraph) else f"GRAPH {graph} {{\n" + "\n".join(lines) + "\n}"
+        for graph, lines in by_graph.items()
+    ]
+    steps = groups if word == "DELETE" else ["\n".join(groups)] if groups else []
+    return " ;\n".join(f"{word} DATA {{\n{step}\n}}" for step in steps)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDifference:
+    """A graph that a follower has otherwise: how many triples there are here and there (-1: not looked at)."""
+
+    graph: str
+    here: int
+    there: int
+
+
+class Follower:
+    """An engine that holds what a store holds, as of a number of its journal."""
+
+    def __init__(self, engine: Engine, base: str) -> None:
+        self.engine, self._base = engine, base
+        self._state = graph_iri(base, "state")
+        self._knowledge = engine.knowledge(base)
+
+    def state(self) -> tuple[str, int]:
+        """The journal that the engine follows, and the number it is at; nothing and 0 where it follows none."""
+        sparql = f"SELECT ?of ?at WHERE {{ GRAPH {self._state} {{ ?s {_OF} ?of ; {_AT} ?at }} }}"
+        for row in self.engine.rows(sparql):
+            if row["at"].isdigit():
+                return row["of"], int(row["at"])
+        return "", 0
+
+    def catch_up(self, journal: Journal, store: Store, *, most: int | None = None) -> int:
+        """Brings the engine up to the journal, by at most so many patches; the number that it is at then.
+
+        An engine that followed nothing, or another journal, begins with the first patch, which holds all there was.
+
+        Raises:
+            FollowerError: the engine cannot be reached, or refuses; the next time goes on from there.
+        """
+        name, at = self.state()
+        if name != journal.name or at > journal.newest:
+            self._clear()
+            at = 0
+        for group in commits(journal.patches(at, limit=most)):
+            self._take(group, store, journal.name)
+            at = group[-1].number
+        return at
+
+    def _clear(self) -> None:
+        """Takes out what an earlier journal left, the number that it was at first."""
+        self.engine.delete(self._state)
+        for graph in self._graphs():
+            self.engine.delete(NamedNode(graph))
+        if not self.engine.names_default:
+            self.engine.put(DEFAULT_GRAPH, ())
+
+    def _graphs(self) -> list[str]:
+        """The graphs of this workspace on the engine: an engine may hold others beside."""
+        start = Literal(self._base)
+        sparql = f"SELECT DISTINCT ?g WHERE {{ GRAPH ?g {{ ?s ?p ?o }} FILTER(STRSTARTS(STR(?g), {start})) }}"
+        return [row["g"] for row in self.engine.rows(sparql)]
+
+    def _take(self, group: Sequence[Patch], store: Store, journal: str) -> None:
+        """Applies a commit; graphs with blank nodes come whole, as they are by now: what follows changes them back."""
+        whole: set[Any] = set()
+        for patch in group:
+            quads = [*patch.removed, *patch.added]
+            whole |= {item.graph_name for item in quads if _is_blank(item)}
+        last, takes = group[-1].number, self.engine.profile.takes
+        for patch in group:
+            gone, new = (
+                [self._moved(item) for item in quads if item.graph_name not in whole and takes(item)]
+                for quads in (patch.removed, patch.added)
+            )
+            is_end = patch.number == last and not whole
+            self.engine.write(gone, new, last=self._at(journal, last) if is_end else "")
+        for graph in sorted(whole, key=str):
+            place = self._knowledge if isinstance(graph, DefaultGraph) else graph
+            self.engine.put(place, self._taken(store, graph))
+        if whole:
+            self.engine.write((), (), last=self._at(journal, last))
+
+    def _taken(self, store: Store, graph: NamedNode | DefaultGraph) -> list[Triple]:
+        return [item.triple for item in store.quads(graph=graph) if self.engine.profile.takes(item)]
+
+    def _moved(self, item: Quad) -> Quad:
+        is_default = isinstance(item.graph_name, DefaultGraph)
+        return Quad(item.subject, item.predicate, item.object, self._knowledge) if is_default else item
+
+    def _at(self, journal: str, number: int) -> str:
+        where, said = self._state, f"{self._state} {_OF} {Literal(journal)} ; {_AT} {Literal(number)} ."
+        gone = f"DELETE {{ GRAPH {where} {{ ?s ?p ?o }} }} WHERE {{ GRAPH {where} {{ ?s ?p ?o }} }}"
+        return f"{gone} ;\nINSERT DATA {{ GRAPH {where} {{ {said} }} }}"
+
+    def compare(self, store: Store) -> list[GraphDifference]:
+        """The graphs that are not the same on the engine, by their digests; literals that it rounds are left out.
+
+        Raises:
+            FollowerError: it cannot be reached, or refuses.
+        """
+        keeps = self.engine.profile.keeps
+        here: dict[str, GraphDigest] = {}
+        for name in digests(store):
+            graph = DEFAULT_GRAPH if name == "default" else NamedNode(name)
+            here[name] = graph_digest(filter(keeps, store.quads(graph=graph)))
+        found = []
+        for name, digest in here.items():
+            there = graph_digest(filter(keeps, self.engine.get(self._place(name))))
+            if there != digest:
+                found.append(GraphDifference(name, digest.count, there.count))
+        known = {*here, self._state.value, getattr(self._knowledge, "value", "")}
+        return found + [GraphDifference(name, 0, -1) for name in self._graphs() if name not in known]
+
+    def _place(self, name: str) -> NamedNode | DefaultGraph:
+        return self._knowledge if name == "default" else NamedNode(name)
+
+    def mend(self, store: Store, different: Iterable[GraphDifference]) -> None:
+        """Puts whole graphs in the place of those that differ; raises as `compare`."""
+        for item in different:
+            graph = DEFAULT_GRAPH if item.graph == "default" else NamedNode(item.graph)
+            triples = self._taken(store, graph)
+            self.engine.put(self._place(item.graph), triples) if triples else self.engine.delete(NamedNode(item.graph))
+
+
+def _is_blank(item: Quad) -> bool:
+    return any(
+        isinstance(term, BlankNode) or (isinstance(term, Triple) and "_:" in str(term))
+        for term in (item.subject, item.object)
+    )
+
+
+class Feeding:
+    """Keeps engines in line with a journal, a thread each; one that cannot be reached is tried again."""
+
+    def __init__(self, followers: Sequence[Follower], journal: Journal, store: Store) -> None:
+        self._journal, self._store = journal, store
+        self._ends = threading.Event()
+        self.troubles: dict[str, str] = {}
+        self._threads = [
+            threading.Thread(target=self._feed, args=(item,), name="follower", daemon=True) for item in followers
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _feed(self, follower: Follower) -> None:
+        at, address = -1, follower.engine.address
+        while not self._ends.is_set():
+            try:
+                if at < 0 or self._journal.wait(at, _WAIT) > at:
+                    at = follower.catch_up(self._journal, self._store)
+                self.troubles.pop(address, None)
+            except ClusterError as error:
+                self.troubles[address] = str(error)
+                self._ends.wait(_REST)
+                at = -1
+
+    def close(self) -> None:
+        """Ends after the commit in hand."""
+        self._ends.set()
+        for thread in self._threads:
+            thread.join()
+
+
+# The contract
+
+
+@dataclass(frozen=True, slots=True)
+class ContractPart:
+    """A part of the contract: what is asked of an engine, and what is wrong, nothing where it holds.
+
+    ``needed``: a follower that does not hold it is not one.
+    """
+
+    name: str
+    problem: str
+    needed: bool = True
+
+
+_LITERALS: Final = {
+    "string": Literal('a "quoted"\nline \\ and 西栅 😀'),
+    "langString": Literal("西栅", language="zh"),
+    **{
+        kind: Literal(value, datatype=NamedNode(f"{XSD}{kind}"))
+        for kind, value in {
+            "integer": "12345678901234567890123",
+            "decimal": "0.1234567890123456789",
+            "double": "1.5",
+            "boolean": "true",
+            "date": "2026-11-26",
+            "dateTime": "2026-11-26T01:02:03Z",
+            "gYear": "1998",
+            "duration": "P1DT2H",
+            "time": "01:02:03",
+        }.items()
+    },
+}
+
+
+def check(engine: Engine, base: str = "urn:kgplatform:contract:") -> Iterator[ContractPart]:
+    """Holds an engine against the contract, a part at a time, in graphs below ``base``, which go afterwards."""
+    parts: list[tuple[str, bool, Callable[[Engine, str], str]]] = [
+        ("a query is answered as JSON", True, _answers),
+        ("a graph is put, got and deleted whole", True, _graphs_whole),
+        ("an update inserts and deletes in named graphs", True, _updates),
+        (f"an update of {engine.profile.largest:,} statements is taken", True, _takes_largest),
+        ("what is repeated changes nothing", True, _repeats),
+        ("literals come back as they went in", True, _keeps_literals),
+        ("the default graph is as the profile says", True, _has_default),
+        ("a query goes by the default graph that it names", True, _names_default),
+        ("a request of several steps happens as a whole", engine.profile.atomic, _is_atomic),
+        ("ten thousand graphs are held apart", False, _many_graphs),
+    ]
+    try:
+        for name, needed, part in parts:
+            try:
+                yield ContractPart(name, part(engine, base), needed)
+            except FollowerError as error:
+                yield ContractPart(name, str(error), needed)
+                if part is _answers:
+                    return
+    finally:
+        _clean(engine, base)
+
+
+def _clean(engine: Engine, base: str) -> None:
+    try:
+        for name in ("a", "b", "many", "knowledge"):
+            engine.delete(NamedNode(f"{base}{name}"))
+        engine.update(f"DELETE DATA {{ {_s(base)} <{base}p> 1 }}") if not engine.names_default else None
+        for start in range(0, 10_000, 500):
+            names = " ".join(f"<{base}g{number}>" for number in range(start, start + 500))
+            engine.update(
+                f"DELETE {{ GRAPH ?g {{ ?s ?p ?o }} }} WHERE {{ VALUES ?g {{ {names} }} GRAPH ?g {{ ?s ?p ?o }} }}"
+            )
+    except FollowerError:
+        return  # it was told already
+
+
+def _s(base: str) -> NamedNode:
+    return NamedNode(f"{base}s")
+
+
+def _triples(base: str, count: int) -> list[Triple]:
+    return [Triple(_s(base), NamedNode(f"{base}p"), Literal(f"{number} 号", language="zh")) for number in range(count)]
+
+
+def _answers(engine: Engine, _base: str) -> str:
+    found = engine.rows("SELECT (1 + 1 AS ?two) WHERE {}")
+    return "" if [row.get("two") for row in found] == ["2"] else f"1 + 1 is {found}"
+
+
+def _same(engine: Engine, graph: NamedNode, wanted: Iterable[Triple]) -> str:
+    there, here = graph_digest(engine.get(graph)), graph_digest(wanted)
+    return "" if there == here else f"{there.count} statements came back, {here.count} went in, or others"
+
+
+def _graphs_whole(engine: Engine, base: str) -> str:
+    graph = NamedNode(f"{base}a")
+    for count in (20, 5):
+        engine.put(graph, _triples(base, count))
+        if problem := _same(engine, graph, _triples(base, count)):
+            return problem
+    engine.delete(graph)
+    return _same(engine, graph, ())
+
+
+def _updates(engine: Engine, base: str) -> str:
+    one, other = NamedNode(f"{base}a"), NamedNode(f"{base}b")
+    triples = _triples(base, 6)
+    quads = {graph: [Quad(t.subject, t.predicate, t.object, graph) for t in triples] for graph in (one, other)}
+    engine.write((), [*quads[one], *quads[other]])
+    engine.write([*quads[one][:2], *quads[other][:3]], ())
+    return _same(engine, one, triples[2:]) or _same(engine, other, triples[3:])
+
+
+def _takes_largest(engine: Engine, base: str) -> str:
+    graph, triples = NamedNode(f"{base}many"), _triples(base, engine.profile.largest)
+    engine.update(_data("INSERT", [Quad(t.subject, t.predicate, t.object, graph) for t in triples]))
+    problem = _same(engine, graph, triples)
+    engine.delete(graph)
+    return problem
+
+
+def _repeats(engine: Engine, base: str) -> str:
+    graph, triples = NamedNode(f"{base}a"), _triples(base, 4)
+    quads = [Quad(t.subject, t.predicate, t.object, graph) for t in triples]
+    engine.put(graph, triples)
+    for _ in range(2):
+        engine.write(quads[:1], quads[1:])
+    return _same(engine, graph, triples[1:])
+
+
+def _keeps_literals(engine: Engine, base: str) -> str:
+    graph, lost = NamedNode(f"{base}a"), []
+    for kind, literal in _LITERALS.items():
+        wanted = [Triple(_s(base), NamedNode(f"{base}p"), literal)]
+        try:
+            engine.put(graph, wanted)
+            lost += [kind] if _same(engine, graph, wanted) else []
+        except FollowerError:
+            lost.append(kind)
+    others = [kind for kind in lost if engine.profile.keeps(Triple(_s(base), _s(base), _LITERALS[kind]))]
+    return f"changed or refused: {', '.join(others)}" if others else ""
+
+
+def _has_default(engine: Engine, base: str) -> str:
+    graph, triples = NamedNode(f"{base}a"), _triples(base, 1)
+    engine.put(graph, triples)
+    found = engine.rows(f"SELECT ?o WHERE {{ {_s(base)} <{base}p> ?o }}")
+    if engine.names_default:
+        return "" if found else "the default graph does not show what named graphs hold; it is one of its own"
+    if found:
+        return "the default graph shows what named graphs hold; it should be one of its own"
+    engine.update(f"INSERT DATA {{ {_s(base)} <{base}p> 1 }}")
+    found = engine.rows(f"SELECT ?o WHERE {{ {_s(base)} <{base}p> ?o }}")
+    engine.update(f"DELETE DATA {{ {_s(base)} <{base}p> 1 }}")
+    return "" if len(found) == 1 else f"one statement in the default graph is {len(found)} in a query"
+
+
+def _names_default(engine: Engine, base: str) -> str:
+    engine.put(NamedNode(f"{base}a"), _triples(base, 3))
+    engine.put(NamedNode(f"{base}b"), _triples(base, 5))
+    sparql = f"SELECT (COUNT(*) AS ?n) WHERE {{ {_s(base)} <{base}p> ?o }}"
+    found = json.loads(engine.query(sparql, default=f"{base}a"))["results"]["bindings"][0]["n"]["value"]
+    return "" if found == "3" else f"of 3 statements in it {found} were found"
+
+
+def _is_atomic(engine: Engine, base: str) -> str:
+    graph = NamedNode(f"{base}a")
+    engine.delete(graph)
+    first = f"INSERT DATA {{ GRAPH {graph} {{ {_s(base)} <{base}p> 1 }} }}"
+    try:
+        engine.update(f"{first} ;\nCREATE GRAPH <{base}b> ;\nCREATE GRAPH <{base}b>")
+    except FollowerError:
+        return "the first step stayed, the second failed" if engine.get(graph) else ""
+    return ""  # this engine finds nothing wrong with making what is there
+
+
+def _many_graphs(engine: Engine, base: str) -> str:
+    started, most = time.monotonic(), min(engine.profile.largest, 500)
+    quads = [Quad(_s(base), NamedNode(f"{base}p"), Literal(n), NamedNode(f"{base}g{n}")) for n in range(10_000)]
+    for some in _batches(quads, most):
+        engine.update(_data("INSERT", some))
+    start = Literal(f"{base}g")
+    sparql = (
+        f"SELECT (COUNT(DISTINCT ?g) AS ?n) WHERE {{ GRAPH ?g {{ ?s ?p ?o }} FILTER(STRSTARTS(STR(?g), {start})) }}"
+    )
+    found = engine.rows(sparql)[0]["n"]
+    seconds = time.monotonic() - started
+    return "" if found == "10000" else f"of 10,000 graphs {found} are there after {seconds:.0f} s"
+
+
+def engine_of(named: str, password: str = "") -> Engine:
+    """The engine of a setting, ``PROFILE http://user@host:port/path``.
+
+    Raises:
+        ConfigError: it is not of that form, or no profile has that name.
+    """
+    name, mark, address = named.partition(" ")
+    if not mark:
+        raise ConfigError(f"{named!r} is not of the form PROFILE ADDRESS", setting="cluster.followers")
+    parts = urlsplit(address.strip())
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return Engine(bare, profile_of(name), user=parts.username or "", password=parts.password or password)
+
+
+def described(named: str, base: str) -> str:
+    """How far the engine of a setting has followed; raises as `engine_of` and `Follower.state`."""
+    engine = engine_of(named, follower_password())
+    _, at = Follower(engine, base).state()
+    return f"{engine.profile.name} at {engine.address}, " + (f"at commit {at}" if at else "follows nothing yet")
+
+
+class Analytics:
+    """An engine that is asked heavy queries in the place of this machine: those that count or sum."""
+
+    def __init__(self, engine: Engine, base: str) -> None:
+        self._engine, self._follower = engine, Follower(engine, base)
+        self._default = engine.knowledge(base)
+        self._rests_until = 0.0
+
+    def answer(self, text: str, media_type: str, version: int) -> bytes | None:
+        """The result; None where it is to come from here: a light query, an engine that is behind or fails."""
+        words = scan(text).keywords
+        if not words & _HEAVY or words & _LOCAL or time.monotonic() < self._rests_until:
+            return None
+        default = "" if isinstance(self._default, DefaultGraph) else self._default.value
+        try:
+            journal, at = self._follower.state()
+            return self._engine.query(text, default=default, accept=media_type) if journal and at >= version else None
+        except ClusterError:
+            self._rests_until = time.monotonic() + _REST
+            return None
+
+
+def analytics(settings: Settings, seconds: float) -> Analytics | None:
+    """The engine for heavy queries, if the settings name one; raises as `engine_of`."""
+    if not settings.server.analytics:
+        return None
+    engine = engine_of(settings.server.analytics, follower_password())
+    engine.seconds = min(engine.seconds, seconds)
+    return Analytics(engine, settings.base)
+
+
+@contextmanager
+def feeding(workspace: Workspace) -> Iterator[Feeding | None]:
+    """Keeps the followers that the settings name in line while the block runs.
+
+    Raises:
+        ConfigError: there are such, and no journal; or one is not said as it should be.
+    """
+    named, recorder = workspace.settings.cluster.followers, workspace.recorder
+    if not named:
+        yield None
+        return
+    if recorder is None:
+        raise ConfigError("cluster.followers follow the journal; set journal = true", setting="journal")
+    engines = [engine_of(item, follower_password()) for item in named]
+    fed = Feeding([Follower(item, workspace.base) for item in engines], recorder.journal, workspace.store)
+    try:
+        yield fed
+    finally:
+        fed.close()

@@ -1,0 +1,334 @@
+"""Other SPARQL engines that follow: the contract, the journal in order, cut lines, engines that lie, heavy queries."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from workspaces import new_workspace
+
+from kgplatform.cli.main import main
+from kgplatform.cluster.followers import (
+    Analytics,
+    Engine,
+    Feeding,
+    Follower,
+    FollowerError,
+    check,
+    profile_of,
+    profiles,
+)
+from kgplatform.errors import ConfigError
+from kgplatform.graph import KnowledgeGraph
+from kgplatform.settings import ClusterSettings
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def listens(port):
+    """Whether somebody takes connections at that port."""
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
+def waited_for(ready, seconds=60):
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+class OxigraphServer:
+    """An Oxigraph server in a folder, which can be killed and started again."""
+
+    def __init__(self, folder):
+        program = shutil.which("oxigraph") or str(Path(sys.executable).with_name("oxigraph"))
+        if not Path(program).exists():
+            pytest.skip("no Oxigraph server: pip install oxigraph")
+        self.port = free_port()
+        self.address = f"http://127.0.0.1:{self.port}"
+        self._command = [program, "serve", "--location", str(folder), "--bind", f"127.0.0.1:{self.port}"]
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        waited_for(lambda: listens(self.port))
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    @property
+    def engine(self):
+        return Engine(self.address, profile_of("oxigraph"))
+
+
+@pytest.fixture(scope="module")
+def oxigraph(tmp_path_factory):
+    server = OxigraphServer(tmp_path_factory.mktemp("oxigraph") / "data")
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def virtuoso(tmp_path_factory):
+    if not (shutil.which("virtuoso-t") and shutil.which("isql-vt")):
+        pytest.skip("no Virtuoso: virtuoso-t and isql-vt are not on the path (Debian: virtuoso-opensource-7)")
+    folder, sql, http = tmp_path_factory.mktemp("virtuoso"), free_port(), free_port()
+    files = {"DatabaseFile": "db", "ErrorLogFile": "log", "LockFile": "lck", "TransactionFile": "trx"}
+    lines = [f"{name} = {folder}/v.{end}" for name, end in {**files, "xa_persistent_file": "pxa"}.items()]
+    temporary = [f"DatabaseFile = {folder}/t.db", f"TransactionFile = {folder}/t.trx"]
+    parameters = [f"ServerPort = {sql}", "NumberOfBuffers = 5000"]
+    web = [f"ServerPort = {http}", f"ServerRoot = {folder}"]
+    sections = {"Database": lines, "TempDatabase": temporary, "Parameters": parameters, "HTTPServer": web}
+    settings = folder / "v.ini"
+    settings.write_text("\n".join(f"[{name}]\n" + "\n".join(said) for name, said in sections.items()) + "\n")
+    command = ["virtuoso-t", "+foreground", "+configfile", str(settings)]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    waited_for(lambda: listens(http))
+    yield Engine(f"http://127.0.0.1:{http}", profile_of("virtuoso"), user="dba", password="dba")
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture
+def kg(tmp_path):
+    folder = new_workspace(tmp_path / "kg")
+    toml = folder / "kgplatform.toml"
+    toml.write_text("journal = true\n" + toml.read_text())
+    with KnowledgeGraph.open(folder) as made:
+        yield made
+
+
+def lived(kg, folder):
+    """A graph with a history: documents added, replaced and removed, updates, blank nodes, awkward literals."""
+    notes = folder / "notes"
+    notes.mkdir(exist_ok=True)
+    for number in range(3):
+        (notes / f"{number}.txt").write_text(f"Inn number {number} is located in Wuzhen. 西栅的门票是150元。")
+    list(kg.add(notes))
+    yield
+    (notes / "1.txt").write_text("The Heron is located in Xizha.")
+    list(kg.add(notes))
+    kg.remove(str(notes / "2.txt"))
+    yield
+    kg.update(
+        'INSERT DATA { <urn:a> <urn:p> "a \\"quoted\\"\\nline", "西栅"@zh, 1.50, "P1D"^^<http://www.w3.org/2001/XMLSchema#'
+        "duration>, 123456789012345678901234 . GRAPH <https://example.org/kg/own> { <urn:a> <urn:q> [ <urn:r> 1 ] } }"
+    )
+    yield
+    kg.update("DELETE WHERE { GRAPH <https://example.org/kg/own> { ?s <urn:r> ?o } }")
+    yield
+
+
+def follows(engine, kg, folder):
+    """Holds that a follower is in line with each state of a graph that lives."""
+    follower, journal = Follower(engine, kg.base), kg.workspace.recorder.journal
+    for _ in lived(kg, folder):
+        assert follower.catch_up(journal, kg.store) == journal.newest
+        assert follower.compare(kg.store) == []
+        assert follower.state() == (journal.name, journal.newest)
+    return follower
+
+
+def test_oxigraph_keeps_the_contract_and_a_profile_that_is_not_its_own_does_not_fit(oxigraph, capsys):
+    assert main(["follower", "check", oxigraph.address, "--profile", "oxigraph"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 10
+    assert all(line.startswith("ok") for line in said)
+    wrong = Engine(oxigraph.address, profile_of("graphdb"))
+    assert [part.problem.partition(" ")[0] for part in check(wrong)] == [oxigraph.address]
+    assert main(["follower", "check", "http://127.0.0.1:9"]) == 1
+    assert "cannot be reached: [Errno" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_an_engine_follows_through_a_graph_s_history_and_one_that_lies_is_found_and_mended(oxigraph, kg, tmp_path):
+    follower = follows(oxigraph.engine, kg, tmp_path)
+    graph = next(name for name in kg.store.graphs() if "/chunk/" in name.value)
+    oxigraph.engine.delete(graph)
+    oxigraph.engine.update(
+        "INSERT DATA { GRAPH <https://example.org/kg/stray> { <urn:x> <urn:x> 1 } <urn:y> <urn:y> 2 }"
+    )
+    different = follower.compare(kg.store)
+    assert {item.graph for item in different} == {graph.value, "default", "https://example.org/kg/stray"}
+    follower.mend(kg.store, different)
+    assert follower.compare(kg.store) == []
+
+
+@pytest.mark.slow
+def test_virtuoso_keeps_the_contract_and_follows(virtuoso, kg, tmp_path):
+    assert [part for part in check(virtuoso) if part.problem and part.needed] == []
+    follower = follows(virtuoso, kg, tmp_path)
+    virtuoso.delete(next(name for name in kg.store.graphs() if "/chunk/" in name.value))
+    assert len(follower.compare(kg.store)) == 1
+    count = "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }"
+    heavy = Analytics(virtuoso, kg.base)
+    assert heavy.answer("SELECT ?s WHERE { ?s ?p ?o } LIMIT 1", "application/sparql-results+json", 0) is None
+    found = json.loads(heavy.answer(count, "application/sparql-results+json", kg.store.version))
+    left_out = 2  # a duration, and an integer of 24 digits
+    here = int(kg.query(count).rows[0][0].value) - left_out
+    assert int(found["results"]["bindings"][0]["n"]["value"]) == here
+    assert heavy.answer(count, "application/sparql-results+json", kg.store.version + 1) is None  # it is behind
+
+
+@pytest.mark.slow
+def test_a_line_that_delays_cuts_and_repeats_and_an_engine_that_is_killed_cost_time_only(kg, tmp_path):
+    server = OxigraphServer(tmp_path / "data")
+    line = Line(server.port)
+    journal = kg.workspace.recorder.journal
+    follower = Follower(Engine(line.address, profile_of("oxigraph"), seconds=3), kg.base)
+    try:
+        for step, _ in enumerate(lived(kg, tmp_path)):
+            if step == 2:
+                server.kill()
+                threading.Timer(1.0, server.start).start()
+            for attempt in range(200):
+                try:
+                    follower.catch_up(journal, kg.store, most=2)
+                    if follower.state() == (journal.name, journal.newest):
+                        break
+                except FollowerError:
+                    time.sleep(0.05)
+                assert attempt < 199
+        assert line.cut
+        assert line.repeated
+        assert Follower(server.engine, kg.base).compare(kg.store) == []
+    finally:
+        line.close()
+        server.kill()
+
+
+@pytest.mark.slow
+def test_a_served_workspace_feeds_its_followers_and_sends_them_what_counts(oxigraph, tmp_path):
+    folder = new_workspace(tmp_path / "kg")
+    named = f"oxigraph {oxigraph.address}"
+    toml = folder / "kgplatform.toml"
+    toml.write_text(
+        f'journal = true\n{toml.read_text()}\n[server]\nanalytics = "{named}"\n\n[cluster]\nfollowers = ["{named}"]\n'
+    )
+    port = free_port()
+    command = [sys.executable, "-m", "kgplatform", "serve", "--port", str(port), "-w", str(folder)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=dict(os.environ))
+
+    def asked(query):
+        address = f"http://127.0.0.1:{port}/sparql?query={urllib.request.quote(query)}"
+        with urllib.request.urlopen(urllib.request.Request(address, headers={"Accept": "text/csv"})) as answer:
+            return answer.read().decode().split(), answer.headers.get("Via")
+
+    try:
+        waited_for(lambda: listens(port))
+        count = "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }"
+        waited_for(lambda: asked(count)[1] == "1.1 analytics")
+        there, _ = asked(count)
+        here, via = asked("SELECT ?s WHERE { ?s ?p ?o }")
+        assert int(there[1]) == len(here) - 1
+        assert via is None
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def test_a_follower_that_is_away_harms_no_one_and_what_is_set_wrongly_is_one_line(kg, tmp_path, capsys):
+    away = Follower(Engine("http://127.0.0.1:9", profile_of("oxigraph"), seconds=1), kg.base)
+    fed = Feeding([away], kg.workspace.recorder.journal, kg.store)
+    kg.update("INSERT DATA { <urn:a> <urn:p> 1 }")
+    waited_for(lambda: "cannot be reached" in fed.troubles.get("http://127.0.0.1:9", ""), 10)
+    fed.close()
+    with (kg.folder / "kgplatform.toml").open("a") as file:
+        file.write('\n[cluster]\nfollowers = ["oxigraph http://127.0.0.1:9"]\n')
+    assert main(["doctor", "-w", str(kg.folder)]) == 1
+    assert "http://127.0.0.1:9 cannot be reached" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="no engine is called 'stardust'; there are oxigraph, virtuoso"):
+        profile_of("stardust")
+    with pytest.raises(ConfigError, match="is not the address of an engine"):
+        Engine("ftp://x", profile_of("oxigraph"))
+    assert {name for name, item in profiles().items() if item.tested} == {"oxigraph", "virtuoso"}
+
+
+class Line:
+    """A proxy on the way to a port: of five connections one is slow, one is cut, one says everything twice."""
+
+    def __init__(self, port):
+        self._port, self._count = port, 0
+        self.cut = self.repeated = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self):
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self._count += 1
+            threading.Thread(target=self._pass, args=(connection, self._count % 5), daemon=True).start()
+
+    def _pass(self, connection, kind):
+        with connection:
+            connection.settimeout(5)
+            try:
+                asked = self._read(connection)
+                time.sleep(0.3 if kind == 1 else 0)
+                if kind == 2:
+                    self.cut += 1
+                    self._sent(asked)  # done there, and nobody is told
+                    return
+                if kind == 3:
+                    self.repeated += 1
+                    self._sent(asked)
+                connection.sendall(self._sent(asked))
+            except OSError:
+                return
+
+    def _read(self, connection):
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += connection.recv(65536) or b"\r\n\r\n"
+        head, _, body = data.partition(b"\r\n\r\n")
+        length = next((int(row[15:]) for row in head.split(b"\r\n") if row.lower().startswith(b"content-length:")), 0)
+        while len(body) < length:
+            body += connection.recv(65536)
+        return head + b"\r\n\r\n" + body
+
+    def _sent(self, asked):
+        with socket.create_connection(("127.0.0.1", self._port), timeout=5) as link:
+            link.sendall(asked)
+            answer = b""
+            while piece := link.recv(65536):
+                answer += piece
+            return answer
+
+    def close(self):
+        self._listener.close()
+
+
+@pytest.mark.slow
+def test_who_sees_a_part_of_a_workspace_is_answered_by_no_other_machine(tmp_path):
+    folder = new_workspace(tmp_path / "kg")
+    toml = folder / "kgplatform.toml"
+    named = '"oxigraph http://127.0.0.1:9"'
+    toml.write_text(
+        f"journal = true\n{toml.read_text()}\n[server]\nanalytics = {named}\nworkers = 1\n\n"
+        f'[cluster]\nfollowers = [\n  {named},\n  "virtuoso http://[::1]:9",\n]\ndask = "tcp://127.0.0.1:9"\n'
+    )
+    with KnowledgeGraph.open(folder) as kg, kg.without(lambda _iri: False, tmp_path / "seen") as seen:
+        assert (len(kg.settings.cluster.followers), kg.settings.server.analytics != "") == (2, True)
+        assert (seen.settings.cluster, seen.settings.server.analytics) == (ClusterSettings(), "")
+        assert seen.settings.server.workers == 1
+    text = toml.read_text()
+    toml.write_text(text.replace("[cluster]\nfollowers = [", '[cluster]\n"followers" = ['))
+    with KnowledgeGraph.open(folder) as kg, pytest.raises(ConfigError, match="cannot be left out"):
+        kg.without(lambda _iri: False, tmp_path / "again")
