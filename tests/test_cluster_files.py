@@ -10,7 +10,7 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from kgplatform import settings
-from kgplatform.cluster.followers import engine_of
+from kgplatform.cluster.followers import remote_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples" / "cluster"
 
@@ -49,7 +49,7 @@ def test_the_settings_are_settings_and_nothing_runs_as_root(tmp_path):
     (tmp_path / settings.FILE).write_text(f"journal = true\n{text}")
     read = settings.load(tmp_path)
     assert tomllib.loads(text)["cluster"]["dask"] == read.cluster.dask
-    assert [engine_of(item).profile.name for item in (*read.cluster.followers, read.server.analytics)] == [
+    assert [remote_of(item).profile.name for item in (*read.cluster.followers, read.server.analytics)] == [
         "virtuoso"
     ] * 2
     assert re.search(r"^USER 10001$", (FOLDER / "Containerfile").read_text(), re.M)

@@ -17,10 +17,10 @@ from workspaces import new_workspace
 from kgplatform.cli.main import main
 from kgplatform.cluster.followers import (
     Analytics,
-    Engine,
     Feeding,
     Follower,
     FollowerError,
+    RemoteStore,
     check,
     profile_of,
     profiles,
@@ -71,7 +71,7 @@ class OxigraphServer:
 
     @property
     def engine(self):
-        return Engine(self.address, profile_of("oxigraph"))
+        return RemoteStore(self.address, profile_of("oxigraph"))
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def virtuoso(tmp_path_factory):
     command = ["virtuoso-t", "+foreground", "+configfile", str(settings)]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     waited_for(lambda: listens(http))
-    yield Engine(f"http://127.0.0.1:{http}", profile_of("virtuoso"), user="dba", password="dba")
+    yield RemoteStore(f"http://127.0.0.1:{http}", profile_of("virtuoso"), user="dba", password="dba")
     process.kill()
     process.wait()
 
@@ -147,7 +147,7 @@ def test_oxigraph_keeps_the_contract_and_a_profile_that_is_not_its_own_does_not_
     said = capsys.readouterr().out.splitlines()
     assert len(said) == 10
     assert all(line.startswith("ok") for line in said)
-    wrong = Engine(oxigraph.address, profile_of("graphdb"))
+    wrong = RemoteStore(oxigraph.address, profile_of("graphdb"))
     assert [part.problem.partition(" ")[0] for part in check(wrong)] == [oxigraph.address]
     assert main(["follower", "check", "http://127.0.0.1:9"]) == 1
     assert "cannot be reached: [Errno" in capsys.readouterr().out
@@ -188,7 +188,7 @@ def test_a_line_that_delays_cuts_and_repeats_and_an_engine_that_is_killed_cost_t
     server = OxigraphServer(tmp_path / "data")
     line = Line(server.port)
     journal = kg.workspace.recorder.journal
-    follower = Follower(Engine(line.address, profile_of("oxigraph"), seconds=3), kg.base)
+    follower = Follower(RemoteStore(line.address, profile_of("oxigraph"), seconds=3), kg.base)
     try:
         for step, _ in enumerate(lived(kg, tmp_path)):
             if step == 2:
@@ -241,7 +241,7 @@ def test_a_served_workspace_feeds_its_followers_and_sends_them_what_counts(oxigr
 
 
 def test_a_follower_that_is_away_harms_no_one_and_what_is_set_wrongly_is_one_line(kg, tmp_path, capsys):
-    away = Follower(Engine("http://127.0.0.1:9", profile_of("oxigraph"), seconds=1), kg.base)
+    away = Follower(RemoteStore("http://127.0.0.1:9", profile_of("oxigraph"), seconds=1), kg.base)
     fed = Feeding([away], kg.workspace.recorder.journal, kg.store)
     kg.update("INSERT DATA { <urn:a> <urn:p> 1 }")
     waited_for(lambda: "cannot be reached" in fed.troubles.get("http://127.0.0.1:9", ""), 10)
@@ -253,7 +253,7 @@ def test_a_follower_that_is_away_harms_no_one_and_what_is_set_wrongly_is_one_lin
     with pytest.raises(ConfigError, match="no engine is called 'stardust'; there are oxigraph, virtuoso"):
         profile_of("stardust")
     with pytest.raises(ConfigError, match="is not the address of an engine"):
-        Engine("ftp://x", profile_of("oxigraph"))
+        RemoteStore("ftp://x", profile_of("oxigraph"))
     assert {name for name, item in profiles().items() if item.tested} == {"oxigraph", "virtuoso"}
 
 

@@ -22,7 +22,7 @@ def follower(given: Given) -> int:
     """
     from kgplatform.cluster import followers
 
-    engine = followers.Engine(
+    engine = followers.RemoteStore(
         given.address, followers.profile_of(given.profile), user=given.user, password=follower_password()
     )
     if given.what == "check":

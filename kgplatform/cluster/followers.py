@@ -2,7 +2,7 @@
 
 A follower gets each commit as SPARQL updates, a graph that cannot be said so (blank nodes) as a whole by the Graph
 Store protocol, and last the number that it is at, in ``<base>graph/state``: what was cut short is done again, and doing
-it again changes nothing. What an engine is like says its `Profile`, from ``engines.toml``. `check` holds any engine
+it again changes nothing. What an engine is like says its `StoreProfile`, from ``engines.toml``. `check` holds any engine
 against the contract; `compare` finds a follower that lies, by digests.
 
 Specifications: SPARQL 1.1 Update §3.1, SPARQL 1.1 Protocol §2, SPARQL 1.1 Graph Store HTTP Protocol §5.
@@ -48,7 +48,7 @@ _REST: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class StoreProfile:
     """What an engine is like; ``engines.toml`` says what the fields mean."""
 
     name: str
@@ -80,21 +80,21 @@ class Profile:
 
 
 @cache
-def profiles() -> dict[str, Profile]:
+def profiles() -> dict[str, StoreProfile]:
     """The engines that are known, by name."""
     table = tomllib.loads(files(__package__).joinpath("engines.toml").read_text(encoding="utf-8"))
     usual = table.pop("default")
-    names = {field.name for field in fields(Profile)} - {"name"}
+    names = {field.name for field in fields(StoreProfile)} - {"name"}
     made = {}
     for name, own in table.items():
         said = {key: value for key, value in {**usual, **own}.items() if key in names}
         for kind in ("inexact", "refused"):
             said[kind] = tuple(item if ":" in item else f"{XSD}{item}" for item in said[kind])
-        made[name] = Profile(name=name, **said)
+        made[name] = StoreProfile(name=name, **said)
     return made
 
 
-def profile_of(name: str) -> Profile:
+def profile_of(name: str) -> StoreProfile:
     """The profile of that name.
 
     Raises:
@@ -109,13 +109,13 @@ class FollowerError(ClusterError):
     """An engine that cannot be reached, or refuses."""
 
 
-class Engine:
+class RemoteStore:
     """A SPARQL engine at an address, as far as its profile says how to talk to it."""
 
     def __init__(
         self,
         address: str,
-        profile: Profile,
+        profile: StoreProfile,
         *,
         user: str = "",
         password: str = "",
@@ -275,7 +275,7 @@ class GraphDifference:
 class Follower:
     """An engine that holds what a store holds, as of a number of its journal."""
 
-    def __init__(self, engine: Engine, base: str) -> None:
+    def __init__(self, engine: RemoteStore, base: str) -> None:
         self.engine, self._base = engine, base
         self._state = graph_iri(base, "state")
         self._knowledge = engine.knowledge(base)
@@ -455,9 +455,9 @@ _LITERALS: Final = {
 }
 
 
-def check(engine: Engine, base: str = "urn:kgplatform:contract:") -> Iterator[ContractPart]:
+def check(engine: RemoteStore, base: str = "urn:kgplatform:contract:") -> Iterator[ContractPart]:
     """Holds an engine against the contract, a part at a time, in graphs below ``base``, which go afterwards."""
-    parts: list[tuple[str, bool, Callable[[Engine, str], str]]] = [
+    parts: list[tuple[str, bool, Callable[[RemoteStore, str], str]]] = [
         ("a query is answered as JSON", True, _answers),
         ("a graph is put, got and deleted whole", True, _graphs_whole),
         ("an update inserts and deletes in named graphs", True, _updates),
@@ -481,7 +481,7 @@ def check(engine: Engine, base: str = "urn:kgplatform:contract:") -> Iterator[Co
         _clean(engine, base)
 
 
-def _clean(engine: Engine, base: str) -> None:
+def _clean(engine: RemoteStore, base: str) -> None:
     try:
         for name in ("a", "b", "many", "knowledge"):
             engine.delete(NamedNode(f"{base}{name}"))
@@ -503,17 +503,17 @@ def _triples(base: str, count: int) -> list[Triple]:
     return [Triple(_s(base), NamedNode(f"{base}p"), Literal(f"{number} 号", language="zh")) for number in range(count)]
 
 
-def _answers(engine: Engine, _base: str) -> str:
+def _answers(engine: RemoteStore, _base: str) -> str:
     found = engine.rows("SELECT (1 + 1 AS ?two) WHERE {}")
     return "" if [row.get("two") for row in found] == ["2"] else f"1 + 1 is {found}"
 
 
-def _same(engine: Engine, graph: NamedNode, wanted: Iterable[Triple]) -> str:
+def _same(engine: RemoteStore, graph: NamedNode, wanted: Iterable[Triple]) -> str:
     there, here = graph_digest(engine.get(graph)), graph_digest(wanted)
     return "" if there == here else f"{there.count} statements came back, {here.count} went in, or others"
 
 
-def _graphs_whole(engine: Engine, base: str) -> str:
+def _graphs_whole(engine: RemoteStore, base: str) -> str:
     graph = NamedNode(f"{base}a")
     for count in (20, 5):
         engine.put(graph, _triples(base, count))
@@ -523,7 +523,7 @@ def _graphs_whole(engine: Engine, base: str) -> str:
     return _same(engine, graph, ())
 
 
-def _updates(engine: Engine, base: str) -> str:
+def _updates(engine: RemoteStore, base: str) -> str:
     one, other = NamedNode(f"{base}a"), NamedNode(f"{base}b")
     triples = _triples(base, 6)
     quads = {graph: [Quad(t.subject, t.predicate, t.object, graph) for t in triples] for graph in (one, other)}
@@ -532,7 +532,7 @@ def _updates(engine: Engine, base: str) -> str:
     return _same(engine, one, triples[2:]) or _same(engine, other, triples[3:])
 
 
-def _takes_largest(engine: Engine, base: str) -> str:
+def _takes_largest(engine: RemoteStore, base: str) -> str:
     graph, triples = NamedNode(f"{base}many"), _triples(base, engine.profile.largest)
     engine.update(_data("INSERT", [Quad(t.subject, t.predicate, t.object, graph) for t in triples]))
     problem = _same(engine, graph, triples)
@@ -540,7 +540,7 @@ def _takes_largest(engine: Engine, base: str) -> str:
     return problem
 
 
-def _repeats(engine: Engine, base: str) -> str:
+def _repeats(engine: RemoteStore, base: str) -> str:
     graph, triples = NamedNode(f"{base}a"), _triples(base, 4)
     quads = [Quad(t.subject, t.predicate, t.object, graph) for t in triples]
     engine.put(graph, triples)
@@ -549,7 +549,7 @@ def _repeats(engine: Engine, base: str) -> str:
     return _same(engine, graph, triples[1:])
 
 
-def _keeps_literals(engine: Engine, base: str) -> str:
+def _keeps_literals(engine: RemoteStore, base: str) -> str:
     graph, lost = NamedNode(f"{base}a"), []
     for kind, literal in _LITERALS.items():
         wanted = [Triple(_s(base), NamedNode(f"{base}p"), literal)]
@@ -562,7 +562,7 @@ def _keeps_literals(engine: Engine, base: str) -> str:
     return f"changed or refused: {', '.join(others)}" if others else ""
 
 
-def _has_default(engine: Engine, base: str) -> str:
+def _has_default(engine: RemoteStore, base: str) -> str:
     graph, triples = NamedNode(f"{base}a"), _triples(base, 1)
     engine.put(graph, triples)
     found = engine.rows(f"SELECT ?o WHERE {{ {_s(base)} <{base}p> ?o }}")
@@ -576,7 +576,7 @@ def _has_default(engine: Engine, base: str) -> str:
     return "" if len(found) == 1 else f"one statement in the default graph is {len(found)} in a query"
 
 
-def _names_default(engine: Engine, base: str) -> str:
+def _names_default(engine: RemoteStore, base: str) -> str:
     engine.put(NamedNode(f"{base}a"), _triples(base, 3))
     engine.put(NamedNode(f"{base}b"), _triples(base, 5))
     sparql = f"SELECT (COUNT(*) AS ?n) WHERE {{ {_s(base)} <{base}p> ?o }}"
@@ -584,7 +584,7 @@ def _names_default(engine: Engine, base: str) -> str:
     return "" if found == "3" else f"of 3 statements in it {found} were found"
 
 
-def _is_atomic(engine: Engine, base: str) -> str:
+def _is_atomic(engine: RemoteStore, base: str) -> str:
     graph = NamedNode(f"{base}a")
     engine.delete(graph)
     first = f"INSERT DATA {{ GRAPH {graph} {{ {_s(base)} <{base}p> 1 }} }}"
@@ -595,7 +595,7 @@ def _is_atomic(engine: Engine, base: str) -> str:
     return ""  # this engine finds nothing wrong with making what is there
 
 
-def _many_graphs(engine: Engine, base: str) -> str:
+def _many_graphs(engine: RemoteStore, base: str) -> str:
     started, most = time.monotonic(), min(engine.profile.largest, 500)
     quads = [Quad(_s(base), NamedNode(f"{base}p"), Literal(n), NamedNode(f"{base}g{n}")) for n in range(10_000)]
     for some in _batches(quads, most):
@@ -609,7 +609,7 @@ def _many_graphs(engine: Engine, base: str) -> str:
     return "" if found == "10000" else f"of 10,000 graphs {found} are there after {seconds:.0f} s"
 
 
-def engine_of(named: str, password: str = "") -> Engine:
+def remote_of(named: str, password: str = "") -> RemoteStore:
     """The engine of a setting, ``PROFILE http://user@host:port/path``.
 
     Raises:
@@ -620,12 +620,12 @@ def engine_of(named: str, password: str = "") -> Engine:
         raise ConfigError(f"{named!r} is not of the form PROFILE ADDRESS", setting="cluster.followers")
     parts = urlsplit(address.strip())
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-    return Engine(bare, profile_of(name), user=parts.username or "", password=parts.password or password)
+    return RemoteStore(bare, profile_of(name), user=parts.username or "", password=parts.password or password)
 
 
 def described(named: str, base: str) -> str:
-    """How far the engine of a setting has followed; raises as `engine_of` and `Follower.state`."""
-    engine = engine_of(named, follower_password())
+    """How far the engine of a setting has followed; raises as `remote_of` and `Follower.state`."""
+    engine = remote_of(named, follower_password())
     _, at = Follower(engine, base).state()
     return f"{engine.profile.name} at {engine.address}, " + (f"at commit {at}" if at else "follows nothing yet")
 
@@ -633,7 +633,7 @@ def described(named: str, base: str) -> str:
 class Analytics:
     """An engine that is asked heavy queries in the place of this machine: those that count or sum."""
 
-    def __init__(self, engine: Engine, base: str) -> None:
+    def __init__(self, engine: RemoteStore, base: str) -> None:
         self._engine, self._follower = engine, Follower(engine, base)
         self._default = engine.knowledge(base)
         self._rests_until = 0.0
@@ -653,10 +653,10 @@ class Analytics:
 
 
 def analytics(settings: Settings, seconds: float) -> Analytics | None:
-    """The engine for heavy queries, if the settings name one; raises as `engine_of`."""
+    """The engine for heavy queries, if the settings name one; raises as `remote_of`."""
     if not settings.server.analytics:
         return None
-    engine = engine_of(settings.server.analytics, follower_password())
+    engine = remote_of(settings.server.analytics, follower_password())
     engine.seconds = min(engine.seconds, seconds)
     return Analytics(engine, settings.base)
 
@@ -674,7 +674,7 @@ def feeding(workspace: Workspace) -> Iterator[Feeding | None]:
         return
     if recorder is None:
         raise ConfigError("cluster.followers follow the journal; set journal = true", setting="journal")
-    engines = [engine_of(item, follower_password()) for item in named]
+    engines = [remote_of(item, follower_password()) for item in named]
     fed = Feeding([Follower(item, workspace.base) for item in engines], recorder.journal, workspace.store)
     try:
         yield fed
