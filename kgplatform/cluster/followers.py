@@ -2,8 +2,8 @@
 
 A follower gets each commit as SPARQL updates, a graph that cannot be said so (blank nodes) as a whole by the Graph
 Store protocol, and last the number that it is at, in ``<base>graph/state``: what was cut short is done again, and doing
-it again changes nothing. What an engine is like says its `StoreProfile`, from ``engines.toml``. `check` holds any engine
-against the contract; `compare` finds a follower that lies, by digests.
+it again changes nothing. What an engine is like says its `StoreProfile`, from ``engines.toml``. `check` holds any
+engine against the contract; `compare` finds a follower that lies, by digests.
 
 Specifications: SPARQL 1.1 Update §3.1, SPARQL 1.1 Protocol §2, SPARQL 1.1 Graph Store HTTP Protocol §5.
 """
