@@ -150,6 +150,10 @@ class SmallGraph:
         return knowledge(self.dataset, self.ontology)
 
     @cached_property
+    def loaded(self):
+        return packs.load(["travel"], folder=self.folder)
+
+    @cached_property
     def embedder(self):
         return HashEmbedder()
 
