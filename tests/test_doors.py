@@ -27,7 +27,9 @@ READ = {
         ("/class/<path:name>", "/property/<path:name>", "/id/<path:rest>", "/communities/<path:name>"), "GET"
     ),
     **dict.fromkeys(("/documents/<name>", "/documents/<name>/", "/evaluation/<name>", "/q/<slug>"), "GET"),
-    **dict.fromkeys(("/ask/<name>", "/ask/<name>/next", "/ask/<name>/path", "/changes", "/embed"), "GET"),
+    **dict.fromkeys(
+        ("/ask/<name>", "/ask/<name>/next", "/ask/<name>/path", "/changes", "/edits/<name>", "/embed"), "GET"
+    ),
     **dict.fromkeys(("/graphs", "/graphs/<path:path>"), "GET"),
     **dict.fromkeys(("/query", "/sparql", "/sparql/"), "GET POST"),
     **dict.fromkeys(("/api/ask", "/api/describe", "/api/schema", "/api/search", "/api/why"), "GET POST"),
@@ -54,6 +56,8 @@ WRITE = {
     **dict.fromkeys(("/communities", "/documents", "/documents/sample", "/documents/work", "/evaluation"), "POST"),
     **dict.fromkeys(("/documents/<name>/release", "/documents/<name>/retry"), "POST"),
     "/documents/<name>/statements/<key>": "POST",
+    "/edit": "GET POST",
+    "/edits/<name>/undo": "POST",
 }
 ACADEMIC = {
     **dict.fromkeys(("/courses", "/courses/<path:name>", "/literature", "/literature/compare"), "GET"),
