@@ -517,8 +517,8 @@ def ask(text: str, *, parts: QuestionParts) -> Answer:
     return replace(answer, usage=replace(answer.usage, seconds=seconds), trace=tuple(asking.trace))
 
 
-def ask_query(text: str, query: str, *, parts: QuestionParts) -> Answer:
-    """The answer that a query of an earlier turn gives, once what it left open is chosen."""
+def ask_query(text: str, query: str | Reading, *, parts: QuestionParts) -> Answer:
+    """The answer that a query of an earlier turn gives, once what it left open is chosen; or that of a reading."""
     return _Asking(parts, text).answer_query(query)
 
 
@@ -570,8 +570,11 @@ class _Asking:
             return self._by_builtin()
         return found if isinstance(found, Answer) else self._answered(found)
 
-    def answer_query(self, query: str) -> Answer:
+    def answer_query(self, query: str | Reading) -> Answer:
         self._linked = self._names.link(self._text)
+        if isinstance(query, Reading):
+            nothing = phrases(self._language)["nothing_of"].format(reading=query.words)
+            return self._of_form(query, query.probability) or self._unanswerable(nothing, Query(query.query), ())
         solutions = self._ran(query)
         if solutions is None or is_empty(solutions):
             return self._unanswerable(phrases(self._language)["nothing"], Query(query), ())

@@ -13,11 +13,23 @@ from typing import Final
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform import lexicon
-from kgplatform.errors import QueryError
+from kgplatform.errors import ModelError, QueryError
+from kgplatform.models.embed import CARRIED
 from kgplatform.questions import answer
 from kgplatform.questions.answer import AnswerStage, subject_of, tell
+from kgplatform.questions.answer_text import phrases
 from kgplatform.questions.check import RowSupport, supporting, unsaid
 from kgplatform.questions.dialogue.durations import reckoned
+from kgplatform.questions.dialogue.follow_up import (
+    FollowUps,
+    FormEdit,
+    SpokenOf,
+    difference,
+    form_written,
+    next_in_order,
+    rivals,
+    written_form,
+)
 from kgplatform.questions.dialogue.lookups import ClassWay, States, by_day, is_yes_no, not_understood, whether
 from kgplatform.questions.dialogue.question_class import Classified, classify, classify_by_model
 from kgplatform.questions.dialogue.replies import DialogueReply, ReplyOption, Turn
@@ -42,14 +54,15 @@ from kgplatform.questions.dialogue.scheme import (
     moment_of,
 )
 from kgplatform.questions.dialogue.times import day_spans, window
-from kgplatform.questions.name_index import NameIndex
+from kgplatform.questions.forms.fact_graph import FactGraph
+from kgplatform.questions.forms.logical_form import Form
+from kgplatform.questions.forms.question_text import read
 from kgplatform.questions.parser.translator import asks_why
 from kgplatform.questions.parser.vocabulary import language_asked_in
 from kgplatform.text import has_han, normalise
 from kgplatform.types import (
     Answer,
     Clarification,
-    Linked,
     Query,
     Question,
     QuestionKind,
@@ -103,74 +116,6 @@ def is_fragment(text: str) -> bool:
         return True
     words = re.findall(r"\w+", text)
     return not _QUESTION.search(text) and (len(words) <= _SHORT if not has_han(text) else len(text) <= 14)
-
-
-def in_place_of(text: str, turn: Turn, names: NameIndex) -> str:
-    """The earlier question with what the text names put in place of the thing of the same kind; empty if none is."""
-    core = _TRAIL.sub("", _TRAIL_ZH.sub("", _LEAD.sub("", text))).strip()
-    if not core:
-        return ""
-    new, old = names.link(core), names.link(turn.question)
-    for item in sorted(new, key=lambda found: (found.start, -found.score)):
-        if item.kind not in ("entity", "value"):
-            continue
-        fitting = [o for o in old if o.kind in ("entity", "value") and _alike(item, o, names)]
-        if fitting:
-            other = max(fitting, key=lambda found: found.score)
-            return turn.question[: other.start] + core[item.start : item.end] + turn.question[other.end :]
-    things = [item for item in new if item.kind == "entity" and item.start == 0 and item.end == len(core)]
-    places = {(item.start, item.end) for item in old if item.kind == "entity"}
-    if things and len(places) == 1:  # "and X?" of another kind, where only one thing was spoken of
-        start, end = places.pop()
-        return turn.question[:start] + core + turn.question[end:]
-    terms = [item for item in new if item.kind in ("class", "property")]
-    older = [item for item in old if item.kind in ("class", "property")]
-    if terms and older and any(item.kind in ("entity", "value") for item in old):
-        first, asked = terms[0], older[0]
-        return turn.question[: asked.start] + core[first.start : first.end] + turn.question[asked.end :]
-    return ""
-
-
-def _alike(one: Linked, other: Linked, names: NameIndex) -> bool:
-    """Whether two names are of things of one kind: values of one property, things that share a class."""
-    if one.kind == other.kind == "value":
-        return one.iri == other.iri
-    return bool(set(names.types(one.iri)) & set(names.types(other.iri)))
-
-
-def with_referent(text: str, turn: Turn, names: NameIndex, spoken: Mapping[str, str] = UNSPOKEN) -> str:
-    """The text with the thing that the last turn was about in place of "it"; empty where nothing can be meant."""
-    those = lexicon.pattern("conversation.those").search(text)
-    if those is not None and len(turn.values) > 1:
-        listed = lexicon.pattern("conversation.asking").sub("", turn.question).strip(" ?？。.!！")
-        chinese = has_han(text)
-        return (
-            f"{text[: those.start()]}{'' if chinese else 'of '}{listed}{'中' if chinese else ''}{text[those.end() :]}"
-        )
-    match = lexicon.pattern("conversation.pronoun", **spoken).search(text)
-    if match is None:
-        return ""
-    referent = _referent(turn, names)
-    if not referent:
-        return ""
-    own = "'s" if match.group().casefold() == "its" else ""
-    return f"{text[: match.start()]}{referent}{own}{text[match.end() :]}"
-
-
-def _referent(turn: Turn, names: NameIndex) -> str:
-    """What the last turn was about: the one thing that its question names, else the one that answered it."""
-    found = names.link(turn.question)
-    kinds = {sub for item in found if item.kind == "class" for sub in names.schema.subclasses(item.iri)}
-    if len(turn.values) == 1:  # "the dearest hotel in A": the hotel, not A
-        answers = [item for item in names.link(turn.values[0]) if item.text == turn.values[0]]
-        if any(item.kind == "entity" and kinds & set(names.types(item.iri)) for item in answers):
-            return turn.values[0]
-    linked = [item for item in found if item.kind in ("entity", "value")]
-    places = {(item.start, item.end) for item in linked}
-    if len(places) == 1:
-        item = linked[0]
-        return turn.question[item.start : item.end]
-    return turn.values[0] if len(turn.values) == 1 else ""
 
 
 def narrowed(query: str, thing: NamedNode) -> str:
@@ -415,6 +360,7 @@ def _joined(match: re.Match[str]) -> str:
 _LONGEST = 2_000
 _UNSURE = 0.45
 _SURE = 0.85
+_EDITED = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,15 +424,68 @@ class _Talking:
                 return self._chose(left[0], last)
             if 1 < len(left) < len(last.options):
                 return self._asked_again(left, last)
-        names = self._parts.knowledge.names
         if last.asks and is_fragment(self._text):
             return self._standing(joined(last, self._text))
-        whole = next((turn for turn in reversed(self._talk.turns) if not is_fragment(turn.question)), last)
-        if is_fragment(self._text) and (question := in_place_of(self._text, whole, names)):
-            return self._standing(question)
-        if question := with_referent(self._text, last, names, self._spoken):
-            return self._standing(question)
-        return None
+        return self._edited(last)
+
+    def _edited(self, last: Turn) -> SpokenAnswer | None:
+        """What a turn comes to that edits the form of the last one; None: it stands alone."""
+        forms, embedder, language = self._parts.knowledge.forms, self._parts.embedder(), self._language()
+        if forms is None or not last.query:
+            return None
+        fragment = is_fragment(self._text)
+        follow_ups = FollowUps(forms, embedder if embedder is not None and embedder.name == CARRIED else None)
+        asked = follow_ups.leans(self._text, language)
+        if asked is None and not fragment:
+            return None
+        asked = asked or read(self._text, language, forms.names)
+        try:
+            spoken = self._spoken_of(last, follow_ups)
+            after = (
+                next_in_order(spoken)
+                if lexicon.pattern("conversation.after_that", **self._spoken).fullmatch(self._text)
+                else None
+            )
+            edits = [FormEdit(after, 1.0)] if after else follow_ups.edits(asked, spoken, fragment=fragment)
+        except (QueryError, ModelError) as error:
+            self._notes.append(f"not taken as a follow-up: {error}")
+            return None
+        if not edits:
+            return None
+        best, *other = rivals(edits, forms.graph)
+        if other:
+            return self._which_edit((best, other[0]), follow_ups, forms.graph)
+        return self._of_form(best.form)
+
+    def _which_edit(self, edits: tuple[FormEdit, FormEdit], follow_ups: FollowUps, graph: FactGraph) -> SpokenAnswer:
+        """A question back: the constituents in which two forms differ that the turn may mean as well."""
+        language = self._language()
+        said = [follow_ups.worded(part, language) for part in difference(edits[0].form, edits[1].form)]
+        asks = phrases(language)["either"].format(one=said[0], other=said[1])
+        options = tuple(
+            ReplyOption(words, words, form=written_form(edit.form, graph))
+            for words, edit in zip(said, edits, strict=True)
+        )
+        return self._asks(asks, options, Turn(said=self._said, question=self._text, answer=asks))
+
+    def _of_form(self, form: Form) -> SpokenAnswer:
+        """The answer to a form, and its turn, which keeps the form for the next one to edit."""
+        forms = self._parts.knowledge.forms
+        assert forms is not None
+        reading = forms.reading_of(form, self._language(), _EDITED)
+        self._notes.append(f"taken as: {reading.words}")
+        found = answer.ask_query(self._text, reading, parts=self._parts)
+        if found.verdict is Verdict.ANSWERED:
+            text = phrases(self._language())["of_reading"].format(reading=reading.words, answer=found.text)
+            found = replace(found, text=text[:1].upper() + text[1:])
+        done = self._done(found, question=reading.words)
+        return replace(done, turn=replace(done.turn, form=written_form(form, forms.graph)))
+
+    def _spoken_of(self, last: Turn, follow_ups: FollowUps) -> SpokenOf:
+        """The form of the last turn: as it was kept, or the reading of its question that gives what its query does."""
+        language = "zh" if has_han(last.question) else "en"
+        found = self._parts.run(last.query)
+        return follow_ups.spoken_of(last.question, last.query, found, language=language, kept=last.form)
 
     def _leaning(self, last: Turn) -> SpokenAnswer | None:
         """What a reply comes to that takes another day, another thing or the next one in the order of the last turn."""
@@ -573,6 +572,9 @@ class _Talking:
 
     def _chose(self, option: ReplyOption, last: Turn) -> SpokenAnswer:
         """The answer for one option."""
+        forms = self._parts.knowledge.forms
+        if option.form and forms is not None and (form := form_written(option.form, forms.graph)) is not None:
+            return self._of_form(form)
         if last.blank:
             return self._standing(last.blank.replace("{}", option.text))
         if not option.text and not option.thing:

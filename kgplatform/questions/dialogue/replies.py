@@ -38,11 +38,12 @@ _CONVERSATIONS: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ReplyOption:
-    """Something that a question back offered: as shown, what stands for it in a question, and its IRI if known."""
+    """Something that a question back offered: as shown, what stands for it in a question, its IRI or form if known."""
 
     shown: str
     text: str = ""
     thing: str = ""
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ class Turn:
     """One question and what came back.
 
     ``said`` is what was typed, ``question`` the same standing alone. ``blank`` is the question with ``{}`` for what
-    the options may fill in; ``query`` the query that ran, ``asked`` the properties that it asked for.
+    the options may fill in; ``query`` the query that ran, ``asked`` the properties that it asked for, ``form`` its
+    logical form as JSON, if it came from editing one.
     """
 
     said: str
@@ -64,6 +66,7 @@ class Turn:
     query: str = ""
     values: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    form: str = ""
 
 
 def checked_name(name: str) -> str:
@@ -130,11 +133,15 @@ class Conversation:
 def _turn(item: dict[str, object]) -> Turn:
     """A turn from its JSON object; raises for what is none."""
     options = [option for option in _list(item, "options") if isinstance(option, dict)]
-    texts = {name: str(item.get(name, "")) for name in ("said", "answer", "label", "way", "asks", "blank", "query")}
+    texts = {
+        name: str(item.get(name, "")) for name in ("said", "answer", "label", "way", "asks", "blank", "query", "form")
+    }
     return Turn(
         **texts,
         question=str(item["question"]),
-        options=tuple(ReplyOption(str(o["shown"]), str(o["text"]), str(o["thing"])) for o in options),
+        options=tuple(
+            ReplyOption(str(o["shown"]), str(o["text"]), str(o["thing"]), str(o.get("form", ""))) for o in options
+        ),
         values=tuple(str(value) for value in _list(item, "values")),
         asked=tuple(str(value) for value in _list(item, "asked")),
     )

@@ -660,6 +660,11 @@ class FormReader:
 
     _vocabulary: tuple[Embedder | None, Vocabulary] | None = None
 
+    def reading_of(self, form: Form, language: str, probability: float) -> Reading:
+        """A form with its words and its query."""
+        wording = FormWording(self.graph, lambda term: self._label(term, language), language)
+        return Reading(wording(form), sparql(form, self.graph), probability, form)
+
     @cached_property
     def _absent(self) -> tuple[tuple[str, ...], ...]:
         """The stems of the names of classes of which there is nothing, and of nothing else."""
