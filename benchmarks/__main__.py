@@ -12,7 +12,17 @@ from benchmarks.common import Result, as_table
 
 BENCHMARKS = (
     *("startup", "ask", "ingest", "inference", "checking", "tables", "places", "retrieval_scale"),
-    *("endpoint", "loading", "hostile", "documents_scale", "reconciliation", "interfaces", "kills", "cluster"),
+    *(
+        "endpoint",
+        "loading",
+        "hostile",
+        "documents_scale",
+        "reconciliation",
+        "interfaces",
+        "kills",
+        "cluster",
+        "journal",
+    ),
 )
 
 

@@ -43,6 +43,7 @@ from kgplatform.workspace.table_stage import Keeping, waiting
 from kgplatform.workspace.workspace import MODELS, UPDATE, host, lent, loan
 
 if TYPE_CHECKING:
+    from kgplatform.journal.recorder import Recorder
     from kgplatform.questions.answer import GraphKnowledge
     from kgplatform.workspace.question_settings import AskOptions
     from kgplatform.workspace.workspace import Workspace
@@ -109,12 +110,16 @@ class KnowledgeGraph:
     """The map from what was read to statements, as it is now."""
     evidence_finder: EvidenceFinder = _part()
     """Finds the passage of a statement."""
+    recorder: Recorder | None = _part()
+    """What keeps the journal; None: there is none."""
+    replica: Any = _part()
+    """What follows the journal of another server, a `kgplatform.cluster.replica.Replica`; None: nothing does."""
     knowledge: GraphKnowledge = _part()
     """The schema, names and translator for the store as it is now."""
 
-    def __init__(self, folder: Path | str) -> None:
-        """Opens the workspace in the folder; raises as `open_workspace` does."""
-        self.workspace = open_workspace(Path(folder))
+    def __init__(self, folder: Path | str, *, follows: bool = False) -> None:
+        """Opens the workspace in the folder, ``follows``: to be a replica; raises as `open_workspace` does."""
+        self.workspace = open_workspace(Path(folder), follows=follows)
         self._let_go: Callable[[], None] = lambda: None
 
     @classmethod
@@ -142,11 +147,11 @@ class KnowledgeGraph:
         return made
 
     @classmethod
-    def open(cls, folder: Path | str) -> KnowledgeGraph:
+    def open(cls, folder: Path | str, *, follows: bool = False) -> KnowledgeGraph:
         """The workspace in the folder, or the one that is lent here; raises as the constructor does."""
         if isinstance(held := lent(Path(folder)), cls):
             return held
-        made = cls(folder)
+        made = cls(folder, follows=follows)
         made._let_go = host(made)
         return made
 

@@ -303,13 +303,15 @@ class ClusterSettings:
 
     ``model_requests``: how many requests to a model all of them together have under way; 0: no limit. ``vectors``: the
     PostgreSQL database, with pgvector, that keeps the vectors of passages; empty: files. ``followers``: other SPARQL
-    engines that get every commit, each ``PROFILE ADDRESS``.
+    engines that get every commit, each ``PROFILE ADDRESS``. ``database``: the PostgreSQL database
+    that keeps the journal; empty: a file.
     """
 
     dask: str = ""
     model_requests: int = 16
     vectors: str = ""
     followers: tuple[str, ...] = ()
+    database: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -523,6 +525,33 @@ def with_ontology(workspace: Path, ontology: tuple[str, ...]) -> str:
         is_right = False
     if not is_right:
         raise ConfigError(f"{path}: the list of ontologies cannot be replaced; write there {line}", setting="ontology")
+    return changed
+
+
+def with_journal(text: str, database: str) -> str:
+    """The text of a settings file with the journal switched on, in that database, or in a file where it names none.
+
+    Raises:
+        ConfigError: the settings are not where they can be found; they are to be edited by hand.
+    """
+    changed = re.sub(r"^[ \t]*journal[ \t]*=.*\n?", "", text, count=1, flags=re.MULTILINE)
+    changed = re.sub(r"^[ \t]*database[ \t]*=.*\n?", "", changed, count=1, flags=re.MULTILINE)
+    changed = f"journal = true\n{changed}"
+    line = f"database = {_quoted(database)}\n" if database else ""
+    if line and (found := re.search(r"^\[cluster\][^\n]*\n", changed, re.MULTILINE)):
+        changed = f"{changed[: found.end()]}{line}{changed[found.end() :]}"
+    elif line:
+        changed = f"{changed.rstrip()}\n\n[cluster]\n{line}"
+    wanted = tomllib.loads(text)
+    cluster = {key: value for key, value in wanted.get("cluster", {}).items() if key != "database"}
+    wanted |= {"journal": True, "cluster": cluster | ({"database": database} if database else {})}
+    try:
+        is_right = {"cluster": {}, **tomllib.loads(changed)} == wanted
+    except tomllib.TOMLDecodeError:
+        is_right = False
+    if not is_right:
+        where = f"database = {_quoted(database)} under [cluster]" if database else "no database under [cluster]"
+        raise ConfigError(f"{FILE} cannot be changed by a program; write journal = true and {where}", setting="journal")
     return changed
 
 

@@ -146,6 +146,14 @@ class SmallGraph:
         return committed
 
     @property
+    def recorder(self):
+        return None
+
+    @property
+    def replica(self):
+        return None
+
+    @property
     def knowledge(self):
         return knowledge(self.dataset, self.ontology)
 

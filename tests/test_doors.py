@@ -30,6 +30,8 @@ READ = {
     **dict.fromkeys(
         ("/ask/<name>", "/ask/<name>/next", "/ask/<name>/path", "/changes", "/edits/<name>", "/embed"), "GET"
     ),
+    **dict.fromkeys(("/ask/<name>", "/ask/<name>/next", "/ask/<name>/path", "/changes", "/embed"), "GET"),
+    **dict.fromkeys(("/changes/<int:number>", "/ldes"), "GET"),
     **dict.fromkeys(("/graphs", "/graphs/<path:path>"), "GET"),
     **dict.fromkeys(("/query", "/sparql", "/sparql/"), "GET POST"),
     **dict.fromkeys(("/api/ask", "/api/describe", "/api/schema", "/api/search", "/api/why"), "GET POST"),
@@ -64,7 +66,7 @@ ACADEMIC = {
 }
 """What the plug-ins for courses and literature add; for readers."""
 FILLED = {"name": "none", "path": "none", "filename": "none.css", "rest": "entity/none", "slug": "none", "key": "none"}
-FILLED |= {"action": "pause", "kind": "entity"}
+FILLED |= {"action": "pause", "kind": "entity", "number": "1"}
 
 
 def declared():

@@ -2,31 +2,76 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
+
+from kgplatform.cluster.backup import back_up, move, restore
+from kgplatform.documents.registry import Registry
+from kgplatform.errors import NotFoundError, StoreError, WorkspaceError
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.journal.patch import commits, digests
+from kgplatform.journal import postgres_journal
+from kgplatform.journal.patch import Draft, FencedError, Journal, commits, digests, whole_digest
+from kgplatform.journal.postgres_journal import PostgresJournal
+from kgplatform.journal.recorder import Recorder
 from kgplatform.journal.sqlite_journal import SqliteJournal
+from kgplatform.store.dataset import Change, EvidenceDataset
 from kgplatform.store.oxigraph import Store
+from kgplatform.store.updates import carry_out
+from tests.postgres_server import PostgresServer, postgres_server
 
 EX = "https://example.org/"
+P = NamedNode(f"{EX}p")
 
 
-def journaled(folder: Path) -> KnowledgeGraph:
-    KnowledgeGraph.create(folder, ontology=["travel"], base=EX).close()
-    settings = folder / "kgplatform.toml"
-    settings.write_text(settings.read_text(encoding="utf-8").replace("version = 1", "version = 1\njournal = true"))
-    return KnowledgeGraph.open(folder)
+def triple(number: int) -> Triple:
+    return Triple(NamedNode(f"{EX}s{number}"), P, Literal(number))
 
 
-def replayed(folder: Path) -> Store:
-    """The graph that a consumer makes from the patches alone."""
+def chunk(name: str) -> NamedNode:
+    return NamedNode(f"{EX}document/{name}/chunk/1")
+
+
+class Node:
+    """A store and a registry in a folder, written through a journal."""
+
+    def __init__(self, folder: Path, journal: Journal | None = None) -> None:
+        folder.mkdir(exist_ok=True)
+        self.folder = folder
+        self.store, self.registry = Store.open(folder / "store"), Registry(folder / "documents.sqlite")
+        self.journal = journal or SqliteJournal(folder / "journal.sqlite")
+        self.recorder = Recorder(self.journal, self.store, self.registry.changed_rows, folder / "journal.mark")
+        self.recorder.begin()
+        self.dataset = EvidenceDataset(self.store, EX)
+
+    def close(self) -> None:
+        self.store.close()
+        self.registry.close()
+        self.journal.close()
+
+
+def digest(store: Store) -> str:
+    return whole_digest(digests(store))
+
+
+def replayed(journal: Journal, last: int | None = None) -> Store:
+    """The graph that a consumer makes from the patches alone, up to one of them."""
     store = Store.open()
-    journal = SqliteJournal(folder / "journal.sqlite")
-    for group in commits(journal.patches(0)):
+    for group in commits(journal.patches(0, limit=last)):
         store.replay(((patch.removed, patch.added) for patch in group), version=group[-1].number)
-    journal.close()
     return store
 
 
@@ -38,43 +83,384 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
         return {name: sorted(db.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for name in kept}
 
 
-def notes(folder: Path, **texts: str) -> Path:
-    folder.mkdir(exist_ok=True)
-    for name, text in texts.items():
-        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
-    return folder
+def journaled(folder: Path) -> KnowledgeGraph:
+    KnowledgeGraph.create(folder, base=EX).close()
+    path = folder / "kgplatform.toml"
+    path.write_text(f"journal = true\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
+    return KnowledgeGraph.open(folder)
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Journal]:
+    """Opens one journal, again and again."""
+    if request.param == "sqlite":
+        return lambda: SqliteJournal(tmp_path / "journal.sqlite")
+    url = request.getfixturevalue("database").url
+    return lambda: PostgresJournal(f"{url}?schema=t{abs(hash(tmp_path))}")
+
+
+def test_a_journal_keeps_patches_in_order_and_all_or_nothing(make: Callable[[], Journal]) -> None:
+    journal = make()
+    epoch, graph = journal.lead(), NamedNode(f"{EX}g")
+    new = [Quad(BlankNode("b"), P, Literal('西栅 \x00 \n"x"', language="zh"), graph), Quad(graph, P, Literal(7))]
+    kept = [
+        ["documents", 3, {"text": "乌镇\ud800", "seconds": 0.1, "hashes": {"base64:": "AAE="}}],
+        ["chunks", 4, None],
+    ]
+    assert journal.append([Draft(added=new, more=True), Draft(removed=new[1:], rows=kept)], epoch=epoch) == 2
+    first, second = journal.patches(0)
+    assert (first.added, first.removed, first.more, first.epoch) == (new, [], True, epoch)
+    assert (second.added, second.removed, second.rows, second.more) == ([], new[1:], kept, False)
+    assert [len(group) for group in commits(journal.patches(0))] == [2]
+    assert [p.number for p in journal.patches(1)] == [2]
+    assert [p.number for p in journal.patches(0, limit=1)] == [1]
+
+    def failing() -> Iterator[Draft]:
+        yield Draft(added=new)
+        raise SyntaxError("the text ends in the middle")
+
+    with pytest.raises(SyntaxError):
+        journal.append(failing(), epoch=epoch)
+    assert journal.newest == 2
+    assert journal.at(first.moment) >= 1
+    assert (journal.wait(1, 5), journal.wait(2, 0.01)) == (2, 2)
+    other = make()
+    assert (other.name, other.newest) == (journal.name, 2)
+    with pytest.raises(StoreError, match="holds patches already"):
+        other.fill(journal.patches(0))
+    journal.close()
+    assert other.lead() > epoch
+    with pytest.raises(FencedError, match="another process leads by now"):
+        other.append([Draft(added=new)], epoch=epoch)
+    assert other.newest == 2
+    other.close()
 
 
 def test_patches_alone_make_the_graph_and_the_registry_again(tmp_path: Path) -> None:
-    texts = notes(
-        tmp_path / "notes", one="Xizha is a scenic area in Wuzhen. 西栅位于乌镇。", two="Hotel Lotus is in Wuzhen."
-    )
-    with journaled(tmp_path / "w") as kg:
+    texts = tmp_path / "notes"
+    texts.mkdir()
+    (texts / "one.txt").write_text("Xizha is a scenic area in Wuzhen. 西栅位于乌镇。", encoding="utf-8")
+    (texts / "two.txt").write_text("Hotel Lotus is in Wuzhen.", encoding="utf-8")
+    KnowledgeGraph.create(tmp_path / "w", ontology=["travel"], base=EX).close()
+    path = tmp_path / "w" / "kgplatform.toml"
+    path.write_text(f"journal = true\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
+    with KnowledgeGraph.open(tmp_path / "w") as kg:
         assert all(added.outcome == "added" for added in kg.add(texts))
         (texts / "two.txt").write_text("Hotel Lotus is a hotel in Xizha.", encoding="utf-8")
         list(kg.add(texts))
         kg.remove("one.txt")
-        kg.update(f"INSERT DATA {{ <{EX}a> <{EX}p> 01, 'x'@en . GRAPH <{EX}g> {{ <{EX}a> <{EX}p> [] }} }}")
-        kg.update(f"DELETE {{ ?s ?p ?o }} INSERT {{ ?s <{EX}q> ?o }} WHERE {{ ?s ?p ?o FILTER(?p = <{EX}p>) }}")
-        kg.update(f"CLEAR GRAPH <{EX}g>")
         found = digests(kg.store)
         assert kg.dataset.violations() == (frozenset(), frozenset())
-    assert digests(replayed(tmp_path / "w")) == found
-    copy = sqlite3.connect(tmp_path / "copy.sqlite")
-    with sqlite3.connect(tmp_path / "w" / "documents.sqlite") as db:
-        copy.executescript(
-            "\n".join(
-                row[0] + ";"
-                for row in db.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL AND name NOT LIKE 'sqlite_%'")
-            )
-        )
-    copy.close()
-    from kgplatform.documents.registry import Registry
+        back_up(kg.workspace, str(tmp_path / "backup"))
+    made = restore(str(tmp_path / "backup"), tmp_path / "again")
+    assert made.digest == whole_digest(found)
+    assert rows(tmp_path / "again" / "documents.sqlite") == rows(tmp_path / "w" / "documents.sqlite")
+    with KnowledgeGraph.open(tmp_path / "again") as kg:
+        assert digests(kg.store) == found
+        assert [Path(record.document.source).name for record in kg.documents()] == ["two.txt"]
 
-    registry = Registry(tmp_path / "copy.sqlite")
-    journal = SqliteJournal(tmp_path / "w" / "journal.sqlite")
-    registry.changed_rows.keep_changes("copy", all_rows=False)
-    for patch in journal.patches(0):
-        registry.changed_rows.apply_rows("copy", patch.number, patch.rows)
-    registry.close()
-    assert rows(tmp_path / "copy.sqlite") == rows(tmp_path / "w" / "documents.sqlite")
+
+ACTIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "remove", "state", "reject", "put", "drop", "update", "clear", "blank"]),
+        st.integers(0, 3),
+        st.lists(st.integers(0, 5), max_size=4),
+    ),
+    max_size=8,
+)
+
+
+def act(node: Node, name: str, place: int, numbers: list[int]) -> None:
+    data, triples = node.dataset, [triple(n) for n in numbers]
+    foreign = NamedNode(f"{EX}foreign{place}")
+    if name == "add":
+        data.commit(Change(dropped=(chunk(str(place)),), added={chunk(str(place)): triples}))
+    elif name == "remove":
+        data.commit(Change(dropped=(chunk(str(place)),)))
+    elif name == "state":
+        data.state(triples)
+    elif name == "reject":
+        data.reject(triples)
+    elif name == "put":
+        data.write((), added=[Quad(t.subject, t.predicate, t.object, foreign) for t in triples])
+    elif name == "drop":
+        data.write((), dropped=[foreign])
+    elif name == "blank":
+        data.write((), added=[Quad(BlankNode(f"b{n}"), P, Literal("x"), foreign) for n in numbers])
+    elif name == "update":
+        text = f"DELETE {{ ?s ?p ?o }} INSERT {{ ?s <{EX}q> 01 . GRAPH <{EX}u> {{ ?s ?p [] }} }} WHERE {{ ?s ?p ?o }}"
+        carry_out(data, text, marker=node.folder / "update.pending")
+    else:
+        carry_out(data, f"CLEAR SILENT GRAPH {foreign}", marker=node.folder / "update.pending")
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(actions=ACTIONS)
+def test_every_number_shows_a_graph_that_keeps_the_law(
+    actions: list[tuple[str, int, list[int]]], tmp_path: Path
+) -> None:
+    with closing(Node(Path(tempfile.mkdtemp(dir=tmp_path)))) as node:
+        keeps_the_law(node, actions)
+
+
+def test_a_session_shows_a_graph_that_keeps_the_law_at_every_number(tmp_path: Path) -> None:
+    with closing(Node(tmp_path / "n")) as node:
+        keeps_the_law(
+            node, [("add", 1, [1, 2]), ("reject", 0, [1]), ("blank", 0, [3]), ("update", 0, []), ("drop", 0, [])]
+        )
+
+
+def keeps_the_law(node: Node, actions: list[tuple[str, int, list[int]]]) -> None:
+    seen = {node.journal.newest: digest(node.store)}
+    for action in actions:
+        act(node, *action)
+        seen[node.journal.newest] = digest(node.store)
+        assert node.store.version == node.journal.newest
+    follower = Store.open()
+    for group in commits(node.journal.patches(0)):
+        for _ in range(2):  # applying the last ones once more changes nothing
+            follower.replay(((p.removed, p.added) for p in group), version=group[-1].number)
+        assert EvidenceDataset(follower, EX).violations() == (frozenset(), frozenset())
+        if group[-1].number in seen:
+            assert digest(follower) == seen[group[-1].number]
+    assert digest(follower) == digest(node.store)
+
+
+CRASHING = """
+import os, sys
+from pathlib import Path
+from pyoxigraph import Literal, NamedNode, Quad
+from kgplatform.journal import recorder, sqlite_journal
+from kgplatform.store import oxigraph
+from tests.test_journal import Node, chunk, triple
+from kgplatform.store.dataset import Change
+
+folder, where, after = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+
+def dies(owner, name, is_before):
+    real, left = getattr(owner, name), [after]
+    def made(*args, **named):
+        left[0] -= 1
+        if left[0] < 0 and is_before:
+            os.kill(os.getpid(), 9)
+        found = real(*args, **named)
+        if left[0] < 0:
+            os.kill(os.getpid(), 9)
+        return found
+    setattr(owner, name, made)
+
+node = Node(folder)
+places = {"append": (sqlite_journal.SqliteJournal, "append", True), "apply": (oxigraph.Store, "_perform", True),
+          "acknowledge": (oxigraph.Store, "_perform", False), "ship": (recorder.Recorder, "ship", True)}
+dies(*places[where])
+for n in range(50):
+    node.dataset.commit(Change(dropped=(chunk("a"),), added={chunk("a"): [triple(n)], chunk(f"d{n}"): [triple(n + 1)]}))
+    with node.registry._transaction() as db:
+        db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?)", (f"d{n}", str(n)))
+    node.recorder.ship()
+    print(n, flush=True)
+"""
+
+
+def crashed(folder: Path, where: str, after: int) -> int:
+    """The last commit that was acknowledged before the process was killed there."""
+    command = [sys.executable, "-c", CRASHING, str(folder), where, str(after)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1])
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    return int(done.stdout.split()[-1]) if done.stdout.split() else -1
+
+
+def agrees(folder: Path, last: int) -> None:
+    """Whether store, registry and journal agree and hold what was acknowledged."""
+    node = Node(folder)
+    assert digest(replayed(node.journal)) == digest(node.store)
+    assert node.dataset.violations() == (frozenset(), frozenset())
+    for n in range(last + 1):
+        assert node.store.has(triple(n + 1), chunk(f"d{n}"))
+    assert {f"d{n}" for n in range(last + 1)} <= {row[0] for row in node.registry._all("SELECT document FROM failures")}
+    node.recorder.ship()
+    copy = Registry(folder / "copy.sqlite")
+    copy.changed_rows.keep_changes("copy", all_rows=False)
+    for patch in node.journal.patches(0):
+        copy.changed_rows.apply_rows("copy", patch.number, patch.rows)
+    copy.close()
+    node.close()
+    assert rows(folder / "copy.sqlite") == rows(folder / "documents.sqlite")
+    (folder / "copy.sqlite").unlink()
+
+
+def test_a_kill_between_append_and_apply_loses_nothing(tmp_path: Path) -> None:
+    agrees(tmp_path / "n", crashed(tmp_path / "n", "apply", 7))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["append", "apply", "acknowledge", "ship"])
+def test_kills_at_every_step_lose_nothing(tmp_path: Path, where: str) -> None:
+    for after in (0, 3, 11):
+        agrees(tmp_path / "n", crashed(tmp_path / "n", where, after))
+
+
+@pytest.mark.slow
+def test_a_full_disk_refuses_a_commit_whole(tmp_path: Path) -> None:
+    text = (
+        CRASHING.split("def dies")[0]
+        + """
+import resource
+node = Node(folder)
+node.dataset.commit(Change(added={chunk("a"): [triple(1)]}))
+resource.setrlimit(resource.RLIMIT_FSIZE, (after, after))
+import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+from kgplatform.errors import StoreError
+try:
+    for n in range(2000):
+        node.dataset.commit(Change(added={chunk(f"d{n}"): [triple(n * 20 + k) for k in range(20)]}))
+        print(n, flush=True)
+except StoreError as error:
+    print("refused", len(str(error).splitlines()), flush=True)
+os._exit(0)
+"""
+    )
+    command = [sys.executable, "-c", text, str(tmp_path / "n"), "", "400000"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
+    *acknowledged, told, count = done.stdout.split()
+    assert (told, count) == ("refused", "1"), done.stdout[-300:]
+    node = Node(tmp_path / "n")
+    assert digest(replayed(node.journal)) == digest(node.store)
+    assert all(node.store.has(triple(int(n) * 20), chunk(f"d{n}")) for n in acknowledged)
+    assert node.dataset.violations() == (frozenset(), frozenset())
+    node.close()
+
+
+def test_what_no_longer_belongs_together_is_told_in_one_line(tmp_path: Path) -> None:
+    node = Node(tmp_path / "n")
+    node.dataset.state([triple(1)])
+    node.close()
+    (tmp_path / "n" / "journal.mark").write_text(json.dumps({"journal": "another", "number": 1}))
+    node.store, node.registry = Store.open(tmp_path / "n" / "store"), Registry(tmp_path / "n" / "documents.sqlite")
+    journal = SqliteJournal(tmp_path / "n" / "journal.sqlite")
+    recorder = Recorder(journal, node.store, node.registry.changed_rows, tmp_path / "n" / "journal.mark")
+    with pytest.raises(WorkspaceError, match="is not the one that this workspace was written with"):
+        recorder.begin()
+    node.store.close()
+    node.registry.close()
+    journal.close()
+
+
+def test_a_backup_under_load_is_restored_as_of_any_number(tmp_path: Path) -> None:
+    source, place = tmp_path / "w", str(tmp_path / "backup")
+    seen: dict[int, str] = {}
+    with journaled(source) as kg:
+        for n in range(4):
+            kg.update(f"INSERT DATA {{ <{EX}s{n}> <{EX}p> {n}, '西栅'@zh }}")
+            seen[kg.store.version] = digest(kg.store)
+            made = back_up(kg.workspace, place)
+        assert made.patches < 4
+        kg.update(f"DELETE WHERE {{ <{EX}s0> ?p ?o }}")
+        back_up(kg.workspace, place)
+        seen[kg.store.version] = digest(kg.store)
+    shutil.rmtree(source)
+    for number, expected in seen.items():
+        restored = restore(place, tmp_path / f"at{number}", at=str(number))
+        assert (restored.number, restored.digest) == (number, expected)
+    with pytest.raises(WorkspaceError, match="not empty"):
+        restore(place, tmp_path / f"at{number}")
+    with pytest.raises(NotFoundError, match="nothing is kept of 1999-01-01"):
+        restore(place, tmp_path / "no", at="1999-01-01")
+    with pytest.raises(NotFoundError, match="no backup is there"):
+        restore(str(tmp_path / "nowhere"), tmp_path / "no")
+    segment = next((tmp_path / "backup" / "patches").iterdir())
+    segment.write_bytes(segment.read_bytes()[:-1] + b"x")
+    with pytest.raises(StoreError, match="was altered or cut off"):
+        restore(place, tmp_path / "no")
+    assert not (tmp_path / "no").exists()
+
+
+def test_a_journal_moves_into_a_database_and_back(tmp_path: Path, database: PostgresServer) -> None:
+    url = f"{database.url}?schema=moved"
+    with journaled(tmp_path / "w") as kg:
+        kg.update(f"INSERT DATA {{ <{EX}a> <{EX}p> 1 }}")
+        number, there = move(kg.workspace, url)
+        kg.update(f"INSERT DATA {{ <{EX}b> <{EX}p> 2 }}")
+        before = digest(kg.store)
+    with KnowledgeGraph.open(tmp_path / "w") as kg:
+        assert digest(kg.store) == before == digest(replayed(kg.workspace.recorder.journal))
+        later, back = move(kg.workspace, "")
+        assert (later > number, there != back) == (True, True)
+        assert "database" not in (tmp_path / "w" / "kgplatform.toml").read_text(encoding="utf-8")
+    with KnowledgeGraph.open(tmp_path / "w") as kg:
+        assert digest(kg.store) == before == digest(replayed(kg.workspace.recorder.journal))
+
+
+def test_a_leader_that_was_stopped_is_fenced_off(
+    tmp_path: Path, database: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_journal, "LEASE_SECONDS", 1.5)
+    url = f"{database.url}?schema=fenced"
+    text = (
+        CRASHING.split("def dies")[0]
+        + """
+from kgplatform.journal.postgres_journal import PostgresJournal
+node = Node(folder, PostgresJournal(where))
+node.dataset.state([triple(1)])
+print("leads", flush=True)
+sys.stdin.readline()
+try:
+    node.dataset.state([triple(2)])
+except oxigraph.StoreError as error:
+    print(type(error).__name__, flush=True)
+os._exit(0)
+"""
+    )
+    command = [sys.executable, "-c", text, str(tmp_path / "a"), url, "0"]
+    root = Path(__file__).parents[1]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) as leader:
+        assert leader.stdin is not None
+        assert leader.stdout is not None
+        assert leader.stdout.readline() == "leads\n"
+        standby = PostgresJournal(url)
+        with pytest.raises(FencedError, match="another process leads"):
+            standby.lead()
+        leader.send_signal(signal.SIGSTOP)
+        end = time.monotonic() + 30
+        while not standby.is_free and time.monotonic() < end:
+            time.sleep(0.1)
+        epoch = standby.lead()
+        standby.append([Draft(added=[Quad(P, P, P)])], epoch=epoch)
+        newest = standby.newest
+        leader.send_signal(signal.SIGCONT)
+        leader.stdin.write("\n")
+        leader.stdin.flush()
+        assert leader.stdout.readline() == "FencedError\n"
+        assert standby.newest == newest
+        standby.close()
+
+
+def test_a_database_that_cannot_be_used_is_told_in_one_line(database: PostgresServer) -> None:
+    for url, told in (
+        (database.url.replace("secret", "wrong"), "password authentication failed"),
+        (database.url.replace(str(database.port), "1"), "cannot be used"),
+    ):
+        with pytest.raises(StoreError, match=told) as caught:
+            PostgresJournal(url)
+        assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_a_database_that_restarts_costs_nothing_acknowledged(tmp_path: Path, database: PostgresServer) -> None:
+    node = Node(tmp_path / "n", PostgresJournal(f"{database.url}?schema=restarts"))
+    node.dataset.state([triple(1)])
+    database.stop("immediate")
+    with pytest.raises(StoreError, match="cannot be used"):
+        node.dataset.state([triple(2)])
+    assert not node.store.has(triple(2))
+    database.start()
+    node.dataset.state([triple(3)])
+    assert digest(replayed(node.journal)) == digest(node.store)
+    node.close()

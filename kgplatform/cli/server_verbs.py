@@ -39,13 +39,22 @@ _PORT = option("--port", type=int, default=8000, metavar="N", help="Port (defaul
 )
 @option("--host", default="127.0.0.1", metavar="HOST", help="Address to listen on (default: 127.0.0.1).")
 @_PORT
+@option("--replica", is_flag=True, help="Follow the journal in the database of the settings; changes go to the leader.")
+@option("--standby", is_flag=True, help="A replica that takes the lead once the leader is gone.")
+@option("--address", default="", metavar="URL", help="Where other servers reach this one (default: host and port).")
 def serve(given: Given) -> int:
     """Serve the pages and the SPARQL endpoint until stopped."""
     from kgplatform.server.app import serve as serve_workspaces
 
     with ExitStack() as held:
-        kgs = [held.enter_context(opened(folder)) for folder in given.workspaces]
-        serve_workspaces(*kgs, host=given.host, port=given.port, announce=output.say)
+        follows = given.replica or given.standby
+        kgs = [held.enter_context(opened(folder, follows=follows)) for folder in given.workspaces]
+        if follows:
+            from kgplatform.cluster.replica import Replica
+
+            for kg in kgs:
+                kg.workspace.replica = Replica(kg.workspace, stands_by=given.standby)
+        serve_workspaces(*kgs, host=given.host, port=given.port, address=given.address, announce=output.say)
     return DONE
 
 

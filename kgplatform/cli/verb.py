@@ -186,9 +186,9 @@ def pairs(given: Sequence[str], name: str, form: str) -> dict[str, str]:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[KnowledgeGraph]:
+def opened(folder: Path, *, follows: bool = False) -> Iterator[KnowledgeGraph]:
     """The workspace in the folder, or the one that is lent to this command; closed at the end unless lent."""
     from kgplatform.graph import KnowledgeGraph  # takes a second or two
 
-    with KnowledgeGraph.open(folder) as kg:
+    with KnowledgeGraph.open(folder, follows=follows) as kg:
         yield kg

@@ -81,6 +81,12 @@ class ChangedRows:
             row = db.execute("SELECT journal, number FROM journaled").fetchone()
         return (str(row[0]), int(row[1])) if row else ("", 0)
 
+    @property
+    def has_changes(self) -> bool:
+        """True if rows changed since they were last taken off."""
+        with self._transaction() as db:
+            return db.execute("SELECT 1 FROM outgoing LIMIT 1").fetchone() is not None
+
     @contextmanager
     def outgoing(self) -> Iterator[OutgoingRows]:
         """The rows that changed; taken off when the block ends well, in one transaction."""

@@ -104,12 +104,30 @@ class Journal(Protocol):
             FencedError: another process leads, and lives.
         """
 
+    @property
+    def leader(self) -> str:
+        """The address at which the leader is asked; empty where it said none."""
+
+    @property
+    def is_free(self) -> bool:
+        """True if nobody leads."""
+
+    def announce(self, address: str) -> None:
+        """Notes at which address the leader, this process, is asked."""
+
     def append(self, drafts: Iterable[Draft], *, epoch: int) -> int:
         """Appends patches, all of them or none, so that they last; the number of the last patch after that.
 
         Raises:
             FencedError: another process leads by now.
             StoreError: the disk or the database refuses; nothing was appended.
+        """
+
+    def fill(self, patches: Iterable[Patch]) -> None:
+        """Takes over the patches of another journal, numbers and moments too; this one must be empty.
+
+        Raises:
+            StoreError: it holds patches, or the disk or database refuses; nothing was written.
         """
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ not is applied when the workspace is opened. Rows of the registry travel with th
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, Final, Protocol
 
 from pyoxigraph import Quad
 
-from kgplatform.errors import WorkspaceError
+from kgplatform.errors import StoreError, WorkspaceError
 from kgplatform.journal.patch import Draft, Journal, Row, commits
 from kgplatform.store.oxigraph import Part, Store, in_parts
 
@@ -41,6 +42,10 @@ class RowSource(Protocol):
     def applied(self) -> tuple[str, int]:
         """The journal that the rows are in, and up to which number they are in line with it."""
 
+    @property
+    def has_changes(self) -> bool:
+        """True if rows changed."""
+
     def outgoing(self) -> AbstractContextManager[Outgoing]:
         """The rows that changed; taken off when the block ends well, in one transaction."""
 
@@ -57,8 +62,9 @@ class Recorder:
         self._store = store
         self._rows = rows
         self._mark = mark
-        self._epoch = 0
-        self._settled = 0
+        self.number = 0
+        """The number of the last patch that was appended here."""
+        self._epoch = self._settled = self._store_at = self._rows_at = 0
 
     def begin(self) -> None:
         """Takes the lead, brings store and registry in line with the journal, and records from now on.
@@ -70,16 +76,17 @@ class Recorder:
         self._epoch = self.journal.lead()
         if any(patch.more for patch in self.journal.patches(self.journal.newest - 1)):
             self.journal.append([Draft()], epoch=self._epoch)  # what a crash cut off ends there
-        self.catch_up()
         with self._store.write_lock():
+            self.prepare()
+            self.catch_up()
             self._store.recorder = self
             if self.journal.newest == 0:  # the workspace as it is when its journal begins is the first commit
                 self.record(in_parts((), self._store.quads()))
-            self._store.version = self.journal.newest
+            self._store.version = self.number = self.journal.newest
             self._store.flush(all_of_it=True)
 
-    def catch_up(self) -> None:
-        """Applies what store and registry lack.
+    def prepare(self) -> None:
+        """Finds out how far store and registry are, and has the registry note what changes; `catch_up` goes on.
 
         Raises:
             WorkspaceError: the journal belongs to another workspace, or lacks what the store holds.
@@ -94,14 +101,25 @@ class Recorder:
             )
         self._rows.keep_changes(self.journal.name, all_rows=newest == 0)
         name, number = self._rows.applied()
-        number = number if name == self.journal.name else 0
-        at = self._settled if newest else 0
-        for group in commits(self.journal.patches(min(at, number))):
+        self._rows_at = number if name == self.journal.name else 0
+        self._store_at = max(self._settled, self._store.version) if newest else 0
+
+    def catch_up(self) -> int:
+        """Applies what store and registry lack, commit by commit; the number that both are at then.
+
+        Raises:
+            StoreError: the journal cannot be read, or the disk refuses.
+        """
+        for group in commits(self.journal.patches(min(self._store_at, self._rows_at))):
             last = group[-1].number
-            if last > at and any(patch.gone or patch.new for patch in group):
-                self._store.replay(((patch.removed, patch.added) for patch in group), version=last)
-            if last > number:
-                self._rows.apply_rows(self.journal.name, last, [row for patch in group for row in patch.rows])
+            with self._store.write_lock():
+                if last > self._store_at and any(patch.gone or patch.new for patch in group):
+                    self._store.replay(((patch.removed, patch.added) for patch in group), version=last)
+                if last > self._rows_at:
+                    rows = [row for patch in group for row in patch.rows]
+                    self._rows.apply_rows(self.journal.name, last, rows)
+            self._store_at, self._rows_at = max(last, self._store_at), max(last, self._rows_at)
+        return min(self._store_at, self._rows_at)
 
     def record(self, parts: Iterable[Part], *, more: bool = False) -> int:
         """Appends quads that go and that come, with the rows that changed, as one commit; its number.
@@ -109,9 +127,16 @@ class Recorder:
         Raises:
             StoreError: the journal refuses; nothing was appended.
         """
-        with self._rows.outgoing() as outgoing:
-            outgoing.number = self.journal.append(_drafts(parts, outgoing.rows, more=more), epoch=self._epoch)
-        return outgoing.number
+        number = None
+        try:
+            with self._rows.outgoing() as outgoing:
+                number = self.journal.append(_drafts(parts, outgoing.rows, more=more), epoch=self._epoch)
+                outgoing.number = number
+        except sqlite3.Error as error:  # after the append it only means that the rows are sent once more
+            if number is None:
+                raise StoreError(f"nothing was changed: the registry cannot be read: {error}") from error
+        self.number = number
+        return number
 
     def ship(self) -> None:
         """Puts rows that no patch has taken along into the journal: what was done is then there as a whole.
@@ -119,10 +144,9 @@ class Recorder:
         Raises:
             StoreError: the journal refuses.
         """
-        with self._store.write_lock(), self._rows.outgoing() as outgoing:
-            if not outgoing.rows:
-                return
-            outgoing.number = self.journal.append([Draft(rows=outgoing.rows)], epoch=self._epoch)
+        with self._store.write_lock():
+            if self._rows.has_changes:
+                self.record(())
 
     def added_after(self, number: int) -> Iterator[Quad]:
         """The quads that came with the patches after that number."""
@@ -136,10 +160,29 @@ class Recorder:
     def settle(self) -> None:
         """Notes that the disk holds all that was written to the store."""
         number = self._store.version
-        partial = self._mark.with_suffix(".part")
-        partial.write_text(json.dumps({"journal": self.journal.name, "number": number}), encoding="utf-8")
-        partial.replace(self._mark)
+        write_mark(self._mark, self.journal.name, number)
         self._settled = number
+
+    def go_on_with(self, journal: Journal) -> None:
+        """Appends to another journal from now on, which holds the same patches.
+
+        Raises:
+            StoreError: another process leads there.
+        """
+        with self._store.write_lock():
+            epoch = journal.lead()
+            self._rows.apply_rows(journal.name, journal.newest, ())
+            self._store.flush(all_of_it=True)
+            write_mark(self._mark, journal.name, self._store.version)
+            before, self.journal, self._epoch = self.journal, journal, epoch
+            before.close()
+
+
+def write_mark(path: Path, journal: str, number: int) -> None:
+    """Notes up to which patch of which journal a store holds all."""
+    partial = path.with_suffix(".part")
+    partial.write_text(json.dumps({"journal": journal, "number": number}), encoding="utf-8")
+    partial.replace(path)
 
 
 def _drafts(parts: Iterable[Part], rows: Sequence[Row], *, more: bool) -> Iterator[Draft]:

@@ -86,6 +86,11 @@ class SqliteJournal:
             db.execute("UPDATE journal SET epoch = epoch + 1")
             return int(db.execute("SELECT epoch FROM journal").fetchone()[0])
 
+    leader, is_free = "", False  # who holds the store's folder leads, and nobody follows from elsewhere
+
+    def announce(self, address: str) -> None:
+        """Nothing: nobody asks the leader by this journal."""
+
     def append(self, drafts: Iterable[Draft], *, epoch: int) -> int:
         """Appends patches, all of them or none; raises as the protocol says."""
         with self._writing() as db:
@@ -102,6 +107,20 @@ class SqliteJournal:
         with self._grown:
             self._grown.notify_all()
         return int(number)
+
+    def fill(self, patches: Iterable[Patch]) -> None:
+        """Takes over the patches of another journal, numbers and moments too; this one must be empty.
+
+        Raises:
+            StoreError: it holds patches, or the disk refuses; nothing was written.
+        """
+        with self._writing() as db:
+            if db.execute("SELECT 1 FROM patches LIMIT 1").fetchone():
+                raise StoreError(f"{self._path}: the journal holds patches already; move it away")
+            for p in patches:
+                row = (p.number, p.epoch, _written(p.moment), int(p.more), p.gone, p.new, p.record)
+                db.execute("INSERT INTO patches VALUES (?,?,?,?,?,?,?)", row)
+            db.execute("UPDATE journal SET epoch = (SELECT coalesce(max(epoch), 0) FROM patches)")
 
     def close(self) -> None:
         """Lets the file go."""

@@ -302,6 +302,14 @@ def known_elsewhere() -> Callable[[], None]:
     return known
 
 
+FOR_LEADER = "for_leader"
+"""What `flask.g` has where a request that changes something is the leader's to answer."""
+
+
+class ForLeaderError(Exception):
+    """Whoever asks may change something, but not here: the leader is to be asked."""
+
+
 def require(role: Role) -> None:
     """Goes on only for those who may do this.
 
@@ -312,6 +320,8 @@ def require(role: Role) -> None:
     if role > Role.READ and not who.by_bearer and is_foreign(request.headers):
         raise ProtocolError(403, "Forbidden", "a page of another origin may not change anything here")
     if who.role >= role:
+        if role > Role.READ and g.get(FOR_LEADER):
+            raise ForLeaderError
         return
     wanted = role.name.lower()
     if request.headers.get("Authorization") or who.has_token:

@@ -28,7 +28,17 @@ from kgplatform.server.access import Access, Rates, Rights, Role, client, guard,
 from kgplatform.server.connections import Handover, listening
 from kgplatform.server.frame import NOT_BUILT, Lately, is_built, page, prepare
 from kgplatform.server.http import below_root, compress, problem, told
-from kgplatform.server.interfaces import chat_model, mcp_tools, operations, prometheus, reconciliation, sign_in, traces
+from kgplatform.server.interfaces import (
+    change_feed,
+    chat_model,
+    leadership,
+    mcp_tools,
+    operations,
+    prometheus,
+    reconciliation,
+    sign_in,
+    traces,
+)
 from kgplatform.server.jobs import Jobs
 from kgplatform.server.jobs import blueprint as jobs_blueprint
 from kgplatform.server.pages import (
@@ -125,6 +135,8 @@ def create_app(
     app.config["MAP"] = {"boundaries": bool(kg.settings.map.boundaries), "tiles": kg.settings.map.tiles}
     rights = rights or rights_of(kg, access)
     _admit(app, kg, rights, view)
+    if not view:
+        leadership.add(app, kg, kg.replica)
     app.after_request(compress)
     app.after_request(below_root)
     operated = operations.Operations(kg, lately)
@@ -142,6 +154,7 @@ def create_app(
         chat_model.blueprint(kg),
         reconciliation.blueprint(kg, lately),
         prometheus.blueprint(kg, numbers),
+        change_feed.blueprint(kg, is_whole=not view),
         export.blueprint(kg, lately),
         ask.blueprint(kg, lately, recent),
         answers.blueprint(kg, recent),
@@ -210,9 +223,8 @@ def handover(kg: KnowledgeGraph, access: Access, rights: Rights | None = None, *
     limit = kg.settings.server.timeout_seconds
     if kg.settings.server.analytics:  # which heavy query goes where is decided by the application
         return Handover(kg.workers, AnswerTerms(kg.base, limit, (), {}, PROCESS), lambda _address: False)
-    return Handover(
-        kg.workers, AnswerTerms(kg.base, limit, tuple(access.hosts), plain_fields(access), PROCESS), may_read
-    )
+    terms = AnswerTerms(kg.base, limit, tuple(access.hosts), plain_fields(access), PROCESS)
+    return Handover(kg.workers, terms, may_read, left=leadership.MARKS if kg.replica is not None else ())
 
 
 def _add_error_pages(app: Flask, kg: KnowledgeGraph) -> None:
@@ -294,11 +306,14 @@ def serve(
     *kgs: KnowledgeGraph,
     host: str = "127.0.0.1",
     port: int = 8000,
+    address: str = "",
     announce: Callable[[str], object] = _to_stderr,
 ) -> None:
     """Serves the workspaces until SIGINT or SIGTERM; ``announce`` gets the address once it can be asked.
 
     Several are found below the names of their folders.
+
+    ``address`` is where replicas reach this server (default: by host and port).
 
     Raises:
         PortTakenError: the port is taken or may not be used; the message names one that is free.
@@ -330,6 +345,7 @@ def serve(
             tenant.app.extensions[NUMBERS].listener = server
             at = f"http://{shown}:{listener.getsockname()[1]}{tenant.path}"
             announce(f"Serving at {at}/ (SPARQL at {tenant.path}/sparql); stop with Ctrl-C")
+            leadership.begin(tenant.kg, f"{address}{tenant.path}" if address else at, announce)
         if not is_built():
             announce(NOT_BUILT)
         over = threading.Event()

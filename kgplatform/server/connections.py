@@ -87,8 +87,19 @@ class _Task(WSGITask):  # type: ignore[misc]
 class Handover:
     """Which connections may go to workers, and how those are to answer."""
 
-    def __init__(self, workers: QueryWorkers, terms: AnswerTerms, may_read: Callable[[str], bool]) -> None:
-        """``may_read`` says whether somebody who shows no token may read from that address."""
+    def __init__(
+        self,
+        workers: QueryWorkers,
+        terms: AnswerTerms,
+        may_read: Callable[[str], bool],
+        *,
+        left: tuple[bytes, ...] = (),
+    ) -> None:
+        """``may_read`` says whether somebody who shows no token may read from that address.
+
+        Requests that hold one of the words ``left``, in lower case, are left to the application.
+        """
+        self._left = left
         self._workers = workers
         self._terms = json.dumps(terms.encode())
         self._may_read = may_read
@@ -100,6 +111,8 @@ class Handover:
         except OSError:
             return False
         if not data.startswith(PLAIN_BEGINNING) or not data.endswith(b"\r\n\r\n"):
+            return False
+        if self._left and any(word in data.lower() for word in self._left):
             return False
         address = connection.addr[0]
         if not self._may_read(address):

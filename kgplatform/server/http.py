@@ -23,6 +23,7 @@ from kgplatform.errors import (
     QueryTimeoutError,
     StoreError,
 )
+from kgplatform.journal.patch import FencedError
 from kgplatform.server import words
 from kgplatform.server.frame import language
 from kgplatform.sparql.protocol import LEAST_BYTES, LEVEL, Format, ProtocolError, choose, takes_gzip, weak_tag
@@ -194,6 +195,8 @@ def query_status(error: KgPlatformError) -> tuple[int, str]:
         return 400, "Bad request"
     if isinstance(error, StoreError) and str(error).startswith(_FULL):
         return 507, "Not stored"
+    if isinstance(error, FencedError):
+        return 503, "Another server leads"
     return 500, "Query failed"
 
 
@@ -212,7 +215,7 @@ def query_problem(error: KgPlatformError, *, elapsed_seconds: float | None = Non
         extra["elapsed_seconds"] = round(elapsed_seconds, 3)
     if status in _WAYS_ON:
         extra["help"] = _WAYS_ON[status]
-    is_told = isinstance(error, QueryError | ConfigError) or status == 507
+    is_told = isinstance(error, QueryError | ConfigError | FencedError) or status == 507
     detail = str(error) if is_told else "the query could not be run"
     headers = {"Retry-After": "2"} if isinstance(error, WorkersBusyError) else {}
     return problem(status, title, detail, headers=headers, **extra)

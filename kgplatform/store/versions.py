@@ -187,7 +187,7 @@ class Versions:
         text = wanted.strip()
         if _NUMBER.fullmatch(text):
             return self._numbered(int(text), found, text)
-        moment = _moment(text)
+        moment = moment_of(text)
         for version in found:
             if version.since <= moment:
                 return version
@@ -243,7 +243,7 @@ class Versions:
                 yield Store.open_snapshot(found.path, prefixes=self._store.prefixes)
 
 
-def _moment(text: str) -> datetime:
+def moment_of(text: str) -> datetime:
     """The time that a text names; without a zone it is UTC, and a day stands for its end.
 
     Raises:

@@ -165,8 +165,8 @@ class Renewing:
     fetch_imports: bool = False
 
 
-def open_workspace(folder: Path) -> Workspace:
-    """The workspace in the folder, with what a crash interrupted settled.
+def open_workspace(folder: Path, *, follows: bool = False) -> Workspace:
+    """The workspace in the folder, with what a crash interrupted settled; ``follows``: it is to be a replica.
 
     Raises:
         WorkspaceError: there is none, it is of another version, or another process has it open.
@@ -175,12 +175,13 @@ def open_workspace(folder: Path) -> Workspace:
     """
     folder = folder.absolute()
     settle_files(folder)
-    workspace = Workspace(folder)
-    _recover(workspace)
+    workspace = Workspace(folder, follows=follows)
+    if not follows:
+        recover(workspace)
     return workspace
 
 
-def _recover(workspace: Workspace) -> None:
+def recover(workspace: Workspace) -> None:
     """Settles a document between registry and dataset, an update not yet reconciled, an ontology half taken up."""
     if (workspace.folder / UPDATE).exists():
         workspace.dataset.reconcile()
@@ -205,7 +206,7 @@ def renew(workspace: Workspace, names: Sequence[str], how: Renewing, *, dry_run:
     if not dry_run:
         workspace.settings = config.load(workspace.folder)
         workspace.use(packs.load(workspace.settings.ontology, folder=workspace.folder))
-        _recover(workspace)
+        recover(workspace)
     return plan
 
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from kgplatform.extraction.learnt.examples import AnnotatedExample
     from kgplatform.extraction.model_reader import ModelExtractor, PromptOptions
     from kgplatform.extraction.prompt import Demonstrations
+    from kgplatform.journal.patch import Journal
     from kgplatform.journal.recorder import Recorder
     from kgplatform.questions import answer
 
@@ -56,11 +57,30 @@ JOURNAL, MARK = "journal.sqlite", "journal.mark"
 """The journal, and the file that says up to which patch of it the store holds all."""
 
 
+def journal_of(folder: Path, database: str) -> Journal:
+    """The journal in that PostgreSQL database, or (none named) in a file of the folder.
+
+    Raises:
+        ConfigError: the address is none, or the driver is missing.
+        StoreError: the database cannot be used.
+        WorkspaceError: the file cannot.
+    """
+    if database:
+        from kgplatform.journal.postgres_journal import PostgresJournal
+
+        return PostgresJournal(database)
+    from kgplatform.journal.sqlite_journal import SqliteJournal
+
+    return SqliteJournal(folder / JOURNAL)
+
+
 class Workspace:
     """The folder of a workspace with its store, registry and settings, and what is made from them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, follows: bool = False) -> None:
         """Opens the files; `kgplatform.workspace.creation.open_workspace` also settles what a crash left.
+
+        ``follows``: it only takes over what another process writes, as a `kgplatform.cluster.replica.Replica`.
 
         Raises:
             WorkspaceError: there is none, it is of another version, or another process has it open.
@@ -68,6 +88,8 @@ class Workspace:
             OntologyError: its ontology cannot be read.
         """
         self.folder = folder
+        self.follows = follows
+        self.replica: Any = None  # a `kgplatform.cluster.replica.Replica`, where it is one
         self.settings = config.load(folder)
         self.base = self.settings.base
         loaded = packs.load(self.settings.ontology, folder=folder)
@@ -83,20 +105,25 @@ class Workspace:
         self.use(loaded)
 
     def _recorder(self) -> Recorder | None:
-        """What keeps the journal, from here on; None: the settings want none."""
-        if not self.settings.journal:
+        """What keeps the journal, from here on unless the workspace follows; None: the settings want none."""
+        database = self.settings.cluster.database
+        if self.follows and not database:
+            raise ConfigError("a replica follows the database that cluster.database names", setting="cluster.database")
+        if not self.settings.journal and not database:
             (self.folder / MARK).unlink(missing_ok=True)  # what is written now is in no journal
             return None
         from kgplatform.journal.recorder import Recorder
-        from kgplatform.journal.sqlite_journal import SqliteJournal
 
-        journal = SqliteJournal(self.folder / JOURNAL)
+        journal = None
         try:
+            journal = journal_of(self.folder, database)
             made = Recorder(journal, self.store, self.registry.changed_rows, self.folder / MARK)
-            made.begin()
+            if not self.follows:
+                made.begin()
         except BaseException:
             self.store.close()
-            journal.close()
+            if journal is not None:
+                journal.close()
             raise
         return made
 
@@ -106,7 +133,7 @@ class Workspace:
         Raises:
             StoreError: the journal refuses.
         """
-        if self.recorder is not None:
+        if self.recorder is not None and not self.follows:
             self.recorder.ship()
 
     def use(self, loaded: packs.LoadedOntology) -> None:
@@ -127,6 +154,8 @@ class Workspace:
 
     def close(self) -> None:
         """Stops the query workers and lets go of the files and connections."""
+        if self.replica is not None:
+            self.replica.close()
         for name in ("workers", "parsers", "chunks"):
             if name in self.__dict__:
                 getattr(self, name).close()

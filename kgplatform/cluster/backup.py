@@ -1,0 +1,332 @@
+"""Backups of a workspace in a folder or a bucket, taken while it is in use, and workspaces made from them.
+
+A backup is the patches of the journal in segments, each written once, and the files that no patch holds: settings,
+ontologies, what people made by hand, replies of the model. A later backup into the same place adds what is new.
+Whatever the patches make can be made as of any of them. Indexes are made again by ``kgplatform build``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from kgplatform import settings as config
+from kgplatform.documents.registry import Registry
+from kgplatform.errors import ConfigError, NotFoundError, StoreError, WorkspaceError
+from kgplatform.journal.patch import Journal, Patch, commits, digests, whole_digest
+from kgplatform.journal.recorder import write_mark
+from kgplatform.journal.sqlite_journal import SqliteJournal
+from kgplatform.store.oxigraph import Store
+from kgplatform.store.versions import moment_of
+from kgplatform.vocab import prefixes_of
+from kgplatform.workspace.workspace import JOURNAL, MARK, REGISTRY, STORE, Workspace, journal_of
+
+_MANIFEST: Final = "backup.json"
+_FORMAT: Final = 1
+_SEGMENT: Final = 32 << 20
+"""So many bytes of patches make a segment."""
+_LEFT_OUT: Final = frozenset(
+    (
+        STORE,
+        REGISTRY,
+        JOURNAL,
+        MARK,
+        "versions",
+        "chunks",
+        "vectors",
+        "workers",
+        "draft",
+        "linking.sqlite",
+        "holder.json",
+    )
+) | {"inference.json", "update.pending", "ontology.next", "ontology.pending"}
+
+
+@dataclass(frozen=True, slots=True)
+class BackedUp:
+    """A backup: the number of its last patch, and how many patches and bytes this one added."""
+
+    number: int
+    patches: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A workspace made from a backup: as of which patch and time, and the digest of its graph."""
+
+    number: int
+    moment: datetime
+    digest: str
+
+
+def back_up(workspace: Workspace, target: str) -> BackedUp:
+    """Adds what is new to the backup in the folder or at the address, which is there after as a whole.
+
+    Raises:
+        ConfigError: the workspace keeps no journal, or the address needs a package that is missing.
+        StoreError: the target cannot be written, or holds the backup of another workspace.
+    """
+    if workspace.recorder is None:
+        raise ConfigError(
+            "a backup is made from the journal: write journal = true in kgplatform.toml", setting="journal"
+        )
+    workspace.recorder.ship()
+    journal = workspace.recorder.journal
+    place = _Place(target)
+    with place.failing("written"):
+        manifest = place.manifest() or {"format": _FORMAT, "journal": journal.name, "segments": [], "files": {}}
+        if manifest["journal"] != journal.name:
+            raise StoreError(f"{target}: holds the backup of another workspace; choose another folder")
+        before = manifest["segments"][-1]["last"] if manifest["segments"] else 0
+        newest, size = journal.newest, 0
+        for first, last, data in _segments(takewhile(lambda p: p.number <= newest, journal.patches(before))):
+            name = f"patches/{first:012d}-{last:012d}"
+            place.write(name, data)
+            record = {"name": name, "first": first, "last": last, "sha256": hashlib.sha256(data).hexdigest()}
+            manifest["segments"].append(record)
+            size += len(data)
+        manifest["files"] = {}
+        for name, data in _files(workspace.folder):
+            place.write(f"files/{name}", data)
+            manifest["files"][name] = hashlib.sha256(data).hexdigest()
+            size += len(data)
+        place.write(
+            _MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1).encode()
+        )  # last: only with it it counts
+    return BackedUp(newest, newest - before, size)
+
+
+def restore(source: str, folder: Path, *, at: str = "", follows: bool = False) -> Restored:
+    """Makes a workspace from a backup, as of its end, or of a patch or time; or of a journal, a replica's start.
+
+    ``follows``: it goes on with the journal that the backup was made from, instead of one of its own.
+
+    Raises:
+        WorkspaceError: the folder holds something.
+        NotFoundError: there is no backup, or nothing as old as that.
+        StoreError: the backup cannot be read, or was altered.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise WorkspaceError(f"{folder}: is not empty; restore into a new folder", path=folder)
+    place, staging = _Place(source), folder.with_name(f"{folder.name}.part")
+    with place.failing("read"):
+        manifest = place.manifest()
+        if manifest is None:
+            raise NotFoundError(f"{source}: no backup is there (no {_MANIFEST})", name=source)
+        number = _number_at(place, manifest, at)
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir(parents=True)
+        try:
+            made = _made(place, manifest, staging, number, follows=follows)
+            if folder.exists():
+                folder.rmdir()
+            staging.rename(folder)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    return made
+
+
+def _made(place: _Place, manifest: dict[str, Any], folder: Path, number: int, *, follows: bool) -> Restored:
+    for name, sha256 in manifest["files"].items():
+        path = folder / PurePosixPath(name)
+        if ".." in path.parts or not path.is_relative_to(folder):
+            raise StoreError(f"{place.target}: the name of a file leads out of the workspace: {name!r}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(place.read(f"files/{name}", sha256))
+    settings = folder / config.FILE
+    if not follows:
+        settings.write_text(config.with_journal(settings.read_text(encoding="utf-8"), ""), encoding="utf-8")
+    base = config.load(folder).base
+    with closing(Store.open(folder / STORE, prefixes=prefixes_of(base))) as store:
+        with closing(Registry(folder / REGISTRY)) as registry:
+            name, moment = manifest["journal"], datetime.min.replace(tzinfo=UTC)
+            if not follows:
+                with closing(SqliteJournal(folder / JOURNAL)) as journal:
+                    journal.fill(_patches(place, manifest, number))
+                    name = journal.name
+            registry.changed_rows.keep_changes(name, all_rows=False)
+            for group in commits(_patches(place, manifest, number)):
+                store.replay(((patch.removed, patch.added) for patch in group), version=group[-1].number)
+                registry.changed_rows.apply_rows(name, group[-1].number, [row for p in group for row in p.rows])
+                moment = group[-1].moment
+        store.flush()
+        write_mark(folder / MARK, name, number)
+        return Restored(number, moment, whole_digest(digests(store)))
+
+
+def _number_at(place: _Place, manifest: dict[str, Any], at: str) -> int:
+    """The last whole commit that is not after the number or time."""
+    last = manifest["segments"][-1]["last"] if manifest["segments"] else 0
+    moment = None if not at or at.isdecimal() else moment_of(at)
+    if at.isdecimal():
+        last = min(last, int(at))
+    found = 0
+    for patch in _patches(place, manifest, last):
+        if moment is not None and patch.moment > moment:
+            break
+        found = found if patch.more else patch.number
+    if not found:
+        raise NotFoundError(f"{place.target}: nothing is kept of {at or 'any time'}; its last patch is {last}", name=at)
+    return found
+
+
+def _patches(place: _Place, manifest: dict[str, Any], last: int) -> Iterator[Patch]:
+    for segment in manifest["segments"]:
+        if segment["first"] > last:
+            return
+        data = place.read(segment["name"], segment["sha256"])
+        yield from takewhile(lambda patch: patch.number <= last, _unwritten(data))
+
+
+def _segments(patches: Iterable[Patch]) -> Iterator[tuple[int, int, bytes]]:
+    data, first, last = bytearray(), 0, 0
+    for patch in patches:
+        first, last = first or patch.number, patch.number
+        data += _written(patch)
+        if len(data) >= _SEGMENT:
+            yield first, last, bytes(data)
+            data, first = bytearray(), 0
+    if data:
+        yield first, last, bytes(data)
+
+
+def _written(patch: Patch) -> bytes:
+    """A line of JSON that says how long the three parts after it are."""
+    parts = (patch.gone, patch.new, patch.record)
+    head = [patch.number, patch.epoch, patch.moment.isoformat(), patch.more, *map(len, parts)]
+    return b"".join((json.dumps(head).encode(), b"\n", *parts))
+
+
+def _unwritten(data: bytes) -> Iterator[Patch]:
+    place = 0
+    while place < len(data):
+        end = data.index(b"\n", place)
+        number, epoch, moment, more, *lengths = json.loads(data[place:end])
+        place, parts = end + 1, []
+        for length in lengths:
+            parts.append(data[place : place + length])
+            place += length
+        yield Patch(number, epoch, datetime.fromisoformat(moment), more, *parts)
+
+
+def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """The files of a workspace that no patch holds; databases as of one moment, although they are in use."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        top = name.parts[0].removesuffix("-wal").removesuffix("-shm")
+        if top in _LEFT_OUT or not path.is_file() or path.name.endswith((".part", "-wal", "-shm", ".lock")):
+            continue
+        if path.suffix != ".sqlite":
+            yield name.as_posix(), path.read_bytes()
+            continue
+        with tempfile.TemporaryDirectory(prefix="kgplatform-") as scratch:
+            copy = Path(scratch) / path.name
+            with closing(sqlite3.connect(path)) as live, closing(sqlite3.connect(copy)) as other:
+                live.backup(other)
+            yield name.as_posix(), copy.read_bytes()
+
+
+class _Place:
+    """A folder, or what fsspec knows by an address such as ``s3://bucket/name``."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        try:
+            import fsspec
+
+            self._files, self._path = fsspec.core.url_to_fs(target)
+        except ImportError as error:
+            raise ConfigError(
+                f"{target}: {error}; `pip install 'kgplatform[cluster]'` brings what s3:// needs", setting="backup"
+            ) from error
+        except (ValueError, OSError) as error:
+            raise ConfigError(f"{target}: is no folder and no address of a store: {error}", setting="backup") from error
+
+    @contextmanager
+    def failing(self, what: str) -> Iterator[None]:
+        """Tells in one line that the place cannot be read or written."""
+        try:
+            yield
+        except (OSError, ValueError, KeyError, TypeError, sqlite3.Error) as error:
+            raise StoreError(f"{self.target}: cannot be {what}: {error}") from error
+
+    def manifest(self) -> dict[str, Any] | None:
+        """What the backup holds; None: there is none."""
+        try:
+            found: dict[str, Any] = json.loads(self._files.cat_file(f"{self._path}/{_MANIFEST}"))
+        except FileNotFoundError:
+            return None
+        if found.get("format") != _FORMAT:
+            raise StoreError(f"{self.target}: a backup of format {found.get('format')}, not {_FORMAT}; use its version")
+        return found
+
+    def write(self, name: str, data: bytes) -> None:
+        path = f"{self._path}/{name}"
+        with suppress(NotImplementedError):
+            self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
+        self._files.pipe_file(f"{path}.part", data)
+        self._files.mv(f"{path}.part", path)
+
+    def read(self, name: str, sha256: str) -> bytes:
+        data: bytes = self._files.cat_file(f"{self._path}/{name}")
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise StoreError(f"{self.target}: {name} was altered or cut off; use an earlier backup")
+        return data
+
+
+# from one journal to another
+
+
+def move(workspace: Workspace, database: str) -> tuple[int, str]:
+    """Takes the journal into the PostgreSQL database of that address, or (none given) into a file; goes on with it.
+
+    The number of its last patch and the digest of all patches, which is the same in both.
+
+    Raises:
+        ConfigError: the workspace keeps no journal, or the address is none.
+        StoreError: the other cannot be reached, or holds patches already; nothing has changed.
+    """
+    if workspace.recorder is None:
+        raise ConfigError("there is no journal to move: write journal = true in kgplatform.toml", setting="journal")
+    with workspace.store.write_lock():
+        recorder = workspace.recorder
+        recorder.ship()
+        path = workspace.folder / config.FILE
+        text = config.with_journal(path.read_text(encoding="utf-8"), database)
+        if not database and (workspace.folder / JOURNAL).exists():
+            raise StoreError(f"{workspace.folder / JOURNAL}: is there already; move it away")
+        other = journal_of(workspace.folder, database)
+        try:
+            other.fill(recorder.journal.patches(0))
+            digest = _journal_digest(other)
+            if digest != _journal_digest(recorder.journal):
+                raise StoreError("the copy of the journal differs from it; nothing was changed")
+            recorder.go_on_with(other)
+        except BaseException:
+            other.close()
+            raise
+        partial = path.with_suffix(".part")
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+        if database:
+            (workspace.folder / JOURNAL).unlink(missing_ok=True)
+    return other.newest, digest
+
+
+def _journal_digest(journal: Journal) -> str:
+    found = hashlib.sha256()
+    for patch in journal.patches(0):
+        for part in (f"{patch.number} {patch.more}".encode(), patch.gone, patch.new, patch.record):
+            found.update(hashlib.sha256(part).digest())
+    return found.hexdigest()

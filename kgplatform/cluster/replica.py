@@ -1,0 +1,150 @@
+"""A workspace that shows what another process writes: it follows the journal, refuses to be written to, may take over.
+
+Each commit is applied whole, store and registry together, so what is shown is always what the leader showed at some
+number. A standby takes the lead once the leader has not been heard of for a while, by the clock of the database.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from pyoxigraph import Quad
+
+from kgplatform.errors import KgPlatformError, StoreError
+from kgplatform.journal.patch import FencedError
+from kgplatform.store.oxigraph import Part
+from kgplatform.workspace.creation import recover
+from kgplatform.workspace.workspace import Workspace
+
+_log = logging.getLogger("kgplatform.replica")
+_PATIENCE: Final = 1.0
+
+
+class Replica:
+    """Follows the journal in a thread of its own; as what its store is to be recorded by, it refuses."""
+
+    def __init__(self, workspace: Workspace, *, stands_by: bool = False) -> None:
+        """Brings the workspace, which must have been opened to follow, in line with the journal as it is now.
+
+        Raises:
+            WorkspaceError: the workspace does not belong to the journal.
+            StoreError: the journal cannot be reached.
+        """
+        assert workspace.recorder is not None
+        self._workspace = workspace
+        self._recorder = workspace.recorder
+        self._stands_by = stands_by
+        self._over = threading.Event()
+        self._grown = threading.Condition()
+        self._indexed = 0
+        self.leads = False
+        self.trouble = ""
+        """Why the journal cannot be followed at the moment; empty: it can."""
+        self._recorder.prepare()
+        workspace.store.recorder = self
+        self.number = self._caught_up()
+        self._thread = threading.Thread(target=self._follow, daemon=True, name="kgplatform replica")
+        self.took_over: Callable[[], None] = lambda: None
+        """Called once it leads."""
+
+    def start(self) -> None:
+        """Begins to follow."""
+        self._thread.start()
+
+    @property
+    def leader(self) -> str:
+        """The address of the leader; empty where it is not known, or this is it.
+
+        Raises:
+            StoreError: the journal cannot be reached.
+        """
+        return "" if self.leads else self._recorder.journal.leader
+
+    def wait(self, number: int, seconds: float) -> bool:
+        """Whether everything up to that number is shown, at the latest after so many seconds."""
+        end = time.monotonic() + seconds
+        with self._grown:
+            while self.number < number and (left := end - time.monotonic()) > 0:
+                self._grown.wait(left)
+        return self.number >= number
+
+    def close(self) -> None:
+        """Follows no longer."""
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join(10)
+
+    def _follow(self) -> None:
+        journal = self._recorder.journal
+        while not self._over.is_set() and not self.leads:
+            try:
+                if journal.wait(self.number, _PATIENCE) > self.number:
+                    number = self._caught_up()
+                    with self._grown:
+                        self.number = number
+                        self._grown.notify_all()
+                else:
+                    self._index()
+                self.trouble = ""
+                if self._stands_by and journal.is_free:
+                    self._take_over()
+            except FencedError:
+                continue  # another standby was sooner
+            except (KgPlatformError, OSError) as error:
+                if not self.trouble:
+                    _log.warning("the journal cannot be followed: %s", error)
+                self.trouble = str(error)
+                self._over.wait(_PATIENCE)
+
+    def _caught_up(self) -> int:
+        number = self._recorder.catch_up()
+        self._workspace.versions.rest()
+        return number
+
+    def _index(self) -> None:
+        """Brings the passages in line while nothing else is to be done."""
+        changed = self._workspace.registry.latest_change()
+        if changed != self._indexed:
+            self._workspace.indexing.run(self._workspace.chunks)
+            self._indexed = changed
+
+    def _take_over(self) -> None:
+        with self._workspace.store.write_lock():
+            self._recorder.begin()
+            self._workspace.follows = False
+            recover(self._workspace)
+            self.leads, self.number = True, self._recorder.journal.newest
+        _log.warning("the leader is gone; this process leads from patch %d on", self.number)
+        self.took_over()
+
+    # what its store asks
+
+    def record(self, parts: Iterable[Part], *, more: bool = False) -> int:  # noqa: ARG002
+        """Never.
+
+        Raises:
+            StoreError: only the leader writes.
+        """
+        raise StoreError(
+            f"this is a replica and is not written to; the leader is at {self.leader or 'no known address'}"
+        )
+
+    def added_after(self, number: int) -> Iterator[Quad]:
+        """The quads that came after that number."""
+        return self._recorder.added_after(number)
+
+    def ship(self) -> None:
+        """Nothing: the rows come from the leader."""
+
+    @property
+    def is_due(self) -> bool:
+        """True if the store should be written to the disk."""
+        return self._recorder.is_due
+
+    def settle(self) -> None:
+        """Notes that the disk holds all that was written to the store."""
+        self._recorder.settle()

@@ -1,0 +1,357 @@
+"""The journal of several machines: tables in PostgreSQL, in a schema of the workspace's own, and the lease to lead.
+
+Who leads holds an advisory lock of a session of its own and renews a time every second, by the clock of the database.
+A standby that finds the time old ends that session, takes the lock and begins the next epoch: the former leader, if it
+wakes up, cannot append in the name of its own. The driver is pg8000.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+from kgplatform.errors import ConfigError, StoreError
+from kgplatform.journal.patch import Draft, FencedError, Patch, packed, packed_rows
+from kgplatform.store.pgvector import connected
+
+_SCHEMA: Final = (
+    "CREATE SCHEMA IF NOT EXISTS {0}",
+    "CREATE TABLE IF NOT EXISTS {0}.patches (number bigint PRIMARY KEY, epoch bigint NOT NULL,"
+    " moment timestamptz NOT NULL, more boolean NOT NULL, removed bytea NOT NULL, added bytea NOT NULL,"
+    " record bytea NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS patches_by_moment ON {0}.patches (moment)",
+    "CREATE TABLE IF NOT EXISTS {0}.journal (one boolean PRIMARY KEY DEFAULT true CHECK (one), name text NOT NULL,"
+    " epoch bigint NOT NULL, session integer NOT NULL DEFAULT 0, address text NOT NULL DEFAULT '',"
+    " beat timestamptz NOT NULL DEFAULT '-infinity')",
+)
+_POLL: Final = 0.05
+_AT_ONCE: Final = 16
+_BEAT_SECONDS: Final = 1.0
+LEASE_SECONDS: Final = 6.0
+"""A leader that has not been heard of for so long does not lead any more."""
+_OLDEST: Final = 130000
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _reaching(method: Callable[Concatenate[Any, _P], _R]) -> Callable[Concatenate[Any, _P], _R]:
+    """Tells in one line what the database said, and asks once more over a new connection if the old one was cut."""
+
+    @wraps(method)
+    def asked(journal: Any, /, *args: _P.args, **named: _P.kwargs) -> _R:
+        with journal._lock:
+            for is_last in (False, True):
+                try:
+                    return method(journal, *args, **named)
+                except (journal._errors, OSError) as error:
+                    code, text = _said(error)
+                    was_cut = not code or code[:2] in ("57", "08")  # the session was ended, or the line is
+                    with suppress(journal._errors, OSError):
+                        journal._link.close() if was_cut else journal._link.rollback()
+                    if not was_cut or is_last:
+                        raise StoreError(f"the journal at {journal.where}: {text}") from error
+                    journal._link = connected(journal.url)
+        raise AssertionError
+
+    return asked
+
+
+class PostgresJournal:
+    """A `kgplatform.journal.patch.Journal` in ``postgresql://user:password@host:port/database?schema=name``."""
+
+    def __init__(self, url: str) -> None:
+        """Connects, and makes the tables if there are none.
+
+        Raises:
+            ConfigError: the driver is missing, or the address is none.
+            StoreError: the database cannot be reached, does not let us in, or is too old.
+        """
+        self.url = url
+        parts = urlsplit(url)
+        self.schema = parse_qs(parts.query).get("schema", ["kgplatform"])[0]
+        if not self.schema.replace("_", "a").isalnum() or not self.schema.isascii():
+            raise ConfigError(
+                f"schema {self.schema!r} of the database may have letters, digits and _ only",
+                setting="cluster.database",
+            )
+        self.where = f"{parts.hostname}:{parts.port or 5432}{parts.path}"
+        self._lock = threading.RLock()
+        self._grown = threading.Condition(self._lock)
+        self._link = connected(url)
+        from pg8000 import dbapi
+
+        self._errors: type[Exception] = dbapi.Error
+        self._lease: _Lease | None = None
+        self._newest = 0
+        self.name = self._prepared()
+
+    @_reaching
+    def _prepared(self) -> str:
+        if int(self._rows("SHOW server_version_num")[0][0]) < _OLDEST:
+            raise StoreError(f"the journal at {self.where}: PostgreSQL 13 or later is needed")
+        link = self._link
+        link.autocommit = True
+        cursor = link.cursor()
+        cursor.execute("SELECT pg_advisory_lock(hashtext(%s))", (f"make {self.schema}",))
+        try:
+            for statement in _SCHEMA:
+                cursor.execute(statement.format(self.schema))
+            cursor.execute(
+                f"INSERT INTO {self.schema}.journal (name, epoch) VALUES (%s, 0) ON CONFLICT DO NOTHING",
+                (uuid.uuid4().hex,),
+            )
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(hashtext(%s))", (f"make {self.schema}",))
+        return str(self._rows(f"SELECT name FROM {self.schema}.journal")[0][0])
+
+    def _rows(self, sql: str, *values: object) -> Sequence[Sequence[Any]]:
+        cursor = self._link.cursor()
+        cursor.execute(sql, values)
+        found: Sequence[Sequence[Any]] = cursor.fetchall()
+        return found
+
+    @property
+    def newest(self) -> int:
+        """The number of the last patch; 0 where there is none."""
+        return self._read_newest()
+
+    @_reaching
+    def _read_newest(self) -> int:
+        return int(self._rows(f"SELECT coalesce(max(number), 0) FROM {self.schema}.patches")[0][0])
+
+    def patches(self, after: int, *, limit: int | None = None) -> Iterator[Patch]:
+        """Those after the one of that number, in order, at most ``limit``; raises as the protocol says."""
+        left = limit
+        while left is None or left > 0:
+            some = self._read(after, _AT_ONCE if left is None else min(left, _AT_ONCE))
+            yield from some
+            if not some:
+                return
+            after, left = some[-1].number, None if left is None else left - len(some)
+
+    @_reaching
+    def _read(self, after: int, most: int) -> list[Patch]:
+        sql = (
+            f"SELECT number, epoch, moment, more, removed, added, record FROM {self.schema}.patches WHERE number > %s"
+            " ORDER BY number LIMIT %s"
+        )
+        return [Patch(*row[:4], *map(bytes, row[4:])) for row in self._rows(sql, after, most)]
+
+    def wait(self, after: int, seconds: float) -> int:
+        """The number of the last patch, as soon as it is above ``after``, at the latest after so many seconds."""
+        end = time.monotonic() + seconds
+        while (newest := self.newest) <= after and (left := end - time.monotonic()) > 0:
+            with self._grown:
+                self._grown.wait(min(left, _POLL))
+        return newest
+
+    @_reaching
+    def at(self, moment: datetime) -> int:
+        """The number of the last patch that was there at that moment; 0 where none was."""
+        sql = f"SELECT coalesce(max(number), 0) FROM {self.schema}.patches WHERE moment <= %s"
+        return int(self._rows(sql, moment)[0][0])
+
+    # leading
+
+    @property
+    def is_free(self) -> bool:
+        """True if nobody leads, or who does has not been heard of for `LEASE_SECONDS`."""
+        return self._is_free()
+
+    @_reaching
+    def _is_free(self) -> bool:
+        sql = f"SELECT beat < clock_timestamp() - make_interval(secs => %s) FROM {self.schema}.journal"
+        return bool(self._rows(sql, LEASE_SECONDS)[0][0])
+
+    @property
+    def leader(self) -> str:
+        """The address at which the leader is asked; empty where it said none."""
+        return self._leader()
+
+    @_reaching
+    def _leader(self) -> str:
+        return str(self._rows(f"SELECT address FROM {self.schema}.journal")[0][0])
+
+    @_reaching
+    def _set_address(self, address: str) -> None:
+        self._link.cursor().execute(f"UPDATE {self.schema}.journal SET address = %s", (address,))
+
+    def announce(self, address: str) -> None:
+        """Notes at which address the leader, this process, is asked."""
+        self._set_address(address)
+
+    def lead(self) -> int:
+        """Begins an epoch once nobody leads; a leader that has not been heard of for `LEASE_SECONDS` is put out.
+
+        Raises:
+            FencedError: another process leads, and lives.
+        """
+        lease = _Lease(self.url, self.schema, self._errors)
+        try:
+            epoch = lease.take()
+        except (self._errors, OSError) as error:
+            lease.end()
+            raise StoreError(f"the journal at {self.where}: {_said(error)[1]}") from error
+        if epoch is None:
+            lease.end()
+            raise FencedError(
+                f"the journal at {self.where}: another process leads ({self.leader or 'address not known'}); "
+                "serve with --replica or --standby beside it"
+            )
+        if self._lease is not None:
+            self._lease.end()
+        self._lease = lease
+        self._newest = self.newest
+        return epoch
+
+    def append(self, drafts: Iterable[Draft], *, epoch: int) -> int:
+        """Appends patches, all of them or none; raises as the protocol says."""
+        made = [(draft.more, packed(draft.removed), packed(draft.added), packed_rows(draft.rows)) for draft in drafts]
+        self._newest = self._append(made, epoch, self._newest)
+        with self._grown:
+            self._grown.notify_all()
+        return self._newest
+
+    @_reaching
+    def _append(self, made: list[tuple[bool, bytes, bytes, bytes]], epoch: int, before: int) -> int:
+        link = self._link
+        link.autocommit = False
+        try:
+            ((now,),) = self._rows(f"SELECT epoch FROM {self.schema}.journal FOR UPDATE")
+            if now != epoch:
+                raise FencedError(
+                    f"the journal at {self.where}: another process leads by now (epoch {now}, not {epoch})"
+                )
+            ((number,),) = self._rows(f"SELECT coalesce(max(number), 0) FROM {self.schema}.patches")
+            if number > before:  # the line was cut after the commit: it is there
+                return int(number)
+            for patch in made:
+                number += 1
+                self._link.cursor().execute(
+                    f"INSERT INTO {self.schema}.patches SELECT %s, %s, greatest(clock_timestamp(), (SELECT max(moment)"
+                    f" FROM {self.schema}.patches)), %s, %s, %s, %s",
+                    (number, epoch, *patch),
+                )
+            link.commit()
+            return int(number)
+        finally:
+            with suppress(self._errors, OSError):
+                link.rollback()
+                link.autocommit = True
+
+    @_reaching
+    def fill(self, patches: Iterable[Patch]) -> None:
+        """Takes over the patches of another journal, numbers and moments too; this one must be empty.
+
+        Raises:
+            StoreError: it holds patches, or the database refuses; nothing was written.
+        """
+        if self._rows(f"SELECT 1 FROM {self.schema}.patches LIMIT 1"):
+            raise StoreError(f"the journal at {self.where} holds patches already; name another ?schema=")
+        link = self._link
+        link.autocommit = False
+        try:
+            for p in patches:
+                self._link.cursor().execute(
+                    f"INSERT INTO {self.schema}.patches VALUES (%s, %s, %s, %s, %s, %s, %s)",
+                    (p.number, p.epoch, p.moment, p.more, p.gone, p.new, p.record),
+                )
+                last = p.epoch
+                self._link.cursor().execute(f"UPDATE {self.schema}.journal SET epoch = greatest(epoch, %s)", (last,))
+            link.commit()
+        finally:
+            with suppress(self._errors, OSError):
+                link.rollback()
+                link.autocommit = True
+
+    def close(self) -> None:
+        """Lets the connections go; with them the lead."""
+        if self._lease is not None:
+            self._lease.end(freed=True)
+        with self._lock, suppress(self._errors, OSError):
+            self._link.close()
+
+
+class _Lease:
+    """The lock of a leader, in a session of its own, renewed until it ends."""
+
+    def __init__(self, url: str, schema: str, error: type[Exception]) -> None:
+        self._url, self._schema = url, schema
+        self._faults: tuple[type[Exception], ...] = (error, OSError, StoreError)
+        self._link = connected(url)
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def take(self) -> int | None:
+        """The new epoch; None: another leads, and lives."""
+        cursor = self._link.cursor()
+        cursor.execute(
+            f"SELECT session, beat < clock_timestamp() - make_interval(secs => %s) FROM {self._schema}.journal",
+            (LEASE_SECONDS,),
+        )
+        session, is_old = cursor.fetchone()
+        if is_old and session:  # stopped, or cut off: its session may be there for hours
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND application_name = %s",
+                (session, "kgplatform"),
+            )
+            cursor.fetchall()
+        for _ in range(20 if is_old else 1):
+            cursor.execute("SELECT pg_try_advisory_lock(hashtext(%s))", (f"lead {self._schema}",))
+            if cursor.fetchone()[0]:
+                break
+            time.sleep(0.1)
+        else:
+            return None
+        cursor.execute(
+            f"UPDATE {self._schema}.journal SET epoch = epoch + 1, session = pg_backend_pid(), address = '',"
+            " beat = clock_timestamp() RETURNING epoch"
+        )
+        epoch = int(cursor.fetchone()[0])
+        self._thread = threading.Thread(target=self._renew, args=(epoch,), daemon=True)
+        self._thread.start()
+        return epoch
+
+    def _renew(self, epoch: int) -> None:
+        sql = f"UPDATE {self._schema}.journal SET beat = clock_timestamp(), session = pg_backend_pid() WHERE epoch = %s"
+        while not self._over.wait(_BEAT_SECONDS):
+            try:
+                cursor = self._link.cursor()
+                cursor.execute(sql, (epoch,))
+                if cursor.rowcount == 0:  # another leads
+                    return
+            except self._faults:
+                with suppress(*self._faults):
+                    self._link.close()
+                with suppress(*self._faults):
+                    self._link = connected(self._url)
+                    cursor = self._link.cursor()
+                    cursor.execute("SELECT pg_try_advisory_lock(hashtext(%s))", (f"lead {self._schema}",))
+
+    def end(self, *, freed: bool = False) -> None:
+        """Gives the lock back; ``freed``: the next leader need not wait."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join(5)
+        with suppress(*self._faults):
+            if freed:
+                self._link.cursor().execute(
+                    f"UPDATE {self._schema}.journal SET beat = '-infinity' WHERE session = pg_backend_pid()"
+                )
+            self._link.close()
+
+
+def _said(error: BaseException) -> tuple[str, str]:
+    """The code of the database's error, empty if it is none of its own, and what it said in one line."""
+    said = error.args[0] if error.args else ""
+    if isinstance(said, dict):
+        return str(said.get("C", "")), str(said.get("M", "")).splitlines()[0]
+    return "", " ".join(str(said or error).split()) or type(error).__name__

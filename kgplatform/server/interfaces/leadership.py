@@ -1,0 +1,130 @@
+"""Servers beside one another: who wrote reads what was written, and what a replica may not do the leader does.
+
+A change is answered with the number of its patch, in the header `NUMBER` and in a cookie. A replica that is asked with
+a number waits for it a little, and has the leader answer where it does not come.
+"""
+
+from __future__ import annotations
+
+import http.client
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, g, request
+
+from kgplatform.errors import KgPlatformError
+from kgplatform.server.access import FOR_LEADER, ForLeaderError, Role, client
+from kgplatform.server.http import problem
+from kgplatform.sparql.protocol import ProtocolError
+
+if TYPE_CHECKING:
+    from kgplatform.cluster.replica import Replica
+    from kgplatform.graph import KnowledgeGraph
+
+NUMBER: Final = "Kgplatform-Patch"
+"""The header of a response to a change, and of requests that are to see it."""
+_COOKIE: Final = "kgplatform_patch"
+MARKS: Final = (b"kgplatform-patch", b"kgplatform_patch")
+"""What a request holds that is to see a change; such go to the application."""
+_PATIENCE_SECONDS: Final = 2.0
+_KEPT_SECONDS: Final = 60
+_LEADER_SECONDS: Final = 120.0
+_READS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
+_HOP_BY_HOP: Final = frozenset(
+    ("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "host")
+) | {"origin", "referer", "content-length", "server", "date"}
+_PIECE: Final = 1 << 16
+
+
+def add(app: Flask, kg: KnowledgeGraph, replica: Replica | None) -> None:
+    """Has the application do so; to be called after it knows who asks."""
+
+    @app.before_request
+    def in_line() -> Response | None:
+        if replica is None or replica.leads or request.path.startswith("/static/"):
+            g.pop(FOR_LEADER, None)
+            return None
+        setattr(g, FOR_LEADER, True)
+        if request.method not in _READS:
+            request.get_data(cache=True, parse_form_data=False)  # as it came, should it be for the leader
+        number = _wanted()
+        if number and not replica.wait(number, _PATIENCE_SECONDS):
+            return passed_on(replica)
+        return None
+
+    @app.errorhandler(ForLeaderError)
+    def for_leader(_error: ForLeaderError) -> Response:
+        assert replica is not None
+        try:
+            return passed_on(replica)
+        except ProtocolError as refused:  # nobody else handles what is raised here
+            return problem(refused.status, refused.title, refused.detail)
+
+    @app.after_request
+    def tell(response: Response) -> Response:
+        recorder = kg.recorder
+        is_change = request.method not in _READS and response.status_code < 300
+        if recorder is not None and is_change and (replica is None or replica.leads):
+            number = str(recorder.number)
+            response.headers[NUMBER] = number
+            response.set_cookie(_COOKIE, number, max_age=_KEPT_SECONDS, httponly=True, samesite="Lax")
+        return response
+
+
+def _wanted() -> int:
+    given = request.headers.get(NUMBER) or request.cookies.get(_COOKIE) or ""
+    return int(given) if re.fullmatch("[0-9]{1,15}", given) else 0
+
+
+def passed_on(replica: Replica) -> Response:
+    """The leader's response to this request.
+
+    Raises:
+        ProtocolError: 503, there is no leader that can be asked.
+    """
+    try:
+        where = urlsplit(replica.leader)
+        if where.hostname is None:
+            raise ProtocolError(503, "No leader", "nobody leads at the moment, or its address is not known; try again")
+        kind = http.client.HTTPSConnection if where.scheme == "https" else http.client.HTTPConnection
+        link = kind(where.hostname, where.port, timeout=_LEADER_SECONDS)
+        headers = {name: value for name, value in request.headers if name.lower() not in _HOP_BY_HOP}
+        if client().role is not Role.ADMIN or client().has_token:  # who is local there is not meant
+            headers["X-Forwarded-For"] = request.remote_addr or ""
+        body = None if request.method in _READS else request.get_data(cache=True, parse_form_data=False)
+        link.request(request.method, request.full_path.removesuffix("?"), body, headers)
+        found = link.getresponse()
+    except (KgPlatformError, OSError, http.client.HTTPException) as error:
+        if isinstance(error, ProtocolError):
+            raise
+        raise ProtocolError(503, "No leader", f"the leader cannot be reached ({error}); try again") from error
+
+    def pieces() -> Iterator[bytes]:
+        with suppress(OSError, http.client.HTTPException):
+            while piece := found.read1(_PIECE):
+                yield piece
+        link.close()
+
+    kept = [(name, value) for name, value in found.getheaders() if name.lower() not in _HOP_BY_HOP]
+    return Response(pieces(), status=found.status, headers=kept, direct_passthrough=True)
+
+
+def begin(kg: KnowledgeGraph, address: str, announce: Callable[[str], object]) -> None:
+    """Lets those who follow know the address of the leader, or begins to follow."""
+    recorder, replica = kg.recorder, kg.replica
+    if recorder is None:
+        return
+    if replica is None:
+        recorder.journal.announce(address)
+        return
+
+    def leads() -> None:
+        recorder.journal.announce(address)
+        announce("The leader is gone; this server leads now")
+
+    replica.took_over = leads
+    replica.start()
+    announce(f"A replica, at patch {replica.number}; the leader is at {replica.leader or 'no known address'}")

@@ -1,0 +1,218 @@
+"""Servers beside one another: a leader, a replica, a standby that takes over; and the change feed."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pyoxigraph as ox
+import pytest
+
+from kgplatform.cluster.backup import back_up, move, restore
+from kgplatform.errors import ConfigError
+from kgplatform.graph import KnowledgeGraph
+from kgplatform.journal.patch import digests, whole_digest
+from kgplatform.server.access import Access
+from kgplatform.server.app import create_app
+from kgplatform.store.oxigraph import Store
+from tests.postgres_server import PostgresServer, postgres_server
+from tests.test_journal import EX, digest, journaled
+
+UPDATE = {"Content-Type": "application/sparql-update"}
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
+
+
+@dataclass
+class Served:
+    process: subprocess.Popen[str]
+    url: str
+
+    def ask(
+        self, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, str, dict[str, str]]:
+        where = urlsplit(self.url)
+        link = http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)
+        with closing(link):
+            link.request(method, path, body, headers or {})
+            response = link.getresponse()
+            return response.status, response.read().decode(), dict(response.getheaders())
+
+    def has(self, name: str, headers: dict[str, str] | None = None) -> bool:
+        query = quote(f"ASK {{ <{EX}{name}> ?p ?o }}")
+        status, text, _ = self.ask("GET", f"/sparql?query={query}", None, headers)
+        assert status == 200, text
+        return bool(json.loads(text)["boolean"])
+
+    def write(self, name: str) -> str:
+        status, text, headers = self.ask("POST", "/sparql", f"INSERT DATA {{ <{EX}{name}> <{EX}p> 1 }}", UPDATE)
+        assert status < 300, text
+        return headers["Kgplatform-Patch"]
+
+
+@contextmanager
+def served(folder: Path, *how: str) -> Iterator[Served]:
+    code = (
+        "import sys; from kgplatform.journal import postgres_journal; postgres_journal.LEASE_SECONDS = 3.0\n"
+        "from kgplatform.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "serve", "-w", str(folder), "--port", "0", *how]
+    root = Path(__file__).parents[1]
+    with (folder.parent / f"{folder.name}.log").open("w") as log:
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": str(root)},
+        )
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline()
+        match = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert match, line + (folder.parent / f"{folder.name}.log").read_text()
+        yield Served(process, match.group())
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+
+def cluster(folder: Path, url: str, *names: str) -> None:
+    """A workspace whose journal is in the database, and others that are to follow it."""
+    with journaled(folder / "leader") as kg:
+        kg.update(f"INSERT DATA {{ <{EX}first> <{EX}p> '西栅'@zh }}")
+        move(kg.workspace, url)
+        back_up(kg.workspace, str(folder / "backup"))
+    for name in names:
+        restore(str(folder / "backup"), folder / name, follows=True)
+
+
+def until(true: object, seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:  # type: ignore[operator]
+        time.sleep(0.1)
+    assert true()  # type: ignore[operator]
+
+
+@pytest.mark.slow
+def test_a_replica_shows_what_the_leader_writes_and_passes_changes_on(tmp_path: Path, database: PostgresServer) -> None:
+    cluster(tmp_path, f"{database.url}?schema=replica", "copy")
+    with served(tmp_path / "leader") as leader, served(tmp_path / "copy", "--replica") as copy:
+        assert copy.has("first")
+        for number in range(5):  # a client that carries the number reads what it wrote
+            patch = leader.write(f"a{number}")
+            assert copy.has(f"a{number}", {"Kgplatform-Patch": patch})
+        patch = copy.write("through")
+        assert leader.has("through")
+        assert copy.has("through", {"Cookie": f"kgplatform_patch={patch}"})
+        until(lambda: copy.has("through"))
+        assert (
+            copy.ask("PUT", f"/graphs?graph={EX}g", f"<{EX}x> <{EX}p> 1 .", {"Content-Type": "text/turtle"})[0] == 201
+        )
+        copy.process.send_signal(signal.SIGKILL)
+        leader.write("meanwhile")
+        copy.process.wait()
+        with served(tmp_path / "copy", "--replica") as again:
+            until(lambda: again.has("meanwhile"))
+            leader.process.terminate()
+            leader.process.wait(30)
+            assert again.has("first")
+            assert again.ask("POST", "/sparql", f"INSERT DATA {{ <{EX}b> <{EX}p> 1 }}", UPDATE)[0] == 503
+    found = set()
+    for name in ("leader", "copy"):
+        store = Store.open(tmp_path / name / "store")
+        found.add(digest(store))
+        store.close()
+    assert len(found) == 1
+
+
+@pytest.mark.slow
+def test_a_standby_takes_over_and_the_old_leader_cannot_write(tmp_path: Path, database: PostgresServer) -> None:
+    cluster(tmp_path, f"{database.url}?schema=standby", "other")
+    with served(tmp_path / "leader") as leader, served(tmp_path / "other", "--standby") as other:
+        leader.write("before")
+        until(lambda: other.has("before"))
+        leader.process.send_signal(signal.SIGSTOP)
+        written = f"INSERT DATA {{ <{EX}after> <{EX}p> 1 }}"
+
+        def takes() -> bool:
+            try:
+                return other.ask("POST", "/sparql", written, UPDATE)[0] < 300
+            except TimeoutError:
+                return False
+
+        until(takes, 60)
+        assert other.has("after")
+        leader.process.send_signal(signal.SIGCONT)
+        status, text, _ = leader.ask("POST", "/sparql", f"INSERT DATA {{ <{EX}late> <{EX}p> 1 }}", UPDATE)
+        assert status == 503
+        assert "another process leads by now" in text
+        assert not other.has("late")
+
+
+def test_a_replica_without_a_database_is_told_so(tmp_path: Path) -> None:
+    journaled(tmp_path / "w").close()
+    with pytest.raises(ConfigError, match=r"cluster\.database"):
+        KnowledgeGraph.open(tmp_path / "w", follows=True)
+
+
+def consumed(texts: list[str], store: Store) -> None:
+    """Applies RDF Patch, as somebody who knows nothing of us would."""
+    for line in "".join(texts).splitlines():
+        if line[:2] in ("A ", "D "):
+            for quad in ox.parse(line[2:], format=ox.RdfFormat.N_QUADS):
+                (store._store.add if line[0] == "A" else store._store.remove)(quad)
+
+
+def test_a_consumer_that_starts_anywhere_ends_with_an_equal_graph(tmp_path: Path) -> None:
+    with journaled(tmp_path / "w") as kg:
+        client = create_app(kg, access=Access.on("127.0.0.1")).test_client()
+        kg.update(f"INSERT DATA {{ <{EX}a> <{EX}p> 1, 2 . GRAPH <{EX}g> {{ <{EX}a> <{EX}p> _:b }} }}")
+        copy = Store.open()
+        consumed([client.get("/changes?after=0").text], copy)
+        middle = kg.store.version
+        kg.update(f"DELETE DATA {{ <{EX}a> <{EX}p> 2 }}")
+        kg.update(f"CLEAR GRAPH <{EX}g>")
+        response = client.get(f"/changes?after={middle}")
+        assert response.mimetype == "application/rdf-patch"
+        assert response.text.startswith("H id <urn:uuid:")
+        consumed([response.text], copy)
+        assert whole_digest(digests(copy)) == digest(kg.store)
+        page = client.get("/ldes")
+        graph = list(ox.parse(page.data, format=ox.RdfFormat.TURTLE))
+        members = [q.object.value for q in graph if q.predicate.value.endswith("#member")]
+        numbers = sorted(int(member.rsplit("/")[-1]) for member in members)
+        parts = [client.get(f"/changes/{number}").text for number in numbers]
+        another = Store.open()
+        consumed(parts, another)
+        assert whole_digest(digests(another)) == digest(kg.store)
+        events = client.get(f"/changes?after={middle}", headers={"Accept": "text/event-stream"})
+        found, data = iter(events.response), b""
+        while data.count(b"event: commit") < 2:
+            data += next(found)  # type: ignore[operator]
+        events.close()
+        assert f"id: {kg.workspace.recorder.number}".encode() in data
+        assert client.get("/changes?after=x").status_code == 400
+        assert client.get("/changes/99").status_code == 404
