@@ -376,8 +376,13 @@ def campus(tmp_path_factory):
     folder = tmp_path_factory.mktemp("campus") / "studies"
     with KnowledgeGraph.open(new_workspace(folder, "academic")) as kg:
         client = create_app(kg).test_client()
-        for page, words in (("courses", "add"), ("literature", "add"), ("communities", "communities --refresh")):
-            assert f"kgplatform {words}" in client.get(f"/{page}").get_data(as_text=True)  # how to get some
+        ways = (
+            ("courses", 'href="/documents"'),
+            ("literature", 'href="/documents"'),
+            ("communities", "communities --refresh"),
+        )
+        for page, way in ways:
+            assert way in client.get(f"/{page}").get_data(as_text=True)  # how to get some
         kg.dataset.state(university())
         kg.dataset.state([Triple(iri("cc2001"), LABEL, Literal("波动学", language="zh"))])
     return folder
