@@ -270,6 +270,7 @@ class DaskCluster:
                 threads_per_worker=1,
                 processes=True,
                 dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # several local clusters at once
                 silence_logs="CRITICAL",
             )
             target: Any = self._stack.enter_context(made)
