@@ -344,16 +344,22 @@ class DaskCluster:
         from distributed import KilledWorker
         from distributed.comm import CommClosedError
 
+        is_done = threading.Event()
+        future.add_done_callback(lambda _future: is_done.set())
         alone = 0.0
         while True:
-            try:
-                return future.result(timeout=_LOOK_SECONDS)
-            except TimeoutError as error:
-                if future.done():
-                    return future.result()
+            if not is_done.wait(_LOOK_SECONDS):
                 alone = 0.0 if self._has_workers() else alone or time.monotonic()
                 if alone and time.monotonic() - alone > _ALONE_SECONDS:
-                    raise ClusterLostError(f"{self.address} has had no worker for {_ALONE_SECONDS:g} s") from error
+                    raise ClusterLostError(f"{self.address} has had no worker for {_ALONE_SECONDS:g} s")
+                continue
+            try:  # not with a short timeout: a result that comes just then is an error in `distributed.utils.sync`
+                return future.result(timeout=_CONNECT_SECONDS)
+            except TimeoutError:
+                if future.status == "error":  # that is what the task raised
+                    raise
+                is_done.clear()  # its worker was lost with it, and it is made anew
+                future.add_done_callback(lambda _future: is_done.set())
             except KilledWorker as error:
                 raise ClusterError(f"reading it ended {_TRIES + 1} workers, one after the other") from error
             except (CancelledError, CommClosedError, OSError) as error:
