@@ -121,8 +121,12 @@ def about(messages: Sequence[Message]) -> str:
 
 @contextmanager
 def workspace(folder: Path, model: ChatModel) -> Iterator[KnowledgeGraph]:
-    """Two notes on each of two towns, in English and Chinese, read by the model; letters stand for the embeddings."""
+    """Two notes on each of two towns, in English and Chinese, read by the model; letters stand for the embeddings.
+
+    What the model is not sure of counts, as it did when its replies about the graph were recorded.
+    """
     with (
+        patch("kgplatform.extraction.model_reader._SURE", 0.0),
         patch.object(Workspace, "embedder", HashEmbedder(256)),
         patch.object(Workspace, "model", CachedModel(model, folder / "models.sqlite")),
         KnowledgeGraph.create(folder / "kg", ontology=["travel"]) as kg,
