@@ -128,6 +128,10 @@ class Extraction:
     candidates: tuple[Claim, ...] = ()
 
 
+EDITED = "edit"
+"""The ``source`` of evidence that is a person's word: its ``title`` is the person, its ``document`` the edit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A passage, ``document.text[start:end] == quote``; or a sentence, with its passage ``before`` and ``after`` it.

@@ -12,9 +12,9 @@ from kgplatform.graph import KnowledgeGraph
 from kgplatform.models.stubs import HashEmbedder
 from kgplatform.server.access import Access
 from kgplatform.server.app import create_app
-from kgplatform.types import Verdict
+from kgplatform.types import EDITED, Verdict
 from kgplatform.vocab import LABEL, TRAVEL, TYPE
-from kgplatform.workspace.review import SOURCE, EntityEdits
+from kgplatform.workspace.review import EntityEdits
 
 INNS = "name,town,price_per_night,star_rating\nInn Amber,Wuzhen,1500,4\nInn Birch,Wuzhen,900,3\n"
 HOTEL = f"{TRAVEL}Hotel"
@@ -63,7 +63,7 @@ def test_a_value_is_changed_in_a_persons_name_answers_cite_it_and_it_is_undone(b
     answer = kg.ask("How much does Inn Amber cost?")
     assert answer.verdict is Verdict.ANSWERED
     assert "1,750" in answer.text
-    assert [item.title for item in answer.evidence if item.source == SOURCE] == ["Ann Lee"]
+    assert [item.title for item in answer.evidence if item.source == EDITED] == ["Ann Lee"]
     undoing = page.url
     page.goto(f"{address}/resource?iri={quote(amber.value, safe='')}")
     assert "Ann Lee" in page.locator("main").text_content()

@@ -20,7 +20,6 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException
 
 from kgplatform import resources
-from kgplatform.cluster.followers import feeding
 from kgplatform.errors import ConfigError, KgPlatformError, NotFoundError
 from kgplatform.ontology.packs import plugins
 from kgplatform.server import endpoint, frame, graph_store, self_description
@@ -352,7 +351,10 @@ def serve(
         try:
             with stopping(), ExitStack() as fed:
                 for kg in kgs:
-                    fed.enter_context(feeding(kg.workspace))
+                    if kg.settings.cluster.followers:
+                        from kgplatform.cluster.followers import feeding
+
+                        fed.enter_context(feeding(kg.workspace))
                 for tenant in tenants:
                     parts = (tenant.kg, tenant.app.extensions[WARMING], over)
                     threading.Thread(target=_warm_up, args=parts, daemon=True).start()

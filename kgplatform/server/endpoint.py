@@ -22,7 +22,6 @@ from typing import IO, TYPE_CHECKING, Any
 from flask import Blueprint, Response, jsonify, redirect, request, url_for
 from pyoxigraph import NamedNode
 
-from kgplatform.cluster.followers import Analytics, analytics
 from kgplatform.errors import KgPlatformError, QueryRejectedError
 from kgplatform.server.access import Role, client, require
 from kgplatform.server.connections import OUTCOME, WorkerOutcome
@@ -46,6 +45,7 @@ from kgplatform.store.versions import Version, VersionError
 from kgplatform.store.worker_pool import Reply, Running, Whole
 
 if TYPE_CHECKING:
+    from kgplatform.cluster.followers import Analytics
     from kgplatform.graph import KnowledgeGraph
 
 _LONGEST_TEXT = 10_000
@@ -132,7 +132,12 @@ def blueprint(kg: KnowledgeGraph, describe: Callable[[], Response]) -> Blueprint
     ends any.
     """
     routes = Blueprint("endpoint", __name__)
-    _add_sparql(routes, kg, describe, analytics(kg.settings, kg.settings.server.timeout_seconds))
+    heavy = None
+    if kg.settings.server.analytics:
+        from kgplatform.cluster.followers import analytics
+
+        heavy = analytics(kg.settings, kg.settings.server.timeout_seconds)
+    _add_sparql(routes, kg, describe, heavy)
 
     @routes.route("/api/versions")
     def versions() -> Any:

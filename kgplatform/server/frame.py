@@ -35,9 +35,8 @@ from kgplatform.server.places import texts
 from kgplatform.sparql.tokens import tokens
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
 from kgplatform.text import has_han, normalise
-from kgplatform.types import Evidence
+from kgplatform.types import EDITED, Evidence
 from kgplatform.vocab import ALT_LABEL, OWL, RDF, RDFS, SKOS, TYPE, local_name
-from kgplatform.workspace.review import SOURCE as EDITED
 
 if TYPE_CHECKING:
     from kgplatform.graph import KnowledgeGraph

@@ -33,7 +33,7 @@ from kgplatform.reasoning.shapes import Shapes
 from kgplatform.store.dataset import Change, EvidenceDataset
 from kgplatform.store.oxigraph import as_stored, literal
 from kgplatform.text import has_han
-from kgplatform.types import Evidence, Mention, Progress, Term
+from kgplatform.types import EDITED, Evidence, Mention, Progress, Term
 from kgplatform.vocab import CORE, DCTERMS, LABEL, PROV, RDF, RDFS, TYPE, XSD, XSD_INTEGER, entity_iri, graph_iri
 
 _STRING = NamedNode(f"{XSD}string")
@@ -221,8 +221,6 @@ def _value(text: str, datatypes: list[NamedNode]) -> Term:
     return as_stored(value)
 
 
-SOURCE = "edit"
-"""The ``source`` of evidence that is a person's word: its ``title`` is the person, its ``document`` the edit."""
 _ABOUT = NamedNode(f"{PROV}used")
 _PERSON = NamedNode(f"{DCTERMS}creator")
 _ENDED = NamedNode(f"{PROV}endedAtTime")
@@ -322,7 +320,7 @@ class EntityEdits:
         if not found:
             return None
         edit = max(found, key=_when)
-        return Evidence(edit.iri, edit.iri, edit.person, SOURCE, edit.moment[:10], 0, 0)
+        return Evidence(edit.iri, edit.iri, edit.person, EDITED, edit.moment[:10], 0, 0)
 
     def _steps(self, stated: Iterable[Triple], struck: Iterable[Triple]) -> Iterator[tuple[str, Triple]]:
         dataset, has = self._dataset, self._dataset.store.has

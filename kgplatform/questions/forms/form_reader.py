@@ -544,9 +544,10 @@ class Reading:
     def is_partial(self) -> bool:
         """Whether it leaves out half of what is said or more, or takes words for what they hardly mean.
 
-        The latter where it names a kind of thing of which there is nothing, or no thing and terms all unlikely.
+        The latter where it names a kind of thing of which there is nothing, or leaves words out, names no thing and
+        has only unlikely terms.
         """
-        alone = self.signs.get("nothing named", 0.0) > 0
+        alone = self.left > 0 and self.signs.get("nothing named", 0.0) > 0
         unlikely = alone and self.signs.get("unlikely term", 0.0) >= len(terms_in(self.form))
         return self.missing > 0 or unlikely or self.signs.get("left share", 0.0) >= _MOST_LEFT
 
