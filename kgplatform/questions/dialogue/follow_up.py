@@ -247,7 +247,7 @@ class FollowUps:
         """Whether a set that the turn names is of the kind of a part of the last form."""
         match part, state.form:
             case Named(items), Named(others):
-                return items != others and bool(self._sorts(items) & self._sorts(others))
+                return items != others and (self._alike(items, others) or self._has_what(items, others))
             case (Follow() | And() | Top() | Without()) as whole, Named(others):
                 return bool(self._sorts(items_of(whole, self._graph)) & self._sorts(others))
             case ((Compare(predicate) | Period(predicate)), (Compare(other) | Period(other))):
@@ -257,6 +257,14 @@ class FollowUps:
             case Kind(), Kind():
                 return True
         return False
+
+    def _alike(self, items: Items, others: Items) -> bool:
+        return bool(self._sorts(items) & self._sorts(others))
+
+    def _has_what(self, items: Items, others: Items) -> bool:
+        """Whether things of another kind have a property that these have, as towns and inns both lie somewhere."""
+        steps = [{step for item in some for step in self._graph.leaving.get(item, ())} for some in (items, others)]
+        return any(outward for _, outward in steps[0] & steps[1])
 
     def _sorts(self, items: Items) -> frozenset[object]:
         """The classes of things, and the properties that values are of."""
