@@ -141,5 +141,7 @@ def test_adding_one_by_one_gives_the_graph_of_adding_all_at_once(notes, tmp_path
             kg.workspace.__dict__["embedder"] = HashEmbedder()
             for part in parts:
                 assert [added.outcome for added in kg.add(*part)] == ["added"] * len(part)
-            dumps.append(sorted(kg.dump().splitlines()))
+            # by which IRI a thing was known on the way is kept, and differs
+            lines = kg.dump().splitlines()
+            dumps.append(sorted(line for line in lines if b"/link/" not in line and b"isReplacedBy" not in line))
     assert dumps[0] == dumps[1]
