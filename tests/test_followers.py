@@ -246,6 +246,10 @@ def test_a_follower_that_is_away_harms_no_one_and_what_is_set_wrongly_is_one_lin
     kg.update("INSERT DATA { <urn:a> <urn:p> 1 }")
     waited_for(lambda: "cannot be reached" in fed.troubles.get("http://127.0.0.1:9", ""), 10)
     fed.close()
+    idle = Feeding([away], kg.workspace.recorder.journal, kg.store, lambda: False)  # as on a replica
+    time.sleep(0.3)
+    assert idle.troubles == {}
+    idle.close()
     with (kg.folder / "kgplatform.toml").open("a") as file:
         file.write('\n[cluster]\nfollowers = ["oxigraph http://127.0.0.1:9"]\n')
     assert main(["doctor", "-w", str(kg.folder)]) == 1

@@ -391,8 +391,11 @@ def _is_blank(item: Quad) -> bool:
 class Feeding:
     """Keeps engines in line with a journal, a thread each; one that cannot be reached is tried again."""
 
-    def __init__(self, followers: Sequence[Follower], journal: Journal, store: Store) -> None:
-        self._journal, self._store = journal, store
+    def __init__(
+        self, followers: Sequence[Follower], journal: Journal, store: Store, leads: Callable[[], bool] = lambda: True
+    ) -> None:
+        """``leads`` says whether it is on this process to feed them: of several nodes the leader does."""
+        self._journal, self._store, self._leads = journal, store, leads
         self._ends = threading.Event()
         self.troubles: dict[str, str] = {}
         self._threads = [
@@ -404,6 +407,9 @@ class Feeding:
     def _feed(self, follower: Follower) -> None:
         at, address = -1, follower.engine.address
         while not self._ends.is_set():
+            if not self._leads():
+                self._ends.wait(_WAIT)
+                continue
             try:
                 if at < 0 or self._journal.wait(at, _WAIT) > at:
                     at = follower.catch_up(self._journal, self._store)
@@ -674,8 +680,8 @@ def feeding(workspace: Workspace) -> Iterator[Feeding | None]:
         return
     if recorder is None:
         raise ConfigError("cluster.followers follow the journal; set journal = true", setting="journal")
-    engines = [remote_of(item, follower_password()) for item in named]
-    fed = Feeding([Follower(item, workspace.base) for item in engines], recorder.journal, workspace.store)
+    engines = [Follower(remote_of(item, follower_password()), workspace.base) for item in named]
+    fed = Feeding(engines, recorder.journal, workspace.store, lambda: not workspace.follows)
     try:
         yield fed
     finally:

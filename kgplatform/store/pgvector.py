@@ -1,6 +1,6 @@
 """Vectors by number in PostgreSQL: the extension pgvector, half precision, a graph of near neighbours (HNSW).
 
-The same methods as `kgplatform.store.vectors.VectorIndex`, for an index that several nodes read. Each index is a table
+The same methods as `kgplatform.store.vectors.VectorIndex`, for an index that others may read too. Each index is a table
 of its own, named by a hash of what it is called, its model and dimensions. What is added and removed is one
 transaction until it is saved. Source: https://github.com/pgvector/pgvector (0.8: ``halfvec``, iterative scans).
 """

@@ -211,7 +211,8 @@ class Workspace:
             self.embedder,
             self.settings.retrieval,
             self.registry.passages,
-            database=(self.settings.cluster.vectors, f"{self.base}chunks"),
+            # a replica is behind at times, and would take out what the leader has put in
+            database=("" if self.follows else self.settings.cluster.vectors, f"{self.base}chunks"),
         )
 
     @cached_property
