@@ -195,6 +195,18 @@ class FactGraph:
                 )
         return found
 
+    def kinds_at(self, predicate: NamedNode, *, outward: bool) -> frozenset[NamedNode]:
+        """The classes of what a step leads to anywhere: of what is had by the property (``outward``), or has it."""
+        key = (predicate, outward)
+        if key not in self._kinds_at:
+            ends = (self.objects if outward else self.subjects).get(predicate, NOTHING)
+            self._kinds_at[key] = frozenset().union(*(self.kinds_of.get(item, frozenset()) for item in ends))
+        return self._kinds_at[key]
+
+    @cached_property
+    def _kinds_at(self) -> dict[tuple[NamedNode, bool], frozenset[NamedNode]]:
+        return {}
+
     def year_of(self, item: int) -> int | None:
         """The year of a date or of a year's number."""
         term = self.terms[item]

@@ -35,6 +35,7 @@ from kgplatform.questions.forms.logical_form import (
     SizeOf,
     Top,
     Without,
+    could_be,
     items_of,
 )
 from kgplatform.questions.forms.question_language import languages
@@ -808,7 +809,7 @@ class Generator:
             for other in (*self._seeds, *states[:40], *self.kinds()):
                 if other.mask & one.mask or other.form == one.form:
                     continue
-                if not one.items & other.items and not isinstance(other.form, Named):
+                if not one.items & other.items and could_be(one.items, other.form, self.graph):
                     yield Candidate(
                         IsAny(_and(one.form, other.form)),
                         frozenset(),
@@ -825,6 +826,8 @@ class Generator:
         for predicate, outward, meaning in self._steps(one)[:_STEPS]:
             form = Follow(predicate, outward, one.form)
             if meaning.score < 0.3 or self.graph.follow(predicate, one.items, outward=outward) & other.items:
+                continue
+            if not could_be(other.items, form, self.graph):
                 continue
             use = Ground("step", meaning.score, meaning.mask, predicate, meaning.worded, outward)
             uses = (*one.uses, *other.uses, use, Ground("ask", 0.9, mask & 1))

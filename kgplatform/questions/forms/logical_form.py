@@ -178,6 +178,31 @@ Form: TypeAlias = Listed | SizeOf | Aggregated | Grouped | IsAny | IsMore
 Row: TypeAlias = tuple[object, ...]
 
 
+def could_be(items: Items, form: SetForm, graph: FactGraph) -> bool:
+    """Whether things are of a kind with what a set form may denote, whatever it does: no person is a year.
+
+    A thing may be of any class, and one of no class may be anything.
+    """
+    kinds = frozenset().union(*(graph.kinds_of.get(item, frozenset()) for item in items))
+    match form:
+        case And(parts):
+            return all(could_be(items, part, graph) for part in parts)
+        case Or(parts):
+            return any(could_be(items, part, graph) for part in parts)
+        case Without(base, _) | Top(base):
+            return could_be(items, base, graph)
+        case Named():
+            return False
+        case Follow(predicate, outward):
+            return not kinds or bool(kinds & graph.kinds_at(predicate, outward=outward))
+        case Has(predicate, outward):
+            return not kinds or bool(kinds & graph.kinds_at(predicate, outward=not outward))
+        case Compare(predicate) | Period(predicate) | Against(predicate):
+            return not kinds or bool(kinds & graph.kinds_at(predicate, outward=False))
+        case _:
+            return True
+
+
 def items_of(form: SetForm, graph: FactGraph) -> Items:
     """The things and values that a set form denotes."""
     match form:
