@@ -69,6 +69,9 @@ class Wants:
             called = not free and cues.counting is not None and _CALLED.search(reading.text) is not None
             yield (free[0] if free else 0), _NAMESAKES if called else 0.0
             return
+        if (namesakes := _counted_by_name(graph, reading)) is not None:
+            yield namesakes, _NAMESAKES
+            return
         listed = () if reading.columns.extra else shown_nodes(graph, reading.columns, reading.mentions)
         if listed and listed[0] not in bound:
             yield listed[0], 1.5
@@ -149,6 +152,15 @@ class Wants:
         elif node.named is not None and _requested(node.named, reading):
             score += 0.9
         return score
+
+
+def _counted_by_name(graph: QueryGraph, reading: QuestionReading) -> int | None:
+    """The node of several things of one name that stands right behind "how many", as those of a chain do."""
+    counting, mentions = reading.cues.counting, reading.mentions
+    if counting is None:
+        return None
+    several = (i for i, node in enumerate(graph.nodes) if len(node.terms) > 1 and not node.literal and node.place >= 0)
+    return next((i for i in several if mentions[graph.nodes[i].place].first == counting), None)
 
 
 def is_boolean(graph: QueryGraph, cues: Cues) -> bool:
