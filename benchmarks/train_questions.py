@@ -41,7 +41,7 @@ from kgplatform.evaluation.gold import GoldQuestion, ask_all, predictions, read_
 from kgplatform.evaluation.metrics import AnswerOutcome, best_score
 from kgplatform.models.embed import carried_path
 from kgplatform.ontology.schema import Word
-from kgplatform.questions.answer import ask
+from kgplatform.questions.answer import QuestionParts, ask
 from kgplatform.questions.forms import form_reader, intent
 from kgplatform.questions.forms.fact_graph import FactGraph
 from kgplatform.questions.forms.floating_parser import Candidate, Generator
@@ -62,6 +62,8 @@ from kgplatform.questions.forms.intent import OPERATIONS, IntentModel, IntentRea
 from kgplatform.questions.forms.logical_form import Listed, SizeOf, denotation
 from kgplatform.questions.forms.question_language import in_english
 from kgplatform.questions.forms.question_text import Read, read
+from kgplatform.questions.parser.idioms import plainly
+from kgplatform.questions.parser.translator import understanding
 from kgplatform.types import Verdict
 
 SCHEMAS = ROOT / "tests" / "data" / "intents"
@@ -424,15 +426,23 @@ def choices(folder: Path, model: Path, weights: Weights) -> list[Chosen]:
     for item in ask_all(golds, ask=lambda text: ask(text, parts=alone), query=parts.run, label_of=label):
         readings = forms.readings(item.gold.text, item.gold.language, EMBEDDER, weights)
         intent_ = forms.intent(item.gold.text, item.gold.language)
-        told = choice_signs(item.gold.language, readings, Ruled.of(item.answer, readings, intent_, parts.run))
+        understood = _understood(item.gold.text, parts)
+        ruled = Ruled.of(item.answer, readings, intent_, parts.run, understood)
+        told = choice_signs(item.gold.language, readings, ruled)
         right = {"rules": item.outcome is AnswerOutcome.CORRECT}
         if readings:
             rows = parts.run(readings[0].query)
             given = predictions(replace(item.answer, verdict=Verdict.ANSWERED, solutions=rows, values=()), label)
             golden = [answer for answer in item.gold.answers if answer]
-            right["form"] = any(best_score(golden, shown).exact == 1 for shown in given) if golden else False
+            right["form"] = any(best_score(golden, shown, any_will_do=item.gold.any_will_do).exact == 1 for shown in given) if golden else False
         found.append(Chosen(told, right, any(item.gold.answers)))
     return found
+
+
+def _understood(text: str, parts: QuestionParts) -> dict[str, float]:
+    translator = parts.knowledge.translator
+    found = translator.translate(text, run=parts.run)
+    return understanding(found[0], translator.read(plainly(text))) if found else {}
 
 
 def chosen_right(found: Sequence[Chosen], choice: Mapping[str, Mapping[str, float]]) -> tuple[float, float]:

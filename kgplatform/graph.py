@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -45,7 +46,7 @@ from kgplatform.workspace.workspace import MODELS, UPDATE, host, lent, loan
 if TYPE_CHECKING:
     from kgplatform.journal.recorder import Recorder
     from kgplatform.questions.answer import GraphKnowledge
-    from kgplatform.workspace.question_settings import AskOptions
+    from kgplatform.workspace.question_settings import AskOptions, LearntQuestions
     from kgplatform.workspace.workspace import Workspace
 
 
@@ -389,6 +390,19 @@ class KnowledgeGraph:
         if not dry_run:
             self.build()
         return plan
+
+    def learn_questions(self, *, progress: Progress = lambda _done, _all, _what: None) -> LearntQuestions:
+        """Learns words from the solved questions, confirmed or written, and takes them up as names in the ontology.
+
+        They are in the ontology file ``learnt-words.ttl`` of the workspace, to be read, changed or left out again.
+        """
+        from kgplatform.workspace.question_settings import keep_words, learn_questions
+
+        learnt = learn_questions(self.workspace, progress=progress)
+        if learnt.words:
+            with TemporaryDirectory() as folder:
+                self.update_ontology(str(keep_words(self.workspace, learnt.words, Path(folder))))
+        return learnt
 
     def search(
         self, text: str, k: int = 10, *, retriever: Way = "", per_document: int | None = None, plot: Path | None = None

@@ -42,12 +42,14 @@ from kgplatform.questions.forms.logical_form import (
     FormWording,
     Grouped,
     Has,
+    IsAny,
     IsMore,
     Kind,
     Listed,
     Named,
     SizeOf,
     Top,
+    could_be,
     denotation,
     items_of,
     parts_of,
@@ -439,6 +441,21 @@ def test_a_kind_of_which_there_is_nothing_is_not_taken_for_another(tmp_path, tex
 
 
 @pytest.mark.embedding
+@pytest.mark.parametrize("text", ["Did Zhou Xinyi found Linhai Pearls?", "周心怡是临海明珠的创始人吗？"])
+def test_a_no_compares_only_things_of_a_kind(text):
+    """A person is in no set of years or salaries, so that no "no" may come of comparing them."""
+    made = generator("football", text, "zh" if text.startswith("周") else "en")
+    graph = made.graph
+    found = [c.form.of for c in made.candidates() if isinstance(c.form, IsAny) and isinstance(c.form.of, And)]
+    pairs = [parts for form in found if len(parts := form.parts) == 2 and isinstance(parts[0], Named)]
+    assert pairs
+    assert all(items_of(And(parts), graph) or could_be(parts[0].items, parts[1], graph) for parts in pairs)
+    founded = next(iri for iri in graph.forward if iri.value.endswith("founded"))
+    person = next(items for iri, items in graph.classes.items() if iri.value.endswith("Person"))
+    assert not could_be(person, Follow(founded, True, Kind(founded)), graph)
+
+
+@pytest.mark.embedding
 def test_an_answer_is_given_that_is_more_likely_right_than_wrong():
     """The chance of the rules' answer rises with their certainty and where a reading gives the same."""
     forms = asked("bakery")[2]
@@ -446,7 +463,7 @@ def test_an_answer_is_given_that_is_more_likely_right_than_wrong():
     readings, intent = forms.readings(text, "en", EMBEDDER), forms.intent(text, "en")
     store, parts, _ = asked("bakery")
     answer = ask(text, parts=replace(parts, knowledge=replace(parts.knowledge, forms=None)))
-    ruled = Ruled.of(answer, readings, intent, lambda query: store.query(query))
+    ruled = Ruled.of(answer, readings, intent, lambda query: store.query(query), {})
 
     def chance(found):
         return shipped_weights().chances(choice_signs("en", readings, found))["rules"]
@@ -456,5 +473,5 @@ def test_an_answer_is_given_that_is_more_likely_right_than_wrong():
     apart = replace(ruled, same=(False,) * len(readings))
     assert chance(replace(ruled, confidence=0.3)) < chance(ruled)
     assert chance(apart) < chance(ruled)
-    assert Ruled.of(replace(answer, verdict=Verdict.UNANSWERABLE), readings, intent, lambda query: None) is None
+    assert Ruled.of(replace(answer, verdict=Verdict.UNANSWERABLE), readings, intent, lambda query: None, {}) is None
     assert "rules" not in choice_signs("en", readings, None)

@@ -22,7 +22,7 @@ from kgplatform.models.stubs import HashEmbedder, ScriptedModel
 from kgplatform.questions.answer import AnswerSettings, ask
 from kgplatform.questions.check import check
 from kgplatform.questions.model_translator import TranslationOptions, agreement
-from kgplatform.questions.schema_prompt import Solved, follows_rules, shipped_examples, similar
+from kgplatform.questions.solved_questions import Solved, follows_rules, retold, shipped_examples, similar
 from kgplatform.text import count_tokens, has_han
 from kgplatform.types import IssueKind, Verdict
 from kgplatform.workspace.question_settings import AskOptions, chosen_model, examples, keep
@@ -427,6 +427,55 @@ def test_embeddings_rank_solved_questions_too_and_those_of_another_domain_are_no
     names = GRAPH.known.names
     assert similar("Which inns lie in Wuzhen?", [PRICES, INNS], names, 1, embedder=HashEmbedder) == [INNS]
     assert similar("Which hotels?", shipped_examples(), names, 3) == []
+
+
+NEAR_WATER = "Where would you put up by the water in Wuzhen for less than 800?"
+SOLVED = Solved(
+    NEAR_WATER,
+    f"""PREFIX o: <{ONTOLOGY}>
+SELECT DISTINCT ?h WHERE {{ ?h a o:Hotel ; o:locatedIn <http://town/wz> ; o:price ?p FILTER(?p < 800) }}""",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "place", "number"),
+    [
+        (NEAR_WATER, "wz", "800"),
+        ("where would you put up by the water in Wuzhen for less than 1200", "wz", "1200"),
+        ("Where would you put up by the water in Xitang for less than 800?", "xt", "800"),
+        ("Where would you put up by the water in 西塘 for less than 800？", "xt", "800"),
+    ],
+)
+def test_a_question_that_repeats_a_solved_one_has_its_query_with_its_own_names_and_numbers(question, place, number):
+    found = retold(question, [INNS, SOLVED], GRAPH.known.names)
+    assert found is not None
+    assert found[0] == SOLVED
+    assert f"<http://town/{place}>" in found[1]
+    assert f"< {number})" in found[1]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where would you put up by the water in Nowhere for less than 800?",
+        "Where would you eat by the water in Wuzhen for less than 800?",
+        "Where would you put up by the water in Wuzhen for less than 800 and why?",
+        "Where would you put up by the water in Canal Inn for less than 800?",
+    ],
+)
+def test_a_question_that_says_anything_else_is_not_answered_as_a_solved_one(question):
+    assert retold(question, [SOLVED], GRAPH.known.names) is None
+
+
+def test_without_a_model_a_confirmed_question_is_answered_by_its_query_but_not_where_answers_are_measured():
+    answer = ask(NEAR_WATER, parts=GRAPH.parts_with(examples=[SOLVED]))
+    assert answer.verdict is Verdict.ANSWERED
+    assert answer.confidence_level == "high"
+    assert answer.query is not None
+    assert answer.query.text == SOLVED.query
+    measured = AnswerSettings(translation=TranslationOptions(leave_out_same=True))
+    alone = ask(NEAR_WATER, parts=GRAPH.parts_with(examples=[SOLVED], settings=measured))
+    assert alone.query is None or alone.query.text != SOLVED.query
 
 
 def test_a_solved_question_that_breaks_the_rules_is_not_shown():

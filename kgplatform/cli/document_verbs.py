@@ -468,17 +468,23 @@ def build(given: Given) -> int:
 
 
 @verb("learn")
-@argument("file", "[FILE]", type=Path, required=False, help="Texts with their triples, as JSON Lines.")
+@argument(
+    "file", "[FILE|questions]", type=Path, required=False,
+    help="Texts with their triples, as JSON Lines; or the word questions: learn from solved questions.",
+)  # fmt: skip
 @formats("text", "json")
 def learn(given: Given) -> int:
-    """Teach the built-in reader by annotated examples and by the statements that people judged.
+    """Teach the built-in reader by examples and judged statements, or the translator by solved questions.
 
-    Prints precision, recall and F1 by property, each example read by what the others taught.
+    Prints precision, recall and F1 by property, each example read by what the others taught; or how many of the
+    solved questions the translator answers by itself, before and with the words that were learnt.
     """
     from kgplatform.vocab import local_name
     from kgplatform.workspace.review import judged_examples
     from kgplatform.workspace.review import learn as learn_examples
 
+    if given.file == Path("questions") and not given.file.exists():
+        return _learn_questions(given)
     with opened(given.workspace) as kg:
         bar = output.Bar()
         judged = judged_examples(kg.registry, kg.workspace.projection)
@@ -496,6 +502,32 @@ def learn(given: Given) -> int:
     )
     left = f", {report.left_out} triples of properties that the ontology does not have" if report.left_out else ""
     output.note(f"learnt from {report.examples} examples{left}; scores are cross-validated")
+    return DONE
+
+
+def _learn_questions(given: Given) -> int:
+    with opened(given.workspace) as kg:
+        bar = output.Bar()
+        learnt = kg.learn_questions(progress=bar)
+        bar.end()
+        label = kg.workspace.label
+        words = [(label(item.term), item.word.value, item.question) for item in learnt.words]
+    right = (sum(learnt.before), sum(learnt.after))
+    if given.format == "json":
+        told = [{"term": item.term.value, "word": item.word.value, "question": item.question} for item in learnt.words]
+        output.as_json({"questions": len(learnt.questions), "right_before": right[0], "right": right[1], "words": told})
+        return DONE
+    if words:
+        output.table(("term", "also called", "taught by"), words)
+    if not learnt.questions:
+        output.note(
+            "there are no solved questions yet; confirm an answer as right, or write FILE.rq in the folder sparql"
+        )
+        return DONE
+    output.note(
+        f"{right[1]} of {len(learnt.questions)} solved questions are answered rightly without their solutions "
+        f"({right[0]} before)"
+    )
     return DONE
 
 

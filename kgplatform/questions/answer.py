@@ -24,6 +24,7 @@ from kgplatform.ontology.schema import Ontology, Word
 from kgplatform.questions.answer_text import (
     AnswerColumn,
     frame_of,
+    kind_of,
     labelled,
     phrased,
     phrases,
@@ -75,8 +76,9 @@ from kgplatform.questions.parser.translator import (
     is_empty,
     is_zero,
     locating,
+    understanding,
 )
-from kgplatform.questions.schema_prompt import Solved, shipped_examples
+from kgplatform.questions.solved_questions import Solved, retold, shipped_examples
 from kgplatform.questions.usage import THING, SchemaView, read_facts, schema_view
 from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.types import (
@@ -463,9 +465,8 @@ _LONGEST_QUESTION = 2_000
 _SURE_ENOUGH = 0.35
 _SURELY_RIGHT, _AT_MOST = 0.9, 0.74
 """An answer is called sure from the first chance on; any other has at most the second as its confidence."""
-_RIGHT = 0.6
-"""What the confidence of a built-in reading is worth as a probability on graphs that it was not made for."""
-_CHOSEN = 0.9
+_RIGHT, _CHOSEN = 0.6, 0.9
+"""What the confidence of a built-in reading is worth on graphs that it was not made for; that of a chosen one."""
 _RESEMBLES = 0.55
 """A word that resembles its name less is rather an unknown one, where nothing is found."""
 _QUICK, _MOST_TOLD = 0.25, 12
@@ -548,6 +549,7 @@ class _Asking:
         self._usage = Usage()
         self._linked: tuple[Linked, ...] = ()
         self._original = text
+        self._understood: dict[str, float] = {}
         self._is_told = False  # what is read meanwhile need not look for passages
         self.trace: list[str] = []
         if len(text.strip()) > _LONGEST_QUESTION:
@@ -578,7 +580,7 @@ class _Asking:
         solutions = self._ran(query)
         if solutions is None or is_empty(solutions):
             return self._unanswerable(phrases(self._language)["nothing"], Query(query), ())
-        return self._answered(_Found(Query(query), solutions, _CHOSEN, kind=_kind_of(query)))
+        return self._answered(_Found(Query(query), solutions, _CHOSEN, kind=kind_of(query)))
 
     # with a model
 
@@ -612,7 +614,7 @@ class _Asking:
         query = Query(drafting.text, "", drafting.attempts)
         if is_empty(drafting.solutions):
             return replace(self._unanswerable(words["nothing"], query, ()), model=model.name)
-        kind = _kind_of(drafting.text)
+        kind = kind_of(drafting.text)
         return _Found(query, drafting.solutions, drafting.confidence, model.name, kind, unsure=drafting.unsure)
 
     def _task(self) -> TranslationTask:
@@ -651,7 +653,7 @@ class _Asking:
     def _by_builtin(self) -> Answer:
         if asks_why(self._plain) and not gives_reasons(self._names):
             return self._unanswerable(phrases(self._language)["why"], None, ())
-        if (told_of := self._told()) is not None:
+        if (told_of := self._as_solved() or self._told()) is not None:
             return told_of
         forms, readings = self._parts.knowledge.forms, self._as_forms()
         if forms is None or not readings:
@@ -661,7 +663,7 @@ class _Asking:
         self._is_told = alone >= LIKELIER_RIGHT
         ruled = self._by_rules()
         self._is_told = False
-        found = Ruled.of(ruled, readings, forms.intent(self._text, language), self._ran)
+        found = Ruled.of(ruled, readings, forms.intent(self._text, language), self._ran, self._understood)
         chances = weights.chances(choice_signs(language, readings, found))
         by_rules, by_form = chances.get("rules", 0.0), chances.get("form", 0.0)
         if found is not None and (found.asks or by_rules >= max(by_form, LIKELIER_RIGHT)):
@@ -673,6 +675,18 @@ class _Asking:
             text = phrases(self._language)["either"].format(one=read, other=readings[0].words)
             return self._unanswerable(text, None, (), confidence=by_form, reason=NoAnswer.TWO_READINGS)
         return ruled if alone < LIKELIER_RIGHT else self._by_rules()
+
+    def _as_solved(self) -> Answer | None:
+        """The answer of a solved question that says the same, with the names of this one; None without rows."""
+        parts = self._parts
+        if parts.settings.translation.leave_out_same:
+            return None
+        found = retold(self._text, parts.examples or shipped_examples(), self._names)
+        solutions = self._ran(found[1]) if found is not None else None
+        if found is None or solutions is None or is_empty(solutions):
+            return None
+        self.trace.append(f"answered as the solved question: {found[0].question}")
+        return self._answered(_Found(Query(found[1]), solutions, _CHOSEN, kind=kind_of(found[1])))
 
     def _as_forms(self) -> list[Reading]:
         """The question as logical forms, best first; none where the carried sentence model is not the one in use."""
@@ -692,13 +706,13 @@ class _Asking:
             return None
         self.trace.append(f"Interpreted as: {reading.words}")
         query = Query(reading.query, reading.words)
-        return self._answered(_Found(query, solutions, _sureness(chance), kind=_kind_of(reading.query)))
+        return self._answered(_Found(query, solutions, _sureness(chance), kind=kind_of(reading.query)))
 
     def _by_rules(self) -> Answer:
-        translations = self._parts.knowledge.translator.translate(self._plain, run=self._parts.run)
-        if not translations:
+        if not (translations := self._parts.knowledge.translator.translate(self._plain, run=self._parts.run)):
             return self._left_out(None)
         best = translations[0]
+        self._understood = understanding(best, self._read())
         tell(AnswerStage.CANDIDATES, best.reading, number=len(translations))
         if best.dropped or (best.graph.form == "ask" and unsaid(best.uncovered, self._parts.knowledge.idle)):
             return self._left_out(best)
@@ -720,7 +734,7 @@ class _Asking:
             if not best.uncovered and any(m.options[0].score < _RESEMBLES for m in reading.mentions):
                 return self._not_understood(reading)
             return self._unanswerable(self._empty(best), query, best.uncovered, confidence=best.confidence)
-        found = _Found(query, solutions, best.confidence, kind=_kind_of(best.text), target=best, seconds=seconds)
+        found = _Found(query, solutions, best.confidence, kind=kind_of(best.text), target=best, seconds=seconds)
         return self._answered(found, ambiguous(best.graph, self._which, self._label, self._plain))
 
     def _is_open(self, best: Translation) -> bool:
@@ -983,15 +997,3 @@ class _Asking:
             usage=self._usage,
             reason=reason,
         )
-
-
-def _kind_of(query: str) -> QuestionKind:
-    upper = query.lstrip().upper()
-    head = upper.partition("{")[0]
-    if "ASK" in head.split():
-        return QuestionKind.BOOLEAN
-    if "COUNT(" in head:
-        return QuestionKind.COUNT
-    if any(f"{name}(" in head for name in ("AVG", "SUM", "MIN", "MAX")):
-        return QuestionKind.AGGREGATE
-    return QuestionKind.SUPERLATIVE if "MAX(" in upper or "MIN(" in upper else QuestionKind.LIST

@@ -21,7 +21,7 @@ from kgplatform.questions.parser.query_graph import Link, QueryGraph, Verbaliser
 from kgplatform.questions.usage import names_things
 from kgplatform.sparql.syntax import patterns_of
 from kgplatform.text import has_han, normalise, singular
-from kgplatform.types import Answer, ChatModel, Choice, Evidence, Linked, Solutions, Term, Usage, Verdict
+from kgplatform.types import Answer, ChatModel, Choice, Evidence, Linked, QuestionKind, Solutions, Term, Usage, Verdict
 from kgplatform.vocab import PREFIXES, TYPE, XSD_STRING
 
 # Sentences from rows, in the question's language: nothing is said that the rows do not hold.
@@ -680,3 +680,16 @@ def marked(item: Evidence) -> str:
     head = f"…{before[-_AROUND:]}" if len(before) > _AROUND else before
     tail = f"{after[:_AROUND]}…" if len(after) > _AROUND else after
     return f"{head} »{quote}« {tail}".strip()
+
+
+def kind_of(query: str) -> QuestionKind:
+    """What form of answer a query gives."""
+    upper = query.lstrip().upper()
+    head = upper.partition("{")[0]
+    if "ASK" in head.split():
+        return QuestionKind.BOOLEAN
+    if "COUNT(" in head:
+        return QuestionKind.COUNT
+    if any(f"{name}(" in head for name in ("AVG", "SUM", "MIN", "MAX")):
+        return QuestionKind.AGGREGATE
+    return QuestionKind.SUPERLATIVE if "MAX(" in upper or "MIN(" in upper else QuestionKind.LIST

@@ -22,7 +22,8 @@ from kgplatform.questions.forms.form_reader import Reading
 from kgplatform.questions.name_index import GraphName, NameIndex
 from kgplatform.questions.parser.translator import is_empty, is_zero
 from kgplatform.questions.parser.vocabulary import FUNCTION_WORDS, HAN_FUNCTION, language_asked_in, tokens_of
-from kgplatform.questions.schema_prompt import Prefixes, SchemaText, Solved, TermVectors, similar
+from kgplatform.questions.schema_prompt import Prefixes, SchemaText, TermVectors
+from kgplatform.questions.solved_questions import Solved, similar
 from kgplatform.questions.usage import usage
 from kgplatform.settings import PROMPT_STYLES as STYLES
 from kgplatform.settings import SCHEMA_VIEWS as VIEWS

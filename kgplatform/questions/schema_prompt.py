@@ -7,16 +7,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from pyoxigraph import Literal, NamedNode
 
-from kgplatform import lexicon, resources
 from kgplatform.ontology.schema import Ontology, Word, label_of
-from kgplatform.questions.name_index import NameIndex
 from kgplatform.questions.parser.vocabulary import stem
 from kgplatform.questions.usage import (
     THING,
@@ -31,10 +29,9 @@ from kgplatform.questions.usage import (
     named,
     names_things,
 )
-from kgplatform.sparql.syntax import patterns_of
-from kgplatform.text import count_tokens, language_of, normalise, words
+from kgplatform.text import count_tokens, language_of, words
 from kgplatform.types import Embedder, Linked, Term
-from kgplatform.vocab import LABEL, OWL, PREFIXES, RDF, RDFS, SKOS, TYPE, XSD, local_name, words_of_iri
+from kgplatform.vocab import LABEL, RDF, RDFS, SKOS, XSD, local_name, words_of_iri
 
 # Prefixes for a prompt: short names for the namespaces of a schema, declared in a query that uses them.
 
@@ -558,104 +555,3 @@ def _words(words: Iterable[Word], fallback: str, language: str) -> str:
     listed = dict.fromkeys(word.text for word in own)
     plain = [text for text in listed if text.replace(" ", "").casefold() != fallback.casefold()]
     return " / ".join(f'"{text}"' for text in plain[:_WORDS])
-
-
-# Solved questions to show a model: those shipped, those of the workspace, and the ones most like a new question.
-#
-# Likeness is that of the words left when the names are taken out ("which hotels are in <town>" and "which inns are in
-# <city>" ask the same way), and of the meaning where there is an embedder that knows the language.
-
-_SOLVED_STANDARD = (OWL, RDF, RDFS, SKOS)
-_NAMES = ("entity", "value")
-_LIMITED = re.compile(r"\b(?:LIMIT|OFFSET)\s+\d", re.IGNORECASE)
-_COUNTED = re.compile(rf"\b(?:{'|'.join(lexicon.numbers('answer_text.number_words'))})\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Solved:
-    """A question with the query that answers it."""
-
-    question: str
-    query: str
-
-    @classmethod
-    def read(cls, item: resources.NamedQuery) -> Solved:
-        """A query with its summary, less other comments."""
-        lines = (line for line in item.text.splitlines() if not line.startswith("#"))
-        return cls(item.summary, "\n".join(lines).strip())
-
-
-@lru_cache(maxsize=1)
-def shipped_examples() -> tuple[Solved, ...]:
-    """The solved examples of folder ``sparql/examples``."""
-    found = (resources.load(name) for name in resources.names() if name.startswith("examples/"))
-    return tuple(map(Solved.read, found))
-
-
-def similar(
-    question: str,
-    examples: Sequence[Solved],
-    names: NameIndex,
-    limit: int,
-    *,
-    embedder: Callable[[], Embedder | None] = lambda: None,
-    leave_out_same: bool = False,
-) -> list[Solved]:
-    """The examples most like the question whose terms the graph knows and that follow the rules, best first.
-
-    ``leave_out_same`` leaves out the question itself, which matters where answers are measured.
-    """
-    known = {iri.value for iri in (*names.schema.classes, *names.schema.properties)}
-    usable = [item for item in dict.fromkeys(examples) if _fits(item.query, known) and follows_rules(item)]
-    if leave_out_same:
-        usable = [item for item in usable if normalise(item.question) != normalise(question)]
-    if not usable or limit < 1:
-        return []
-    wanted = without_names(question, names)
-    plain = [without_names(item.question, names) for item in usable]
-    scores = [_shared(wanted, other) for other in plain]
-    model = embedder() if len(usable) > limit else None
-    if model is not None and knows(model, language_of(question)):
-        vectors = model.embed([wanted, *plain])
-        scores = [score + float(max(0.0, x)) for score, x in zip(scores, vectors[1:] @ vectors[0], strict=True)]
-    ranked = sorted(zip(scores, usable, strict=True), key=lambda pair: (-pair[0], pair[1].question))
-    return [item for _, item in ranked[:limit]]
-
-
-def follows_rules(item: Solved) -> bool:
-    """Whether a solved question is as a model is told to answer: no limit that is not asked for, and no mere names."""
-    asks_number = any(character.isnumeric() for character in item.question) or _COUNTED.search(item.question)
-    read = patterns_of(item.query, PREFIXES)
-    shown = {variable.value for variable in read.projected}
-    names = any(p.plain and p.predicates[0].value == LABEL.value and p.object.value in shown for p in read.triples)
-    return not names and bool(asks_number or not _LIMITED.search(item.query))
-
-
-def without_names(question: str, names: NameIndex) -> str:
-    """The question with the names of things and values replaced by the class or property that they are of.
-
-    Its own name for a class stays, so that what is asked for is still seen.
-    """
-    parts, end = [], 0
-    for item in names.link(question):
-        if item.kind not in _NAMES or item.start < end:
-            continue
-        of = names.types(item.iri)[:1] if item.kind == "entity" else (item.iri,)
-        label = names.schema.label(of[0]) if of else "thing"
-        parts += [question[end : item.start], f"<{label}>"]
-        end = item.end
-    return "".join([*parts, question[end:]])
-
-
-def _shared(one: str, other: str) -> float:
-    own, wanted = ({stem(word) for word in words(text)} for text in (one, other))
-    return len(own & wanted) / (1 + len(own | wanted))
-
-
-def _fits(query: str, known: Iterable[str]) -> bool:
-    """Whether the properties and classes of a query are those of the graph, and it has any of its own."""
-    read = patterns_of(query, PREFIXES)
-    used = {i.value for p in read.triples for i in p.predicates if i.kind == "iri"}
-    used |= {p.object.value for p in read.triples if p.plain and p.predicates[0].value == TYPE.value}
-    own = {value for value in used if ":" in value and not value.startswith(_SOLVED_STANDARD)}
-    return bool(own) and own <= set(known)

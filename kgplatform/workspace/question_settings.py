@@ -8,24 +8,36 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
+
+from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, serialize
 
 from kgplatform import resources
 from kgplatform.documents.registry import Registry
 from kgplatform.errors import ConfigError, NotFoundError, QueryError
-from kgplatform.questions.answer import AnswerSettings, AnswerStage, QuestionParts, tell
+from kgplatform.ontology.schema import read_ontology
+from kgplatform.questions.answer import AnswerSettings, AnswerStage, QuestionParts, knowledge, tell
+from kgplatform.questions.answer import ask as answered
 from kgplatform.questions.dialogue.conversation import Talk, talk
 from kgplatform.questions.dialogue.replies import Conversation, Turn
+from kgplatform.questions.forms.form_reader import Reading
+from kgplatform.questions.forms.question_text import Read, read
 from kgplatform.questions.model_translator import TranslationOptions
 from kgplatform.questions.passages.cited_answer import standing
 from kgplatform.questions.passages.source_choice import GRAPH, OtherSources, SourceRules, decide, from_one, read_domains
-from kgplatform.questions.schema_prompt import Solved, shipped_examples
+from kgplatform.questions.solved_questions import Solved, shipped_examples
 from kgplatform.settings import LEVELS, SOURCES, TRANSLATORS, Settings
-from kgplatform.types import Answer, ChatModel, Evidence
+from kgplatform.sparql.syntax import patterns_of
+from kgplatform.store.oxigraph import parse
+from kgplatform.text import language_of
+from kgplatform.types import Answer, ChatModel, Evidence, Progress, Verdict
+from kgplatform.vocab import ALT_LABEL, LABEL, PREFIXES, TYPE
 from kgplatform.workspace.search import Way, browsed, provider, rows_of
 from kgplatform.workspace.search import search as found_by
 from kgplatform.workspace.workspace import Workspace
@@ -97,9 +109,13 @@ def question_settings(settings: Settings, options: AskOptions) -> AnswerSettings
 
 def examples(folder: Path) -> tuple[Solved, ...]:
     """The solved questions that ship with the platform and those in the workspace's folder ``sparql``."""
+    return (*shipped_examples(), *own_examples(folder))
+
+
+def own_examples(folder: Path) -> tuple[Solved, ...]:
+    """The solved questions in the workspace's folder ``sparql``: those confirmed as right, and those written there."""
     own = folder / _SOLVED
-    stamps = tuple(sorted((path.name, path.stat().st_mtime_ns) for path in own.glob("*.rq")))
-    return (*shipped_examples(), *_own(own, stamps))
+    return _own(own, tuple(sorted((path.name, path.stat().st_mtime_ns) for path in own.glob("*.rq"))))
 
 
 @lru_cache(maxsize=16)
@@ -293,3 +309,137 @@ def checked_now(text: str) -> datetime | None:
         return datetime.fromisoformat(text).replace(tzinfo=None)
     except ValueError as error:
         raise ConfigError(f"now is {text!r}; write a moment as 2025-03-15T12:00", setting="questions.now") from error
+
+
+# Words that solved questions teach: another name for a property or class, kept where it proves right.
+#
+# A solved question that the built-in translator does not answer as its query does is looked at for a term of that query
+# which nothing in its wording means, and for words that mean nothing else. Each such word is tried as one more name of
+# the term (``skos:altLabel``); it is kept if the question is then answered rightly and no other solved question falls.
+
+_MEANT = 0.6
+"""A term that a piece of the question resembles this much is said."""
+_LONGEST, _MOST_TRIED = 3, 12
+_LEARNT = "learnt-words.ttl"
+
+
+@dataclass(frozen=True, slots=True)
+class LearntWord:
+    """One more name of a property or class, and the solved question that taught it."""
+
+    term: NamedNode
+    word: Literal
+    question: str
+
+    @property
+    def triple(self) -> Triple:
+        """What the ontology says of it."""
+        return Triple(self.term, ALT_LABEL, self.word)
+
+
+@dataclass(frozen=True, slots=True)
+class LearntQuestions:
+    """The solved questions, which of them came out right by themselves before and with the words that were learnt."""
+
+    questions: tuple[str, ...] = ()
+    before: tuple[bool, ...] = ()
+    after: tuple[bool, ...] = ()
+    words: tuple[LearntWord, ...] = ()
+
+
+def learn_questions(workspace: Workspace, *, progress: Progress = lambda _done, _all, _what: None) -> LearntQuestions:
+    """Learns from the workspace's own solved questions, none of them answered by its solution; nothing is written."""
+    learner = _Learner(workspace)
+    before = [learner.is_right(item, ()) for item in learner.solved]
+    words: list[LearntWord] = []
+    wrong = [item for item, right in zip(learner.solved, before, strict=True) if not right]
+    for number, item in enumerate(wrong):
+        progress(number, len(wrong), item.question)
+        words += learner.word_for(item, words)
+    after = [learner.is_right(item, words) for item in learner.solved] if words else before
+    while words and any(one > other for one, other in zip(before, after, strict=True)):
+        words.pop()  # the last is the least tried beside the others
+        after = [learner.is_right(item, words) for item in learner.solved]
+    return LearntQuestions(tuple(item.question for item in learner.solved), tuple(before), tuple(after), tuple(words))
+
+
+def keep_words(workspace: Workspace, words: Iterable[LearntWord], folder: Path) -> Path:
+    """Writes the words with those learnt before into a file, for `KnowledgeGraph.update_ontology` to take up."""
+    files = [path for path in workspace.loaded.files if path.name == _LEARNT]
+    known = [item.triple for path in files for item in parse(path.read_bytes(), RdfFormat.TURTLE)]
+    path = folder / _LEARNT
+    path.write_bytes(serialize(dict.fromkeys([*known, *(w.triple for w in words)]), format=RdfFormat.TURTLE) or b"")
+    return path
+
+
+class _Learner:
+    """The solved questions of a workspace, asked with more and more words."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace, self.solved = workspace, own_examples(workspace.folder)
+        self._parts = question_parts(workspace, AskOptions(using="builtin", measured=True))
+        self._made: tuple[list[LearntWord], QuestionParts] | None = None
+
+    def is_right(self, item: Solved, words: Sequence[LearntWord]) -> bool:
+        """Whether a question has the rows of its solution where the ontology has those words too."""
+        parts = self._with(words) if words else self._parts
+        answer = answered(item.question, parts=parts)
+        if answer.verdict is not Verdict.ANSWERED:
+            return False
+        try:
+            return Reading("", item.query, 0.0).gives(answer.solutions, parts.run)
+        except QueryError:
+            return False
+
+    def _with(self, words: Sequence[LearntWord]) -> QuestionParts:
+        if self._made and self._made[0] == list(words):
+            return self._made[1]
+        space = self._workspace
+        ontology = read_ontology([*space.loaded.triples, *(word.triple for word in words)])
+        known = knowledge(space.dataset, ontology, (frame.scheme for frame in self._parts.knowledge.frames))
+        self._made = (list(words), replace(self._parts, ontology=ontology, knowledge=known))
+        return self._made[1]
+
+    def word_for(self, item: Solved, words: Sequence[LearntWord]) -> list[LearntWord]:
+        """The first word with which a question is answered rightly beside the others; empty where there is none."""
+        tried = islice(self._words(item), _MOST_TRIED)
+        return next(([word] for word in tried if self.is_right(item, [*words, word])), [])
+
+    def _words(self, item: Solved) -> Iterator[LearntWord]:
+        """Pieces of a question that mean nothing in its query, as words for the terms that nothing in it means."""
+        forms = self._parts.knowledge.forms
+        if forms is None:
+            return
+        language = language_of(item.question)
+        text = read(item.question, language, forms.names)
+        meant = forms.vocabulary(self._parts.embedder()).meanings(text)
+        best = {term: max(meant.get(term, ()), key=lambda m: m.score, default=None) for term in _terms(item.query)}
+        taken = text.cue(*text.cues)
+        for anchor in text.anchors:
+            taken |= anchor.mask if anchor.exact else 0
+        for meaning in best.values():
+            taken |= meaning.mask if meaning is not None and meaning.score >= _MEANT else 0
+        unsaid = [term for term, meaning in best.items() if meaning is None or meaning.score < _MEANT]
+        for piece in _runs(text, text.content & ~taken):
+            for term in unsaid:
+                yield LearntWord(term, Literal(piece, language=language), item.question)
+
+
+def _terms(query: str) -> list[NamedNode]:
+    """The properties and classes of a query, as far as its patterns name them."""
+    found = patterns_of(query, PREFIXES)
+    said = [iri.value for pattern in found.triples for iri in pattern.predicates if iri.kind == "iri"]
+    said += [p.object.value for p in found.triples if p.plain and p.predicates[0].value == TYPE.value]
+    return [
+        NamedNode(value) for value in dict.fromkeys(said) if value not in (TYPE.value, LABEL.value) and ":" in value
+    ]
+
+
+def _runs(text: Read, mask: int) -> Iterator[str]:
+    """The pieces of a question whose tokens are all of those, the longest first."""
+    places = [place for place in range(len(text.tokens)) if mask >> place & 1]
+    for length in range(_LONGEST, 0, -1):
+        for start in range(len(places) - length + 1):
+            first, last = places[start], places[start + length - 1]
+            if last - first == length - 1:
+                yield text.text[text.tokens[first].start : text.tokens[last].end]

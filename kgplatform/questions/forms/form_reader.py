@@ -570,13 +570,20 @@ class Ruled:
     asks: bool = False
     same: tuple[bool, ...] = ()
     fit: Mapping[str, float] = field(default_factory=dict)
-    """How well the terms of their query fit what the whole wording is after."""
+    """How well the terms of their query fit what the whole wording is after, and what they make of its words."""
 
     @staticmethod
     def of(
-        answer: Answer, readings: Sequence[Reading], intent: Intent, run: Callable[[str], Solutions | None]
+        answer: Answer,
+        readings: Sequence[Reading],
+        intent: Intent,
+        run: Callable[[str], Solutions | None],
+        understood: Mapping[str, float],
     ) -> Ruled | None:
-        """An answer beside the readings, of which ``run`` asks the first; None where the rules give no answer."""
+        """An answer beside the readings, of which ``run`` asks the first; None where the rules give no answer.
+
+        ``understood``: what the rules make of the words (`kgplatform.questions.parser.translator.understanding`).
+        """
         if answer.verdict is Verdict.UNANSWERABLE:
             return None
         same = [reading.gives(answer.solutions, None if place else run) for place, reading in enumerate(readings)]
@@ -592,7 +599,7 @@ class Ruled:
             "likely term left": float(sum(p >= 0.6 for p in left)),
             "best intent is used": float(max(used, default=0.0) >= max(left, default=0.0)),
         }
-        return Ruled(answer.confidence, answer.clarification is not None, tuple(same), fit)
+        return Ruled(answer.confidence, answer.clarification is not None, tuple(same), {**fit, **understood})
 
 
 def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None) -> dict[str, Features]:
@@ -614,6 +621,7 @@ def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None
             "alike": alike,
             "asks": float(ruled.asks),
             "no reading": float(first is None),
+            "sure of all": sure * ruled.fit.get("all explained", 0.0),
             **ruled.fit,
             **{name: told.get(name, 0.0) for name in ("share", "odds", "lead", "none")},
         }
@@ -622,6 +630,8 @@ def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None
             "answered": float(ruled is not None),
             "all said": float(not first.left),
             "words left": float(min(first.left, 4)),
+            "more left": float(first.left > ruled.fit.get("words unexplained", 0.0)) if ruled else 0.0,
+            "rules explain all": ruled.fit.get("all explained", 0.0) if ruled else 0.0,
             f"is {type(first.form).__name__}": 1.0,
             **told,
         }
