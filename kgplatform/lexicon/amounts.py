@@ -15,6 +15,7 @@ def _file(name: str) -> dict[str, Any]:
 
 _CHINESE: Final = _file("counting_zh")
 _IRREGULAR: Final[dict[str, str]] = _file("counting_en")["irregular"]
+_AFTER_HEAD = re.compile(f" ({'|'.join(_file('counting_en')['questions']['prepositions'])}) ")
 _KINDS = lexicon.read(name="units")["measures"]
 MEASURED: Final = frozenset(w for kind in ("s", "m", "m²", "g") for v in _KINDS[kind].values() for w in v.split())
 """Units of time, length, area and mass: a thing has six credits, but not six minutes."""
@@ -64,11 +65,13 @@ def brief(value: float, unit: str = "") -> str:
 
 
 def plural(noun: str) -> str:
-    """The plural of an English noun.
+    """The plural of an English noun, of its head where words follow that.
 
-    >>> plural("dish"), plural("city"), plural("hotel"), plural("person")
-    ('dishes', 'cities', 'hotels', 'people')
+    >>> plural("dish"), plural("city"), plural("hotel"), plural("person"), plural("place to eat")
+    ('dishes', 'cities', 'hotels', 'people', 'places to eat')
     """
+    if after := _AFTER_HEAD.search(noun):
+        return plural(noun[: after.start()]) + noun[after.start() :]
     for whole, several in _IRREGULAR.items():
         if noun.endswith(whole):
             return noun.removesuffix(whole) + several
