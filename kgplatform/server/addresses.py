@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 from flask import request
 from pyoxigraph import NamedNode
 
+from kgplatform.errors import NotFoundError
 from kgplatform.types import Evidence
 
 _PATH_SAFE = "/:@!$&'()*+,;=-._~"
@@ -67,6 +68,24 @@ def of_data(iri: NamedNode, format_: str) -> str:
 def outside(iri: str) -> str | None:
     """The IRI as a link that leaves the server, if it is one that browsers open safely."""
     return iri if iri.startswith(("https://", "http://")) else None
+
+
+def iri(text: str) -> NamedNode:
+    """The IRI that the text spells.
+
+    Raises:
+        NotFoundError: it is none.
+    """
+    try:
+        return NamedNode(text)
+    except ValueError as error:
+        raise NotFoundError(f"{text[:200]!r} is not an IRI", name=text) from error
+
+
+def given_iri(name: str) -> NamedNode | None:
+    """The IRI in that word of the request; None where it is empty."""
+    text = request.values.get(name, "").strip()
+    return iri(text) if text else None
 
 
 def again(*without: str, **changed: object) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from importlib.resources.abc import Traversable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -179,14 +180,17 @@ class Members:
         said = self._store.quads(None, TYPE, class_, DEFAULT_GRAPH)
         return (quad.subject for quad in said if isinstance(quad.subject, NamedNode))
 
+    @property
+    def pattern(self) -> str:
+        """What they are in SPARQL, as ``?thing``; each may come several times."""
+        return f"VALUES ?class {{ {' '.join(map(str, self._classes))} }} ?thing a ?class ."
+
     @cached_property
     def total(self) -> int:
         """How many there are."""
         if not self._classes:
             return 0
-        listed = " ".join(str(class_) for class_ in self._classes)
-        text = f"SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE {{ VALUES ?class {{ {listed} }} ?s a ?class }}"
-        number = self._store.query(text).rows[0][0]
+        number = self._store.query(f"SELECT (COUNT(DISTINCT ?thing) AS ?n) WHERE {{ {self.pattern} }}").rows[0][0]
         return int(number.value) if isinstance(number, Literal) else 0
 
     def __iter__(self) -> Iterator[NamedNode]:
@@ -203,6 +207,10 @@ class Members:
             for thing in self._quads(class_):
                 if not any(self._store.has(Triple(thing, TYPE, one)) for one in before):
                     yield thing
+
+
+Ties = dict[tuple[NamedNode, NamedNode], dict[NamedNode, int]]
+"""How many statements lead from things of one class to things of another, by property; the most first."""
 
 
 class Lately:
@@ -227,6 +235,10 @@ class Lately:
         """The classes of the ontology and of the data with how many things each has; bookkeeping left out."""
         classes = (*(term.iri for term in self._kg.ontology.domain_classes), *self.overview().classes)
         return self.kept.get("totals", lambda: {iri: self.number_of(iri) for iri in dict.fromkeys(classes)})
+
+    def ties(self) -> tuple[Ties, bool]:
+        """What leads from class to class, and whether all statements were looked at."""
+        return self.kept.get("ties", lambda: _ties(self._kg, self.overview()))
 
     def prepare(self) -> None:
         """Works out numbers and names, before somebody waits for them."""
@@ -311,10 +323,11 @@ class Palette:
         return self._numbers.get(class_)
 
     def class_of(self, kg: KnowledgeGraph, thing: NamedNode) -> NamedNode | None:
-        """The class that tells most of a thing: of those that are counted, the one with the fewest instances."""
+        """The class that tells most of a thing: of those counted the rarest, the most special."""
         types = [term for term in kg.store.objects(thing, TYPE) if isinstance(term, NamedNode)]
         known = [term for term in types if term in self._numbers]
-        return min(known, key=lambda iri: (self._counts[iri], iri.value), default=None)
+        above = kg.ontology.superclasses
+        return min(known, key=lambda iri: (self._counts[iri], -len(above(iri)), iri.value), default=None)
 
     def records(self, classes: Iterable[NamedNode], labels: Labels, base: str) -> list[dict[str, object]]:
         """The classes as pictures take them, in the given order."""
@@ -322,6 +335,30 @@ class Palette:
             {"label": labels.of(iri).text, "color": self._numbers.get(iri, -1), "href": addresses.of_iri(iri, base)}
             for iri in classes
         ]
+
+
+_MOST_RELATIONS = 60
+TIES_LOOKED_AT = 300
+"""So many statements of a property are looked at; the others are taken to be like them."""
+
+
+def _ties(kg: KnowledgeGraph, overview: Overview) -> tuple[Ties, bool]:
+    found: Ties = {}
+    palette, complete, turned = Palette(overview), True, set[NamedNode | None]()
+    for predicate, used in islice(overview.properties.items(), _MOST_RELATIONS):
+        if predicate in turned:  # its inverse says the same
+            continue
+        turned.add(term.inverse if (term := kg.ontology.properties.get(predicate)) else None)
+        quads = islice(kg.store.quads(None, predicate, None, DEFAULT_GRAPH), 10 * TIES_LOOKED_AT)
+        looked = list(islice((quad for quad in quads if kg.dataset.is_stated(quad.triple)), TIES_LOOKED_AT))
+        complete = complete and len(looked) >= used
+        ends = ((quad.subject, quad.object) for quad in looked)
+        things = ((a, b) for a, b in ends if isinstance(a, NamedNode) and isinstance(b, NamedNode))
+        pairs = Counter((palette.class_of(kg, a), palette.class_of(kg, b)) for a, b in things)
+        for (a, b), number in pairs.items():
+            if a and b:
+                found.setdefault((a, b), {})[predicate] = round(number * max(1, used / len(looked)))
+    return dict(sorted(found.items(), key=lambda tie: (-sum(tie[1].values()), *map(str, tie[0])))), complete
 
 
 COOKIE = "kgplatform_lang"

@@ -28,8 +28,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from kgplatform.errors import KgPlatformError, StoreError
 from kgplatform.server.access import Role, client, require
 from kgplatform.server.endpoint import allowed_seconds, mark, streamed, version_problem, wanted
-from kgplatform.server.http import check_conditions, is_known, query_problem, store_problem, strong_tag
-from kgplatform.sparql.protocol import GRAPHS, UPDATE_TYPE, Format, ProtocolError, choose, listing, named
+from kgplatform.server.http import check_conditions, graph_format, is_known, query_problem, store_problem, strong_tag
+from kgplatform.sparql.protocol import GRAPHS, UPDATE_TYPE, Format, ProtocolError, listing, named
 from kgplatform.sparql.rewrite import in_one_graph
 from kgplatform.store.updates import GraphStore, by_graph
 from kgplatform.store.versions import VersionError
@@ -230,7 +230,7 @@ def _below(base: str, path: str) -> NamedNode:
 
 
 def _get(kg: KnowledgeGraph, graphs: GraphStore, graph: NamedNode | None) -> Response:
-    format_, version = _wanted_format(), wanted(kg)
+    format_, version = graph_format("a graph"), wanted(kg)
     is_past = version is not None and not version.is_current
     tag = strong_tag(-version.number if version and is_past else kg.store.version, _name(graph), format_.name)
     with kg.versions.store(version) if version and is_past else nullcontext(kg.store) as store:
@@ -254,17 +254,6 @@ def _get(kg: KnowledgeGraph, graphs: GraphStore, graph: NamedNode | None) -> Res
         "Cache-Control": "no-cache",
     }
     return mark(streamed(reply, headers), version)
-
-
-def _wanted_format() -> Format:
-    wanted = request.args.get("format")
-    chosen = named(wanted, GRAPHS) if wanted else choose(request.headers.get("Accept"), GRAPHS)
-    if chosen is None:
-        asked = wanted or request.headers.get("Accept", "")
-        raise ProtocolError(
-            406, "Not acceptable", f"a graph cannot be written as {asked[:200]}; there is {listing(GRAPHS)}"
-        )
-    return chosen
 
 
 def _one_graph(found: dict[NamedNode | None, list[Triple]]) -> list[Triple]:

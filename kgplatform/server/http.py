@@ -26,7 +26,18 @@ from kgplatform.errors import (
 from kgplatform.journal.patch import FencedError
 from kgplatform.server import words
 from kgplatform.server.frame import language
-from kgplatform.sparql.protocol import LEAST_BYTES, LEVEL, Format, ProtocolError, choose, takes_gzip, weak_tag
+from kgplatform.sparql.protocol import (
+    GRAPHS,
+    LEAST_BYTES,
+    LEVEL,
+    Format,
+    ProtocolError,
+    choose,
+    listing,
+    named,
+    takes_gzip,
+    weak_tag,
+)
 from kgplatform.store.worker_pool import QueryCancelledError, WorkersBusyError
 
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
@@ -40,6 +51,20 @@ def strong_tag(version: int, *parts: str) -> str:
 def _state(tag: str) -> str:
     """The part of a tag that says which process and version it is of."""
     return tag.removeprefix("W/").strip('"').rpartition(".")[0]
+
+
+def graph_format(what: str) -> Format:
+    """The format that the request wants a graph in; ``what`` names it in the refusal.
+
+    Raises:
+        ProtocolError: 406, there is none such.
+    """
+    wanted, accept = request.args.get("format"), request.headers.get("Accept")
+    chosen = named(wanted, GRAPHS) if wanted else choose(accept, GRAPHS)
+    if chosen is None:
+        asked = (wanted or accept or "")[:200]
+        raise ProtocolError(406, "Not acceptable", f"{what} cannot be written as {asked}; there is {listing(GRAPHS)}")
+    return chosen
 
 
 def is_known(tag: str) -> bool:

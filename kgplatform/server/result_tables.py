@@ -24,7 +24,10 @@ from kgplatform.vocab import RDF, XSD
 if TYPE_CHECKING:
     from kgplatform.graph import KnowledgeGraph
 
-_NUMERIC = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "float"))
+_NUMBERS = frozenset(
+    f"{XSD}{name}"
+    for name in ("integer", "decimal", "double", "float", "int", "long", "short", "byte", "nonNegativeInteger")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +65,15 @@ def cell(term: Term | None, labels: Labels, base: str) -> Cell:
     if isinstance(term, NamedNode):
         return Cell(shown.label, addresses.of_iri(term, base), term.value, shown.language)
     if isinstance(term, Literal):
-        numeric = term.datatype.value in _NUMERIC
-        text = _number(term) if numeric else term.value
-        return Cell(text, "", str(term), term.language or "", numeric, _amount(term) if numeric else None)
+        numeric = term.datatype.value in _NUMBERS
+        return Cell(_number(term) if numeric else term.value, "", str(term), term.language or "", numeric, amount(term))
     return Cell(shown.label, "", str(term))
 
 
-def _amount(term: Literal) -> float | None:
+def amount(value: Term) -> float | None:
+    """The number that a literal spells."""
     try:
-        return float(term.value)
+        return float(value.value) if isinstance(value, Literal) and value.datatype.value in _NUMBERS else None
     except ValueError:
         return None
 
@@ -176,10 +179,6 @@ def passages(items: Iterable[Evidence], base: str) -> Cell:
     return Cell(first.title, addresses.of_passage(first, base), " ".join(first.quote.split())[:300])
 
 
-_NUMBERS = frozenset(
-    f"{XSD}{name}"
-    for name in ("integer", "decimal", "double", "float", "int", "long", "short", "byte", "nonNegativeInteger")
-)
 _DATES = frozenset(f"{XSD}{name}" for name in ("date", "dateTime", "gYear", "gYearMonth"))
 _PLAIN = frozenset((f"{XSD}string", f"{RDF}langString"))
 _WKT = "http://www.opengis.net/ont/geosparql#wktLiteral"

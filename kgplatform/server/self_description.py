@@ -18,9 +18,9 @@ from pyoxigraph import Literal, NamedNode, RdfFormat
 from kgplatform import __version__, resources
 from kgplatform.errors import KgPlatformError
 from kgplatform.server.access import Role, require
-from kgplatform.server.http import is_known, query_problem
+from kgplatform.server.http import graph_format, is_known, query_problem
 from kgplatform.server.interfaces.operations import OPERATIONS
-from kgplatform.sparql.protocol import GRAPHS, ROWS, ProtocolError, choose, listing, named, weak_tag
+from kgplatform.sparql.protocol import GRAPHS, ROWS, weak_tag
 from kgplatform.store.child_process import Snapshot
 from kgplatform.store.worker_pool import WorkersBusyError
 from kgplatform.types import Term
@@ -154,13 +154,7 @@ class SelfDescription:
         return self._written(*self.counts(), host, "dataset")
 
     def _written(self, counts: Counts | None, version: int, host: str, what: str) -> Response:
-        wanted = request.args.get("format")
-        chosen = named(wanted, GRAPHS) if wanted else choose(request.headers.get("Accept"), GRAPHS)
-        if chosen is None:
-            asked = wanted or request.headers.get("Accept", "")
-            raise ProtocolError(
-                406, "Not acceptable", f"the description cannot be written as {asked[:200]}; there is {listing(GRAPHS)}"
-            )
+        chosen = graph_format("the description")
         tag = weak_tag(version, what, host, chosen.name)
         headers = {"Content-Type": chosen.content_type, "Vary": "Accept", "ETag": tag, "Cache-Control": "no-cache"}
         if is_known(tag):

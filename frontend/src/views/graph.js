@@ -144,7 +144,7 @@ export const draw = (stage, data, { figure }) => {
   watch.observe(canvas);
   stage.append(tools(cy, api));
   const used = new Set(data.nodes.slice(0, MOST).map((node) => node.class ?? null));
-  const key = legend(data.classes, used);
+  const key = data.legend === false ? null : legend(data.classes, used); // where each node says its class
   if (key) stage.append(key);
   return api;
 };

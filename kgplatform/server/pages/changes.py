@@ -16,8 +16,7 @@ from flask import Blueprint, request
 from pyoxigraph import NamedNode, Triple
 
 from kgplatform.entities import APART, Labels, Reference, is_bookkeeping, is_unnamed
-from kgplatform.errors import NotFoundError
-from kgplatform.server import endpoint
+from kgplatform.server import addresses, endpoint
 from kgplatform.server.frame import Frame, Lately, Members, Palette, language, page, tongues
 from kgplatform.server.result_tables import Cell, Sheet, cell, csv_of, passages, sheet
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
@@ -116,8 +115,9 @@ def blueprint(kg: KnowledgeGraph, lately: Lately) -> Blueprint:
     @routes.get("/changes")
     def changes() -> Any:
         kept = [version for version in kg.versions.listed() if not version.is_current]
-        labels, name = Labels(kg.dataset, kg.ontology, tongues()), request.args.get("iri", "").strip()
-        shown: dict[str, Any] = {"versions": kept, "since": None, "term": _term(name, labels), "too_many": False}
+        labels, iri = Labels(kg.dataset, kg.ontology, tongues()), addresses.given_iri("iri")
+        term = labels.reference(iri) if iri else None
+        shown: dict[str, Any] = {"versions": kept, "since": None, "term": term, "too_many": False}
         given = request.args.get("since", "").strip()
         if not kept and not given:
             return page("changes.html", kg.base, **shown)
@@ -134,18 +134,6 @@ def blueprint(kg: KnowledgeGraph, lately: Lately) -> Blueprint:
         raise AssertionError("one of the states is shown")
 
     return routes
-
-
-def _term(name: str, labels: Labels) -> Reference | None:
-    """The entity or class that the request is about.
-
-    Raises:
-        NotFoundError: it is no IRI.
-    """
-    try:
-        return labels.reference(NamedNode(name)) if name else None
-    except ValueError as error:
-        raise NotFoundError(f"{name[:200]!r} is not an IRI", name=name) from error
 
 
 def _about(kg: KnowledgeGraph, before: Store, term: Reference | None) -> list[NamedNode] | None:

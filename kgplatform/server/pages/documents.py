@@ -666,34 +666,19 @@ def _pieces(text: str, start: int, end: int, marks: _Marks) -> list[dict[str, An
     if at:
         cuts |= {place for place in at if start <= place <= end}
     begins = {span.start: span for span in apart}
-    pieces, current, said = [], None, _Said(marks.passages)
+    pieces, current = [], None
     for first, last in pairwise(sorted(cuts)):
         current = begins.get(first, current if current and first < current.end else None)
+        said = tuple(key for begin, stop, key in marks.passages if begin <= first < stop)
         pieces.append(
             {
-                **{"text": text[first:last], "anchors": anchors.get(first, ()), "said": said.at(first)},
+                **{"text": text[first:last], "anchors": anchors.get(first, ()), "said": said},
                 **{"href": current.href if current else "", "title": current.title if current else ""},
                 "marked": at is not None and at[0] <= first < at[1],
                 "begins_mark": at is not None and first == max(at[0], start),
             }
         )
     return pieces
-
-
-class _Said:
-    """Which statements are said at a place, asked from the first place to the last."""
-
-    def __init__(self, passages: Sequence[tuple[int, int, str]]) -> None:
-        self._waiting = sorted(passages, reverse=True)
-        self._open: list[tuple[int, str]] = []
-
-    def at(self, place: int) -> tuple[str, ...]:
-        """The keys of the statements whose passage holds the place."""
-        while self._waiting and self._waiting[-1][0] <= place:
-            _, end, key = self._waiting.pop()
-            self._open.append((end, key))
-        self._open = [(end, key) for end, key in self._open if end > place]
-        return tuple(key for _, key in self._open)
 
 
 def _without_overlaps(spans: list[_Span], start: int, end: int) -> list[_Span]:

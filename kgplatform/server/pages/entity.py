@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
@@ -284,19 +284,13 @@ def _node_id(term: Term | None) -> str:
 
 
 def fairly(groups: dict[DirectedRelation, list[NamedNode]], most: int) -> list[NamedNode]:
-    """Some of each group, in turn, so that one long relation does not hide the others.
-
-    The groups are asked for one thing each until there are enough or none is left.
-    """
+    """Some of each group, in turn, so that one long relation does not hide the others."""
     found: dict[NamedNode, None] = {}
-    waiting = {relation: iter(things) for relation, things in groups.items()}
-    while waiting and len(found) < most:
-        for relation in list(waiting):
-            thing = next(waiting[relation], None)
-            if thing is None:
-                del waiting[relation]
-            elif len(found) < most:
-                found.setdefault(thing)
+    for thing in chain.from_iterable(zip_longest(*groups.values())):
+        if len(found) == most:
+            break
+        if thing is not None:
+            found.setdefault(thing)
     return list(found)
 
 
@@ -562,16 +556,16 @@ def blueprint(kg: KnowledgeGraph, lately: Lately, terms: Terms) -> Blueprint:
 
     @routes.get("/id/<path:rest>")
     def below(rest: str) -> Any:
-        iri = _iri(f"{kg.base}{rest}")
+        iri = addresses.iri(f"{kg.base}{rest}")
         stem, dot, extension = rest.rpartition(".")
         if dot and extension in {offer.extension for offer in _OFFERS} and not kg.store.mentions(iri):
-            return _thing(kg, lately, terms, _iri(f"{kg.base}{stem}"), extension)
+            return _thing(kg, lately, terms, addresses.iri(f"{kg.base}{stem}"), extension)
         return _thing(kg, lately, terms, iri, request.args.get("format"))
 
     @routes.get("/resource")
     def resource() -> Any:
         name = request.args.get("iri", "").strip().removeprefix("<").removesuffix(">")
-        return _thing(kg, lately, terms, _iri(name), request.args.get("format"))
+        return _thing(kg, lately, terms, addresses.iri(name), request.args.get("format"))
 
     @routes.get("/search")
     def search() -> Any:
@@ -589,10 +583,6 @@ def blueprint(kg: KnowledgeGraph, lately: Lately, terms: Terms) -> Blueprint:
     return routes
 
 
-def _types(kg: KnowledgeGraph, iri: NamedNode, labels: Labels) -> list[str]:
-    return [labels.of(term).text for term in kg.store.objects(iri, TYPE) if isinstance(term, NamedNode)]
-
-
 def _say(passages: Iterable[Evidence], text: str) -> bool:
     """Whether one of the passages has a word of the text; else they are only near."""
     wanted = normalise(text).split()
@@ -604,19 +594,7 @@ def _kinds(kg: KnowledgeGraph, iri: NamedNode, labels: Labels) -> list[str]:
     frame = Frame(language(), kg.base)
     if iri in kg.ontology.classes or iri in kg.ontology.properties:
         return [frame.t("class_" if iri in kg.ontology.classes else "property")]
-    return _types(kg, iri, labels)
-
-
-def _iri(text: str) -> NamedNode:
-    """The IRI that the text spells.
-
-    Raises:
-        NotFoundError: it is none.
-    """
-    try:
-        return NamedNode(text)
-    except ValueError as error:
-        raise NotFoundError(f"{text[:200]!r} is not an IRI", name=text) from error
+    return [labels.of(term).text for term in kg.store.objects(iri, TYPE) if isinstance(term, NamedNode)]
 
 
 def _thing(kg: KnowledgeGraph, lately: Lately, terms: Terms, iri: NamedNode, wanted: str | None) -> Any:

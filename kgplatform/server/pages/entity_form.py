@@ -315,20 +315,16 @@ def _form(kg: KnowledgeGraph, terms: Terms) -> EntityForm:
         NotFoundError: it names no class and no entity.
         ProtocolError: it names a term of the ontology, which the ontology's file says, not a person.
     """
-    given = request.values.get("iri", "").strip()
-    if not given:
+    entity = addresses.given_iri("iri")
+    if entity is None:
         return EntityForm(kg, terms, terms.named(request.values.get("class", "").strip(), is_class=True), None)
-    try:
-        entity = NamedNode(given)
-    except ValueError as error:
-        raise NotFoundError(f"{given[:200]!r} is not an IRI", name=given) from error
     if entity in kg.ontology.classes or entity in kg.ontology.properties:
         raise ProtocolError(400, "Bad request", "a class or property is changed in the file of its ontology")
     types = [term for term in kg.store.objects(entity, TYPE) if isinstance(term, NamedNode)]
     known = [term for term in types if term in kg.ontology.classes]
     special = [one for one in known if not any(one != other and kg.ontology.is_a(other, (one,)) for other in known)]
     if not types:
-        raise NotFoundError(f"nothing is known about “{entity.value}”", name=given)
+        raise NotFoundError(f"nothing is known about “{entity.value}”", name=entity.value)
     return EntityForm(kg, terms, (special or types)[0], entity)
 
 

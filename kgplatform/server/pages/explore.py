@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice, repeat, zip_longest
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlencode
 
@@ -454,14 +454,8 @@ def _asked(room: _Room, state: Exploration) -> Any:
 
 def _ring(room: _Room, thing: NamedNode) -> tuple[ExploreStep, ...]:
     """What is next to a thing: some of each relation, so that a long one does not hide the others."""
-    left = dict(room.surroundings.relations(thing))
-    shares: Counter[DirectedRelation] = Counter()
-    while left and shares.total() < _RING:
-        for relation in list(left)[: _RING - shares.total()]:
-            shares[relation] += 1
-            left[relation] -= 1
-            if not left[relation]:
-                del left[relation]
+    turns = zip_longest(*(repeat(relation, n) for relation, n in room.surroundings.relations(thing).items()))
+    shares = Counter(islice(filter(None, chain.from_iterable(turns)), _RING))
     return tuple(ExploreStep(thing, relation, number) for relation, number in shares.items())
 
 

@@ -6,8 +6,10 @@ example queries are made from what things really have: none of them is empty. Sh
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
@@ -18,7 +20,7 @@ from flask import Blueprint, redirect, request
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
 
 from kgplatform.entities import APART, Labels, Reference, is_bookkeeping, is_unnamed
-from kgplatform.errors import KgPlatformError, NotFoundError
+from kgplatform.errors import KgPlatformError, NotFoundError, QueryTimeoutError
 from kgplatform.lexicon.amounts import brief
 from kgplatform.ontology import packs
 from kgplatform.ontology.schema import Ontology, TermIndex, Word, label_of
@@ -26,9 +28,21 @@ from kgplatform.reasoning.checks import all_shapes
 from kgplatform.reasoning.shapes import UNNAMED, Shapes
 from kgplatform.server import addresses
 from kgplatform.server.access import Role, client
-from kgplatform.server.frame import Frame, Lately, Members, Overview, Palette, Remembered, language, page, tongues
+from kgplatform.server.frame import (
+    TIES_LOOKED_AT,
+    Frame,
+    Lately,
+    Members,
+    Overview,
+    Palette,
+    Remembered,
+    Ties,
+    language,
+    page,
+    tongues,
+)
 from kgplatform.server.pages.query import Saved
-from kgplatform.server.result_tables import Cell, Sheet, cell, csv_of, prefixed, sheet, shortened
+from kgplatform.server.result_tables import Cell, Sheet, amount, cell, csv_of, prefixed, sheet, shortened
 from kgplatform.server.words import phrase
 from kgplatform.sparql.rewrite import with_prefixed_names
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
@@ -43,7 +57,6 @@ _MOST_LOOKED: Final = 2_000
 _MOST_STATEMENTS: Final = 5_000
 _MOST_SAMPLES: Final = 3
 _LONGEST_SAMPLE: Final = 60
-_NUMERIC: Final = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "float", "int", "long"))
 
 
 @dataclass(slots=True)
@@ -52,6 +65,7 @@ class Use:
 
     things: int = 0
     values: int = 0
+    distinct: int = 0
     samples: dict[Term, None] = field(default_factory=dict)
     low: float | None = None
     high: float | None = None
@@ -81,20 +95,11 @@ class ClassProfile:
         return use.things / self.looked if use and self.looked else 0.0
 
 
-def amount(value: Term) -> float | None:
-    """The number that a literal spells."""
-    if not isinstance(value, Literal) or value.datatype.value not in _NUMERIC:
-        return None
-    try:
-        return float(value.value)
-    except ValueError:
-        return None
-
-
 def class_profile(store: Store, ontology: Ontology, class_: NamedNode, *, most: int = _MOST_LOOKED) -> ClassProfile:
     """The profile of a class, those below it included."""
     things = Members(store, ontology, class_)
     uses: dict[NamedNode, Use] = defaultdict(Use)
+    values: dict[NamedNode, set[Term]] = defaultdict(set)
     for thing in islice(things, most):
         seen: set[NamedNode] = set()
         for quad in islice(store.quads(thing, None, None, DEFAULT_GRAPH), _MOST_LOOKED):
@@ -102,9 +107,12 @@ def class_profile(store: Store, ontology: Ontology, class_: NamedNode, *, most: 
                 continue
             use = uses[quad.predicate]
             use.count(quad.object)
+            values[quad.predicate].add(quad.object)
             if quad.predicate not in seen:
                 seen.add(quad.predicate)
                 use.things += 1
+    for predicate, use in uses.items():
+        use.distinct = len(values[predicate])
     return ClassProfile(things, min(things.total, most), dict(uses))
 
 
@@ -153,10 +161,13 @@ def _classes(store: Store, ontology: Ontology, thing: NamedNode) -> Iterable[Nam
     return [one for one in known if not any(one != other and one in ontology.superclasses(other) for other in known)]
 
 
-_MOST_FACETED: Final = 5_000
-"""Of larger classes no facets are made: each value of each instance is looked at."""
+_MOST_FACETED: Final = 12
 _MOST_FACETS: Final = 6
 _MOST_CHOICES: Final = 8
+_FACET_SECONDS: Final = 4.0
+"""In all; what is not counted by then is no facet."""
+_FEW_THINGS: Final = 5_000
+"""More than these are counted by a worker, which can be stopped."""
 _WITH: Final = "with"
 
 
@@ -189,72 +200,82 @@ class FacetedThings:
     def __init__(self, kg: KnowledgeGraph, profile: ClassProfile, kept: Remembered, class_: NamedNode) -> None:
         self._kg = kg
         self._prefixes = sorted(kg.store.prefixes.items(), key=lambda pair: -len(pair[1]))
-        few = profile.things.total <= _MOST_FACETED
-        used = [(-use.things, iri.value, iri) for iri, use in profile.uses.items() if not _internal(kg, iri)]
-        self._named = {self._spelled(iri): iri for _, _, iri in sorted(used)} if few else {}
-        self.chosen = tuple(dict.fromkeys(request.args.getlist(_WITH)))[:20] if few else ()
-        things = tuple(profile.things) if few else ()
-        self._values = kept.get(("values", class_), lambda: self._looked_up(things))
-        self.things: Members | tuple[NamedNode, ...] = profile.things
-        self.total = profile.things.total
+        self._members, self.total, self._conditions = profile.things, profile.things.total, ""
+        uses = [pair for pair in profile.uses.items() if 2 * pair[1].distinct <= pair[1].values]
+        used = sorted((-use.things, iri.value, iri) for iri, use in uses if not _internal(kg, iri))
+        self._named = {self._spelled(iri): iri for _, _, iri in used[:_MOST_FACETED]}
+        self._counts = self._all = kept.get(("facets", class_), lambda: self._counted(()))
+        self.chosen = tuple(dict.fromkeys(request.args.getlist(_WITH)))[:20]
+        self._conditions = "".join(self._condition(*self._split(one)) for one in self.chosen)
         if self.chosen:
-            self.things = tuple(thing for thing in things if all(self._has(thing, one) for one in self.chosen))
-            self.total = len(self.things)
+            number = self._run(f"SELECT (COUNT(DISTINCT ?thing) AS ?n) WHERE {{ {self._pattern} }}")[0][0]
+            self.total = int(number.value) if isinstance(number, Literal) else 0
+            self._counts = self._counted(self._all)
 
     def _spelled(self, term: Term) -> str:
         """The term as the address has it; it is only compared, never read again."""
-        return (
-            prefixed(term.value, self._prefixes)
-            if isinstance(term, NamedNode)
-            else shortened(str(term), self._prefixes)
-        )
+        return shortened(str(term), self._prefixes)
 
-    def _looked_up(self, things: Sequence[NamedNode]) -> dict[NamedNode, dict[NamedNode, dict[str, Term]]]:
-        """The values by thing, as they are spelled, of each property of which several share some."""
-        store, found = self._kg.store, {}
-        for iri in self._named.values():
-            told = ((thing, [o for o in store.objects(thing, iri) if not is_unnamed(o)]) for thing in things)
-            values = {thing: {self._spelled(o): o for o in objects} for thing, objects in told if objects}
-            counts = Counter(value for held in values.values() for value in held)
-            if 2 * len(counts) <= counts.total():
-                found[iri] = values
+    @property
+    def _pattern(self) -> str:
+        return f"{self._members.pattern}\n{self._conditions}"
+
+    def _run(self, text: str, seconds: float = _FACET_SECONDS) -> tuple[tuple[Term | None, ...], ...]:
+        if self._members.total <= _FEW_THINGS:
+            return self._kg.store.query(text).rows
+        return self._kg.workers.solutions(text, timeout_seconds=seconds).rows
+
+    def _counted(self, known: Iterable[NamedNode]) -> dict[NamedNode, dict[str, tuple[Term, int]]]:
+        """The values, as they are spelled, with how many of the instances have each, of properties that share some."""
+        found: dict[NamedNode, dict[str, tuple[Term, int]]] = {}
+        until = time.monotonic() + _FACET_SECONDS
+        for iri in known or self._named.values():
+            text = f"SELECT ?value (COUNT(DISTINCT ?thing) AS ?n) WHERE {{ {self._pattern}?thing {iri} ?value }} "
+            if (left := until - time.monotonic()) <= 0:
+                break
+            with suppress(QueryTimeoutError):
+                rows = [row for row in self._run(f"{text}GROUP BY ?value", left) if row[0] and not is_unnamed(row[0])]
+                counts = {self._spelled(o): (o, int(n.value)) for o, n in rows if o and isinstance(n, Literal)}
+                if known or 2 * len(counts) <= sum(n for _, n in counts.values()):
+                    found[iri] = counts
         return found
 
     def _split(self, text: str) -> tuple[NamedNode, str]:
         name, _, value = text.partition(" ")
-        if self._named.get(name) not in self._values:
+        if self._named.get(name) not in self._all:
             raise NotFoundError(
                 f"no instance has the property {name[:200]!r} in common with others; leave out `{_WITH}=`", name=name
             )
         return self._named[name], value
 
-    def _has(self, thing: NamedNode, text: str) -> bool:
-        iri, value = self._split(text)
-        return value in self._values[iri].get(thing, ())
+    def _condition(self, iri: NamedNode, value: str) -> str:
+        term, _ = self._all[iri].get(value, (None, 0))
+        return "  FILTER(false)\n" if term is None else f"  ?thing {iri} {term} .\n"
+
+    def some(self, start: int = 0, most: int | None = None) -> Iterable[NamedNode]:
+        """The instances shown, from one number on."""
+        if not self.chosen:
+            return islice(self._members, start, None if most is None else start + most)
+        part = f" LIMIT {most} OFFSET {start}" if most is not None else ""
+        rows = self._run(f"SELECT DISTINCT ?thing WHERE {{ {self._pattern} }} ORDER BY ?thing{part}")
+        return (thing for (thing,) in rows if isinstance(thing, NamedNode))
 
     def facets(self, labels: Labels) -> list[Facet]:
         """The facets by which the instances shown can be narrowed further, and those by which they are."""
-        if not self._named:
-            return []
         found = []
         for name, iri in self._named.items():
-            if iri not in self._values:
-                continue
-            counts = Counter(value for thing in self.things for value in self._values[iri].get(thing, ()))
+            counts = {value: n for value, (_, n) in self._counts.get(iri, {}).items()}
             mine = [text.partition(" ")[2] for text in self.chosen if text.partition(" ")[0] == name]
-            if not mine and not self._is_telling(counts):
+            telling = sorted((-n, value) for value, n in counts.items() if n < self.total and value not in mine)
+            if not mine and not (telling and any(n > 1 for n in counts.values())):
                 continue
-            terms = {text: term for held in self._values[iri].values() for text, term in held.items()}
-            telling = [value for value, n in counts.most_common() if n < self.total and value not in mine]
-            shown = [*(value for value in mine if value in terms), *telling[:_MOST_CHOICES]]
-            choices = tuple(self._choice(name, value, labels.reference(terms[value]), counts[value]) for value in shown)
+            terms = {value: term for value, (term, _) in self._all[iri].items()}
+            shown = [*(value for value in mine if value in terms), *(value for _, value in telling[:_MOST_CHOICES])]
+            choices = tuple(
+                self._choice(name, value, labels.reference(terms[value]), counts.get(value, 0)) for value in shown
+            )
             found.append(Facet(labels.reference(iri), choices, max(0, len(telling) - _MOST_CHOICES)))
         return sorted(found, key=lambda facet: not any(one.chosen for one in facet.choices))[:_MOST_FACETS]
-
-    def _is_telling(self, counts: Counter[str]) -> bool:
-        """Whether several instances share a value, and not all of them the same."""
-        shared = sum(n > 1 for n in counts.values())
-        return shared > 0 and any(n < self.total for n in counts.values())
 
     def _choice(self, name: str, value: str, shown: Reference, number: int) -> FacetChoice:
         text = f"{name} {value}"
@@ -269,14 +290,8 @@ class FacetedThings:
 
     def query(self, class_: NamedNode) -> str:
         """The query for the instances shown."""
-        lines = [f"  ?thing {_member(self._kg, class_)} {class_} .\n"]
-        for text in self.chosen:
-            iri, value = self._split(text)
-            term = next((held[value] for held in self._values[iri].values() if value in held), None)
-            lines.append("  FILTER(false)\n" if term is None else f"  ?thing {iri} {term} .\n")
-        text = (
-            f"SELECT DISTINCT ?thing ?label WHERE {{\n{''.join(lines)}  OPTIONAL {{ ?thing rdfs:label ?label }}\n}}\n"
-        )
+        lines = f"  ?thing {_member(self._kg, class_)} {class_} .\n{self._conditions}"
+        text = f"SELECT DISTINCT ?thing ?label WHERE {{\n{lines}  OPTIONAL {{ ?thing rdfs:label ?label }}\n}}\n"
         return with_prefixed_names(text, self._kg.store.prefixes)
 
 
@@ -547,7 +562,7 @@ class Terms:
         properties = self._property_sheet(rows, frame)
         faceted = FacetedThings(kg, profile, self._kept, iri)
         start = self._start(faceted.total)
-        things = self._things(faceted.things, labels, frame)
+        things = self._things(faceted, labels, frame)
         if (wanted := csv_of(properties, things)) is not None:
             return wanted
         term = kg.ontology.classes.get(iri)
@@ -570,7 +585,7 @@ class Terms:
             looked=profile.looked,
             rows=rows,
             properties=properties,
-            samples=[labels.reference(item) for item in islice(faceted.things, start, start + _A_PAGE)],
+            samples=[labels.reference(item) for item in faceted.some(start, _A_PAGE)],
             faceted=faceted,
             facets=faceted.facets(labels),
             instances_query=faceted.query(iri),
@@ -656,10 +671,10 @@ class Terms:
         )
         return sheet("properties", (t("property"), t("range"), t("b_share"), t("things_with"), t("values_seen")), found)
 
-    def _things(self, things: Iterable[NamedNode], labels: Labels, frame: Frame) -> Sheet:
+    def _things(self, things: FacetedThings, labels: Labels, frame: Frame) -> Sheet:
         """All things of the class; their names are looked up only where the table is asked for."""
         wanted = request.args.get("format") == "csv" and request.args.get("table") == "things"
-        rows = ((Cell(labels.of(iri).text, frame.at(iri)), iri.value) for iri in (things if wanted else ()))
+        rows = ((Cell(labels.of(iri).text, frame.at(iri)), iri.value) for iri in (things.some() if wanted else ()))
         return sheet("things", (frame.t("name"), "IRI"), rows)
 
     def _queries(self, made: list[ExampleQuery], iri: NamedNode) -> list[ExampleQuery]:
@@ -906,6 +921,27 @@ def _rows(ontology: Ontology, overview: Overview, labels: Labels) -> list[Ontolo
     return sorted(rows, key=lambda row: -row.count)
 
 
+_MOST_TIES: Final = 40
+_BETWEEN = (
+    "SELECT ?from ?relation ?to (COUNT(*) AS ?number) WHERE {\n  ?one ?relation ?other ; a ?from .\n"
+    "  ?other a ?to .\n}\nGROUP BY ?from ?relation ?to\nORDER BY DESC(?number)\n"
+)
+
+
+def class_picture(kg: KnowledgeGraph, lately: Lately, ties: Ties, labels: Labels) -> dict[str, Any]:
+    """The classes as nodes with the numbers of their things, what leads from one to another as edges."""
+    totals, classes = lately.totals(), list(dict.fromkeys(chain.from_iterable(ties)))
+    looks = Palette(lately.overview()).records(classes, labels, kg.base)
+    names = [f"{look['label']} · {totals.get(iri, 0):,}" for iri, look in zip(classes, looks, strict=True)]
+    parts = zip(classes, looks, names, strict=True)
+    nodes = [{**look, "id": iri.value, "class": at, "label": name} for at, (iri, look, name) in enumerate(parts)]
+    edges = []
+    for (start, end), by in ties.items():
+        first, more = labels.of(max(by, key=by.__getitem__)).text, f" +{len(by) - 1}" if len(by) > 1 else ""
+        edges.append({"source": start.value, "target": end.value, "label": f"{first}{more}"})
+    return {"nodes": nodes, "edges": edges, "classes": looks, "legend": False, "query": _BETWEEN}
+
+
 def blueprint(kg: KnowledgeGraph, lately: Lately, terms: Terms) -> Blueprint:
     """The routes of the Ontology page, and the short addresses of classes and properties."""
     routes = Blueprint("terms", __name__)
@@ -922,9 +958,15 @@ def blueprint(kg: KnowledgeGraph, lately: Lately, terms: Terms) -> Blueprint:
         if (wanted := csv_of(*tables)) is not None:
             return wanted
         palette = Palette(overview)
+        every, complete = lately.ties()
+        ties = dict(islice(every.items(), _MOST_TIES))
+        note = "" if complete else phrase("overview_looked", language(), n=TIES_LOOKED_AT)
         return page(
             "ontology.html",
             kg.base,
+            picture={**class_picture(kg, lately, ties, labels), "note": note} if ties else None,
+            ties=[(*map(labels.reference, ends), by) for ends, by in ties.items()],
+            labels=labels,
             tree=found[0],
             colours={branch.term.iri: palette.index(branch.term.iri) for branch in branches if branch.term.iri},
             rows=found[1],

@@ -389,22 +389,17 @@ def _checked(kg: KnowledgeGraph, text: str) -> dict[str, object]:
 def _issue(kg: KnowledgeGraph, text: str, issue: Issue) -> dict[str, object]:
     line, column, length = _place(kg, text, issue)
     prefixes = sorted(kg.store.prefixes.items(), key=lambda pair: -len(pair[1]))
+    plain = re.sub(r"^line \d+, column \d+: ", "", issue.message)  # the place is given apart
     return {
         "kind": issue.kind.value,
         "severity": "error" if issue.kind in _SYNTAX else "warning",
-        "message": told(_short(issue.message, prefixes)),
+        "message": told(shortened(plain, prefixes)),
         "line": line,
         "column": column,
         "length": length,
         "allowed": [prefixed(iri, prefixes) if ":" in iri and " " not in iri else iri for iri in issue.allowed],
         "instead": _meant(text, line, column) if issue.kind is IssueKind.SYNTAX else "",
     }
-
-
-def _short(message: str, prefixes: list[tuple[str, str]]) -> str:
-    """The message with prefixed names for IRIs, and without the place, which is given apart."""
-    plain = re.sub(r"^line \d+, column \d+: ", "", message)
-    return shortened(plain, prefixes)
 
 
 def _place(kg: KnowledgeGraph, text: str, issue: Issue) -> tuple[int, int, int]:

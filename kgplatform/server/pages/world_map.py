@@ -177,8 +177,8 @@ class _Page:
         self._places = places
         self._labels = Labels(kg.dataset, kg.ontology, tongues())
         self._frame = Frame(language(), kg.base)
-        self._class = _iri("class")
-        self._place = _iri("place")
+        self._class = addresses.given_iri("class")
+        self._place = addresses.given_iri("place")
         self._bbox = read_bounds(request.args["bbox"]) if request.args.get("bbox") else None
 
     def answer(self) -> Any:
@@ -376,16 +376,3 @@ class _Page:
 def _spread(names: list[str], most: int) -> list[str]:
     """So many of the names at most, taken at even distances."""
     return names if len(names) <= most else [names[number * len(names) // most] for number in range(most)]
-
-
-def _iri(name: str) -> NamedNode | None:
-    """The IRI of that word of the address, if it is there.
-
-    Raises:
-        NotFoundError: it is none.
-    """
-    given = request.args.get(name, "").strip()
-    try:
-        return NamedNode(given) if given else None
-    except ValueError as error:
-        raise NotFoundError(f"{given[:200]!r} is no IRI", name=given) from error
