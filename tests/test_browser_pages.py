@@ -155,6 +155,8 @@ def test_a_page_is_drawn_and_open_to_everyone(browsing, request, where, path, wi
     steady(page)
     shot(page, f"{re.sub('[^a-z]+', '-', path)}-{width}-{language}")
     axe(page)
+    page.emulate_media(color_scheme="light" if dark else "dark", reduced_motion="reduce")
+    axe(page)
     browsing.check()
     assert page.locator("figure.failed").count() == 0
     assert page.locator("h1").count() == 1 or path.startswith(("/query", "/q/"))
@@ -190,12 +192,33 @@ def test_without_the_scripts_that_the_page_names_all_of_it_is_shown(browsing, la
     browsing.faults.clear()  # the browser reports the scripts that did not come
 
 
-def test_the_first_page_is_small(browsing, town):
+def test_the_first_page_is_small_and_asks_nothing_of_others(browsing, town):
     page = browsing.page("/", address=town[1])
     page.wait_for_load_state("networkidle")
     sent = page.evaluate("""[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
         .filter((one) => !one.name.includes(".woff2")).map((one) => [one.name, one.encodedBodySize])""")
     assert 0 < sum(size for _, size in sent) < 60_000, sent
+
+
+@LOOKS
+def test_the_ontology_page_draws_which_classes_lead_to_which(browsing, land, width, dark, language):
+    kg, address, _ = land
+    page = browsing.page("/ontology", address=address, width=width, dark=dark, language=language)
+    until(page, "!!document.querySelector('figure[data-view=graph] canvas')")
+    figure = page.locator("figure[data-view=graph]")
+    figure.locator("summary", has_text="以列表显示" if language == "zh" else "Show as list").click()
+    within = "SELECT (COUNT(*) AS ?n) WHERE { ?h a travel:Hotel ; geo:locatedIn ?t . ?t a geo:Township }"
+    number = kg.query(within).rows[0][0].value
+    hotel, town = ("酒店", "镇") if language == "zh" else ("hotel", "township")
+    told = [re.sub(r"\s+", " ", text) for text in figure.locator(".twin li").all_inner_texts()]
+    tie = next(text for text in told if text.startswith(f"{hotel} →") and text.endswith(f"→ {town}"))
+    assert number in re.findall(r"\d+", tie), (number, told)
+    axe(page)
+    shot(page, f"ontology-{width}-{language}")
+    figure.locator(".twin li a").first.click()
+    page.wait_for_selector("article.term")
+    plain = browsing.page("/ontology", address=address, scripts=False)
+    assert plain.locator("figure[data-view=graph] li").count() == len(told), "without scripts it is a list"
 
 
 def test_the_instances_of_a_class_come_before_its_properties_and_sources_begin_at_their_first_page(browsing, land):
@@ -344,6 +367,18 @@ def test_communities_lead_from_the_tree_to_a_report_and_its_members(browsing, to
     until(page, "document.querySelectorAll('figure canvas').length > 0")
     page.locator("table tbody a").first.click()
     page.wait_for_selector("article.entity")
+
+
+def test_a_course_is_a_goal_by_its_name_and_what_may_be_meant_is_a_link_while_the_form_stays(browsing, studies):
+    page = browsing.page("/courses", address=studies[1])
+    page.locator("input[name=goal]").fill("Algebra")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/courses/AA1001**")
+    page = browsing.page("/courses?goal=Sownd&known=AA1001", address=studies[1])
+    assert page.locator("input[name=goal]").input_value() == "Sownd"
+    assert page.locator("input[name=known][value=AA1001]").is_checked()
+    page.locator("main a[href*='goal=Sound']").first.click()
+    page.wait_for_url("**/courses/DD3001**")
 
 
 def test_an_empty_page_of_communities_offers_the_button_that_fills_it(browsing, tmp_path):

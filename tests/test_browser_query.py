@@ -307,6 +307,10 @@ def test_ten_thousand_rows_and_three_hundred_nodes_are_shown_in_time(browsing):
     assert seconds < 3  # that the promised half second is kept is for a quiet machine to show
     page.locator(".rows-scroll").evaluate("node => { node.scrollTop = node.scrollHeight }")
     until(page, "document.querySelectorAll('table.rows tbody tr').length > 150")
+    things = " ".join(f"(<urn:n:{n}> <urn:n:{n // 2}>)" for n in range(1, 300))
+    page = opened(browsing, f"SELECT ?one ?other WHERE {{ VALUES (?one ?other) {{ {things} }} }}", view="graph")
+    page.wait_for_selector(".stage canvas")
+    assert "300" in page.locator(".stage [role=img]").get_attribute("aria-label").split()
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from kgplatform.vocab import TRAVEL
 
 NOTE = "Wuzhen is a water town. Inn Amber stands near Xizha and has 24 rooms.\n"
 INNS = "name,town,price_per_night,latitude,longitude\nInn Amber,Wuzhen,1500,30.74,120.48\n"
+ROOMS = "name,town,rooms\nHill Inn,Wuzhen,many\n"
 LATER = "name,town,price_per_night\nInn Amber,Wuzhen,1750\nInn Birch,Wuzhen,900\n"
 
 
@@ -25,10 +26,11 @@ def inns(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inns")
     (folder / "inns.csv").write_text(INNS, encoding="utf-8")
     (folder / "note.txt").write_text(NOTE, encoding="utf-8")
+    (folder / "rooms.csv").write_text(ROOMS, encoding="utf-8")
     with KnowledgeGraph.create(folder / "kg", ontology="travel") as kg:
         kg.workspace.__dict__["embedder"] = HashEmbedder()
         kg.versions._every *= 0  # states seconds apart count too
-        list(kg.add(folder / "inns.csv", folder / "note.txt"))
+        list(kg.add(folder / "inns.csv", folder / "note.txt", folder / "rooms.csv"))
         kg.versions.rest()
         (folder / "inns.csv").write_text(LATER, encoding="utf-8")
         list(kg.add(folder / "inns.csv"))
@@ -57,6 +59,33 @@ def test_what_is_new_since_a_state_of_the_graph_a_class_and_an_entity(browsing, 
     page.locator("main details:has(a[href^='/changes']) > summary").click()
     page.locator("main a[href^='/changes']").first.click()
     assert page.locator(".changes > li").count() == 1
+
+
+def test_pages_say_what_was_not_found_refused_or_not_there_yet_and_corrections_begin_with_the_class(browsing, inns):
+    kg, address = inns
+    page = browsing.page("/search?q=zzzzzz", address=address)
+    assert "No matches for “zzzzzz”" in page.locator("main").inner_text()
+    page = browsing.page("/documents", address=address)
+    page.locator("a[href$='#refused']").first.click()
+    page.wait_for_selector("#refused li")
+    assert "many" in page.locator("#refused").inner_text()
+    page = browsing.page(f"/resource?iri={quote(find_iri(kg.store, 'Inn Birch').value, safe='')}", address=address)
+    earlier = page.eval_on_selector_all("main a[href*='at=']", "all => all.map((one) => one.href)")
+    assert earlier
+    assert [page.goto(link).status for link in earlier] == [200] * len(earlier), "though it was not there then"
+    page = browsing.page("/query", address=address)
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("table.rows tbody tr")
+    things = page.locator("table.rows tbody tr td:nth-child(2)").all_inner_texts()
+    assert len(set(things)) == len(things), "each thing once"
+    document = next(one for one in kg.registry.documents() if one.document.title == "inns")
+    page = browsing.page(f"/documents/{document.document.iri.value.rpartition('/')[2]}", address=address)
+    page.locator("a[href*='correct=']").first.click()
+    offered = page.locator("#correcting select[name=predicate] option").all_inner_texts()
+    assert len({name.casefold() for name in offered}) == len(offered), "each property once"
+    assert offered.index("price per night") < offered.index("capital of")
+    assert not {"link to", "is replaced by"} & set(offered)
 
 
 class _Silent(SimpleHTTPRequestHandler):
