@@ -7,9 +7,10 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -65,6 +66,77 @@ class PostgresServer:
         """Stops it; ``immediate`` is a crash."""
         command = [str(self._programs / "pg_ctl"), "-D", str(self.data), "-m", how, "-w", "stop"]
         subprocess.run(command, capture_output=True, check=False, cwd=self.folder, **self._as)
+
+
+class CutLine:
+    """A line to a port of this machine that can be cut: then nothing passes, in no direction, and nobody is told."""
+
+    def __init__(self, port: int) -> None:
+        self._port, self._open = port, threading.Event()
+        self._open.set()
+        self._over = False
+        self._pairs: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._lost: bytes | None = None
+        threading.Thread(target=self._take, daemon=True).start()
+
+    def cut(self) -> None:
+        """From now on what is sent is lost."""
+        self._open.clear()
+
+    def cut_at(self, words: bytes) -> None:
+        """Cuts the line when the port answers with these: what it did is done, and nobody is told."""
+        self._lost = words
+
+    def mend(self) -> None:
+        """New connections pass again; those of before are dead, and are closed here only, as by a router."""
+        self._open.set()
+
+    def close(self) -> None:
+        """Ends it with all its connections."""
+        self._over = True
+        self._listener.close()
+        for link in self._pairs:
+            link.close()
+
+    def _take(self) -> None:
+        while not self._over:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            self._pairs.append(near)
+            if not self._open.is_set():
+                continue  # it was taken, and nobody will ever answer
+            try:
+                far = socket.create_connection(("127.0.0.1", self._port))
+            except OSError:
+                near.close()
+                continue
+            self._pairs.append(far)
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self._pass, args=(one, other, one is near), daemon=True).start()
+
+    def _pass(self, one: socket.socket, other: socket.socket, is_asking: bool) -> None:
+        dead = False
+        try:
+            while data := one.recv(65536):
+                dead = dead or not self._open.is_set()  # a connection that lost something goes on no more
+                if dead:
+                    continue
+                if not is_asking and self._lost is not None and self._lost in data:
+                    self._lost, dead = None, True
+                    self._open.clear()
+                    continue
+                other.sendall(data)
+        except OSError:
+            pass
+        finally:
+            if not dead:
+                for link in (one, other):
+                    with suppress(OSError):
+                        link.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager

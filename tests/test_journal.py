@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -24,14 +27,15 @@ from kgplatform.documents.registry import Registry
 from kgplatform.errors import NotFoundError, StoreError, WorkspaceError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.journal import postgres_journal
-from kgplatform.journal.patch import Draft, FencedError, Journal, commits, digests, whole_digest
+from kgplatform.journal.patch import Draft, FencedError, Journal, UnseenError, commits, digests, whole_digest
 from kgplatform.journal.postgres_journal import PostgresJournal
 from kgplatform.journal.recorder import Recorder
 from kgplatform.journal.sqlite_journal import SqliteJournal
+from kgplatform.store import pgvector
 from kgplatform.store.dataset import Change, EvidenceDataset
 from kgplatform.store.oxigraph import Store
 from kgplatform.store.updates import carry_out
-from tests.postgres_server import PostgresServer, postgres_server
+from tests.postgres_server import CutLine, PostgresServer, postgres_server
 
 EX = "https://example.org/"
 P = NamedNode(f"{EX}p")
@@ -240,6 +244,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from kgplatform.journal import recorder, sqlite_journal
 from kgplatform.store import oxigraph
 from tests.test_journal import Node, chunk, triple
+from kgplatform.store import pgvector
 from kgplatform.store.dataset import Change
 
 folder, where, after = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -382,6 +387,61 @@ def test_a_backup_under_load_is_restored_as_of_any_number(tmp_path: Path) -> Non
     assert not (tmp_path / "no").exists()
 
 
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a bucket on a server of this machine that speaks as S3 does."""
+    for name in ("moto.server", "s3fs", "flask_cors"):
+        pytest.importorskip(name, reason="no S3: pip install s3fs 'moto[server]'")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "anybody")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    code = "import sys; from moto.server import main; main(sys.argv[1:])"
+    command = [sys.executable, "-W", "ignore", "-c", code, "-H", "127.0.0.1", "-p", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            end = time.monotonic() + 120
+            while True:
+                with suppress(OSError), closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as link:
+                    link.request("PUT", "/backups", headers={"Host": f"127.0.0.1:{port}"})
+                    assert link.getresponse().status == 200
+                    break
+                assert time.monotonic() < end
+                time.sleep(0.2)
+            yield "s3://backups/wuzhen"
+        finally:
+            server.kill()
+
+
+@pytest.mark.slow
+def test_a_backup_in_a_bucket_is_added_to_restored_and_told_where_it_cannot_be(
+    tmp_path: Path, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with journaled(tmp_path / "w") as kg:
+        kg.update(f"INSERT DATA {{ <{EX}a> <{EX}p> 1, '西栅'@zh }}")
+        first = back_up(kg.workspace, bucket)
+        early = digest(kg.store)
+        kg.update(f"INSERT DATA {{ <{EX}b> <{EX}p> 2 }}")
+        second = back_up(kg.workspace, bucket)
+        assert (second.patches, second.number) == (second.number - first.number, first.number + second.patches)
+        late = digest(kg.store)
+        with pytest.raises(StoreError, match=r"^s3://nowhere/x: cannot be written: [^\n]+$"):
+            back_up(kg.workspace, "s3://nowhere/x")
+    assert restore(bucket, tmp_path / "late").digest == late
+    assert restore(bucket, tmp_path / "early", at=str(first.number)).digest == early
+    with pytest.raises(NotFoundError, match="no backup is there"):
+        restore("s3://backups/other", tmp_path / "no")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    command = [sys.executable, "-m", "kgplatform", "restore", bucket, "-w", str(tmp_path / "no")]
+    away = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert away.returncode == 1
+    assert re.fullmatch(r"[^\n]*s3://backups/wuzhen: cannot be read: [^\n]+\n", away.stderr), away.stderr
+    assert not (tmp_path / "no").exists()
+
+
 def test_a_journal_moves_into_a_database_and_back(tmp_path: Path, database: PostgresServer) -> None:
     url = f"{database.url}?schema=moved"
     with journaled(tmp_path / "w") as kg:
@@ -463,4 +523,84 @@ def test_a_database_that_restarts_costs_nothing_acknowledged(tmp_path: Path, dat
     database.start()
     node.dataset.state([triple(3)])
     assert digest(replayed(node.journal)) == digest(node.store)
+    node.close()
+
+
+@pytest.fixture
+def line(database: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[CutLine]:
+    """A line to the database that can be cut; who waits for it is less patient than usual."""
+    monkeypatch.setattr(postgres_journal, "ANSWER_SECONDS", 2.0)
+    monkeypatch.setattr(postgres_journal, "LEASE_SECONDS", 3.0)
+    monkeypatch.setattr(pgvector, "_CONNECT_SECONDS", 2.0)
+    made = CutLine(database.port)
+    yield made
+    made.close()
+
+
+@pytest.mark.slow
+def test_a_line_to_the_database_that_is_cut_costs_time_only(
+    tmp_path: Path, database: PostgresServer, line: CutLine
+) -> None:
+    url = f"{database.url}?schema=cut"
+    node = Node(tmp_path / "n", PostgresJournal(url.replace(str(database.port), str(line.port))))
+    node.dataset.state([triple(1)])
+    line.cut()
+    with pytest.raises(StoreError, match=r"^[^\n]+$"):
+        node.dataset.state([triple(2)])
+    assert (node.store.has(triple(1)), node.store.has(triple(2))) == (True, False)
+    line.mend()
+    until_written(node, 3)
+    assert digest(replayed(node.journal)) == digest(node.store)
+    standby, end = PostgresJournal(url), time.monotonic() + 60
+    while standby.is_free and time.monotonic() < end:
+        time.sleep(0.1)
+    with pytest.raises(FencedError, match="another process leads"):
+        standby.lead()
+    line.cut()  # the database still has the sessions of who leads, one of them with the lock
+    end = time.monotonic() + 60
+    while not standby.is_free and time.monotonic() < end:
+        time.sleep(0.1)
+    standby.append([Draft(added=[Quad(P, P, P)])], epoch=standby.lead())
+    newest = standby.newest
+    line.mend()
+    with pytest.raises(FencedError, match="another process leads by now"):
+        until_written(node, 4)
+    assert (standby.newest, standby.is_free) == (newest, False)
+    node.close()
+    standby.close()
+
+
+def until_written(node: Node, number: int) -> None:
+    """States something as soon as the journal takes it, at the latest in a minute."""
+    end = time.monotonic() + 60
+    while not node.store.has(triple(number)):
+        try:
+            node.dataset.state([triple(number)])
+        except (FencedError, UnseenError):
+            raise
+        except StoreError:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+
+@pytest.mark.slow
+def test_what_was_done_although_its_answer_was_lost_is_taken_in_before_anything_else(
+    tmp_path: Path, database: PostgresServer, line: CutLine
+) -> None:
+    url = f"{database.url}?schema=unseen".replace(str(database.port), str(line.port))
+    node = Node(tmp_path / "n", PostgresJournal(url))
+    for number in (1, 2):
+        node.dataset.state([triple(number * 10)])
+        line.cut_at(b"COMMIT")
+        with pytest.raises(StoreError):
+            node.dataset.state([triple(number * 10 + 1)])
+        assert not node.store.has(triple(number * 10 + 1))
+        line.mend()
+        with pytest.raises(UnseenError, match="nothing was changed now"):
+            until_written(node, number * 10 + 2)
+        assert node.store.has(triple(number * 10 + 1))
+        assert not node.store.has(triple(number * 10 + 2))
+        node.dataset.state([triple(number * 10 + 2)])
+        assert digest(replayed(node.journal)) == digest(node.store)
+        assert node.dataset.violations() == (frozenset(), frozenset())
     node.close()

@@ -246,6 +246,12 @@ class _Place:
             import fsspec
 
             self._files, self._path = fsspec.core.url_to_fs(target)
+            self._faults: tuple[type[Exception], ...] = (OSError, ValueError, KeyError, TypeError, sqlite3.Error)
+            self._is_bucket = "s3" in self._files.protocol
+            if self._is_bucket:
+                from botocore.exceptions import BotoCoreError
+
+                self._faults += (BotoCoreError,)
         except ImportError as error:
             raise ConfigError(
                 f"{target}: {error}; `pip install 'kgplatform[cluster]'` brings what s3:// needs", setting="backup"
@@ -258,8 +264,9 @@ class _Place:
         """Tells in one line that the place cannot be read or written."""
         try:
             yield
-        except (OSError, ValueError, KeyError, TypeError, sqlite3.Error) as error:
-            raise StoreError(f"{self.target}: cannot be {what}: {error}") from error
+        except self._faults as error:
+            said = " ".join(str(error).split()) or type(error).__name__
+            raise StoreError(f"{self.target}: cannot be {what}: {said}") from error
 
     def manifest(self) -> dict[str, Any] | None:
         """What the backup holds; None: there is none."""
@@ -273,6 +280,9 @@ class _Place:
 
     def write(self, name: str, data: bytes) -> None:
         path = f"{self._path}/{name}"
+        if self._is_bucket:
+            self._files.pipe_file(path, data)  # an object is there as a whole or not at all
+            return
         with suppress(NotImplementedError):
             self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
         self._files.pipe_file(f"{path}.part", data)

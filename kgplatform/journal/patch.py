@@ -30,6 +30,10 @@ class FencedError(StoreError):
     """Another process leads by now: nothing may be appended in the name of the epoch before."""
 
 
+class UnseenError(StoreError):
+    """The journal holds a commit that was taken to be refused: the line was cut before its answer came."""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """What is to become a patch."""
@@ -120,6 +124,7 @@ class Journal(Protocol):
 
         Raises:
             FencedError: another process leads by now.
+            UnseenError: an earlier append was done after all; nothing was appended, and the next one goes on after it.
             StoreError: the disk or the database refuses; nothing was appended.
         """
 

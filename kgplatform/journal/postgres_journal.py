@@ -18,7 +18,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from kgplatform.errors import ConfigError, StoreError
-from kgplatform.journal.patch import Draft, FencedError, Patch, packed, packed_rows
+from kgplatform.journal.patch import Draft, FencedError, Patch, UnseenError, packed, packed_rows
 from kgplatform.store.pgvector import connected
 
 _SCHEMA: Final = (
@@ -36,6 +36,8 @@ _AT_ONCE: Final = 16
 _BEAT_SECONDS: Final = 1.0
 LEASE_SECONDS: Final = 6.0
 """A leader that has not been heard of for so long does not lead any more."""
+ANSWER_SECONDS: Final = 15.0
+"""A line on which no answer comes for so long is taken to be cut."""
 _OLDEST: Final = 130000
 
 _P = ParamSpec("_P")
@@ -58,7 +60,7 @@ def _reaching(method: Callable[Concatenate[Any, _P], _R]) -> Callable[Concatenat
                         journal._link.close() if was_cut else journal._link.rollback()
                     if not was_cut or is_last:
                         raise StoreError(f"the journal at {journal.where}: {text}") from error
-                    journal._link = connected(journal.url)
+                    journal._link = connected(journal.url, seconds=ANSWER_SECONDS)
         raise AssertionError
 
     return asked
@@ -85,7 +87,7 @@ class PostgresJournal:
         self.where = f"{parts.hostname}:{parts.port or 5432}{parts.path}"
         self._lock = threading.RLock()
         self._grown = threading.Condition(self._lock)
-        self._link = connected(url)
+        self._link = connected(url, seconds=ANSWER_SECONDS)
         from pg8000 import dbapi
 
         self._errors: type[Exception] = dbapi.Error
@@ -231,8 +233,14 @@ class PostgresJournal:
                     f"the journal at {self.where}: another process leads by now (epoch {now}, not {epoch})"
                 )
             ((number,),) = self._rows(f"SELECT coalesce(max(number), 0) FROM {self.schema}.patches")
-            if number > before:  # the line was cut after the commit: it is there
-                return int(number)
+            if number > before:  # the line was cut after a commit: this one, or one that was given up
+                sql = (
+                    f"SELECT more, removed, added, record FROM {self.schema}.patches WHERE number > %s ORDER BY number"
+                )
+                if [(more, *map(bytes, rest)) for more, *rest in self._rows(sql, before)] == made:
+                    return int(number)
+                self._newest = int(number)
+                raise UnseenError(f"the journal at {self.where}: a change before was made although the line was cut")
             for patch in made:
                 number += 1
                 self._link.cursor().execute(
@@ -286,7 +294,7 @@ class _Lease:
     def __init__(self, url: str, schema: str, error: type[Exception]) -> None:
         self._url, self._schema = url, schema
         self._faults: tuple[type[Exception], ...] = (error, OSError, StoreError)
-        self._link = connected(url)
+        self._link = connected(url, seconds=ANSWER_SECONDS)
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -298,12 +306,8 @@ class _Lease:
             (LEASE_SECONDS,),
         )
         session, is_old = cursor.fetchone()
-        if is_old and session:  # stopped, or cut off: its session may be there for hours
-            cursor.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND application_name = %s",
-                (session, "kgplatform"),
-            )
-            cursor.fetchall()
+        if is_old and session:  # stopped, or cut off: its sessions, of which one has the lock, may be there for hours
+            self._end_holders()
         for _ in range(20 if is_old else 1):
             cursor.execute("SELECT pg_try_advisory_lock(hashtext(%s))", (f"lead {self._schema}",))
             if cursor.fetchone()[0]:
@@ -332,9 +336,23 @@ class _Lease:
                 with suppress(*self._faults):
                     self._link.close()
                 with suppress(*self._faults):
-                    self._link = connected(self._url)
+                    self._link = connected(self._url, seconds=ANSWER_SECONDS)
                     cursor = self._link.cursor()
-                    cursor.execute("SELECT pg_try_advisory_lock(hashtext(%s))", (f"lead {self._schema}",))
+                    cursor.execute(sql, (epoch,))
+                    if cursor.rowcount:  # nobody leads in its place, so it is its own session of before that goes
+                        self._end_holders()
+                        cursor.execute("SELECT pg_advisory_lock(hashtext(%s))", (f"lead {self._schema}",))
+
+    def _end_holders(self) -> None:
+        """Ends the sessions that hold the lock."""
+        cursor = self._link.cursor()
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            " AND (classid::bigint << 32 | objid::bigint) = hashtext(%s)",
+            (f"lead {self._schema}",),
+        )
+        cursor.fetchall()
 
     def end(self, *, freed: bool = False) -> None:
         """Gives the lock back; ``freed``: the next leader need not wait."""

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from pyoxigraph import Quad
 
 from kgplatform.errors import StoreError, WorkspaceError
-from kgplatform.journal.patch import Draft, Journal, Row, commits
+from kgplatform.journal.patch import Draft, Journal, Row, UnseenError, commits
 from kgplatform.store.oxigraph import Part, Store, in_parts
 
 _BEHIND: Final = 1_000
@@ -74,8 +74,7 @@ class Recorder:
             StoreError: it cannot be reached, or another process leads.
         """
         self._epoch = self.journal.lead()
-        if any(patch.more for patch in self.journal.patches(self.journal.newest - 1)):
-            self.journal.append([Draft()], epoch=self._epoch)  # what a crash cut off ends there
+        self._end()
         with self._store.write_lock():
             self.prepare()
             self.catch_up()
@@ -84,6 +83,11 @@ class Recorder:
                 self.record(in_parts((), self._store.quads()))
             self._store.version = self.number = self.journal.newest
             self._store.flush(all_of_it=True)
+
+    def _end(self) -> None:
+        """Ends a commit that a crash or a cut line left without its last part."""
+        if any(patch.more for patch in self.journal.patches(self.journal.newest - 1)):
+            self.journal.append([Draft()], epoch=self._epoch)
 
     def prepare(self) -> None:
         """Finds out how far store and registry are, and has the registry note what changes; `catch_up` goes on.
@@ -126,12 +130,18 @@ class Recorder:
 
         Raises:
             StoreError: the journal refuses; nothing was appended.
+            UnseenError: as `Journal.append`; what was done after all is now in the store too.
         """
         number = None
         try:
             with self._rows.outgoing() as outgoing:
                 number = self.journal.append(_drafts(parts, outgoing.rows, more=more), epoch=self._epoch)
                 outgoing.number = number
+        except UnseenError as error:
+            self._end()
+            self._store_at = self._rows_at = self.number
+            self.number = self._store.version = self.catch_up()
+            raise UnseenError(f"nothing was changed now: {error}; look at it, and try again") from error
         except sqlite3.Error as error:  # after the append it only means that the rows are sent once more
             if number is None:
                 raise StoreError(f"nothing was changed: the registry cannot be read: {error}") from error

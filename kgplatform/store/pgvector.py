@@ -34,10 +34,11 @@ _INDEXES: Final = """CREATE TABLE IF NOT EXISTS kgplatform_vectors (
   relation text PRIMARY KEY, name text NOT NULL, model text NOT NULL, dimensions integer NOT NULL)"""
 
 
-def connected(url: str) -> Any:
+def connected(url: str, *, seconds: float | None = None) -> Any:
     """A connection of pg8000 to ``postgresql://user:password@host:port/database``, each statement its own transaction.
 
-    A password that is not in the address comes from ``PGPASSWORD``; ``?sslmode=require`` asks for TLS.
+    A password that is not in the address comes from ``PGPASSWORD``; ``?sslmode=require`` asks for TLS. ``seconds`` is
+    how long an answer may take (None: as long as it takes), so that a line that was cut is noticed, here and there.
 
     Raises:
         ConfigError: pg8000 is not installed, or the address is none.
@@ -69,12 +70,14 @@ def connected(url: str) -> Any:
             ssl_context=ssl.create_default_context() if secure else None,
             application_name="kgplatform",
         )
-        line.settimeout(None)  # the limit is for getting in: making a graph of neighbours takes minutes
+        made.autocommit = True
+        line.settimeout(seconds)  # making a graph of neighbours takes minutes
+        if seconds:  # what a transaction has locked is free again before others give up
+            made.cursor().execute(f"SET idle_in_transaction_session_timeout = {int(seconds * 600)}")
     except (pg8000.Error, OSError) as error:
         if line is not None:
             line.close()
         raise StoreError(f"the database {name} at {where} cannot be used: {_reason(error)}") from error
-    made.autocommit = True
     return made
 
 
