@@ -387,6 +387,24 @@ def test_a_backup_under_load_is_restored_as_of_any_number(tmp_path: Path) -> Non
     assert not (tmp_path / "no").exists()
 
 
+def test_a_workspace_without_a_journal_imports_nothing_of_clusters(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("Lakeside Inn is a hotel in Wuzhen. 湖畔客栈位于乌镇。", encoding="utf-8")
+    code = """
+import sys
+from kgplatform.graph import KnowledgeGraph
+with KnowledgeGraph.create(sys.argv[1], ontology="travel") as kg:
+    assert [added.outcome for added in kg.add(sys.argv[2])] == ["added"]
+    assert kg.query("ASK { ?s a travel:Hotel }").boolean
+    kg.ask("Where is Lakeside Inn?")
+mine = ("kgplatform.cluster", "kgplatform.journal", "kgplatform.store.pgvector")
+others = ("distributed", "dask", "pg8000", "s3fs", "botocore")
+print([name for name in sys.modules if name.startswith(mine) or name.partition(".")[0] in others])
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "w"), str(tmp_path / "note.txt")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1])
+    assert done.stdout == "[]\n", done.stderr[-2000:]
+
+
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of a bucket on a server of this machine that speaks as S3 does."""

@@ -102,7 +102,10 @@ def test_the_transcript_of_the_documentation_is_true(service):
 
 
 TEXT, TYPED = {"type": "string"}, {"oneOf": [{"$ref": "#/$defs/named"}, {"type": "string"}]}
-MOMENT = r"^-?\d{4,}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$"
+MOMENT = (
+    r"^-?([1-9]\d*)?\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d"
+    r"(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)?$"
+)
 DEFINITIONS = {"named": {"type": "object", "required": ["id", "name"], "properties": {"id": TEXT, "name": TEXT}}}
 
 

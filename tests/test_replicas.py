@@ -18,14 +18,17 @@ from urllib.parse import quote, urlsplit
 
 import pyoxigraph as ox
 import pytest
+from pyoxigraph import NamedNode
 
 from kgplatform.cluster.backup import back_up, move, restore
+from kgplatform.cluster.replica import Replica
 from kgplatform.errors import ConfigError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.journal.patch import digests, whole_digest
 from kgplatform.server.access import Access
 from kgplatform.server.app import create_app
 from kgplatform.store.oxigraph import Store
+from kgplatform.workspace.creation import Renewing, renew
 from tests.postgres_server import PostgresServer, postgres_server
 from tests.test_journal import EX, digest, journaled
 
@@ -216,3 +219,34 @@ def test_a_consumer_that_starts_anywhere_ends_with_an_equal_graph(tmp_path: Path
         assert f"id: {kg.workspace.recorder.number}".encode() in data
         assert client.get("/changes?after=x").status_code == 400
         assert client.get("/changes/99").status_code == 404
+
+
+def test_files_of_the_ontology_travel_with_patches(tmp_path: Path, database: PostgresServer) -> None:
+    own = tmp_path / "boats.ttl"
+
+    def said(label: str) -> str:
+        own.write_text(
+            f"@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+            f'<{EX}boats> a owl:Ontology . <{EX}Boat> a owl:Class ; rdfs:label "{label}"@en, "船"@zh .',
+            encoding="utf-8",
+        )
+        return str(own)
+
+    cluster(tmp_path, f"{database.url}?schema=ontology", "copy")
+    with KnowledgeGraph.open(tmp_path / "leader") as kg:
+        renew(kg.workspace, [said("boat")], Renewing())
+        first = kg.store.version
+        kg.update(f"INSERT DATA {{ <{EX}one> a <{EX}Boat> }}")
+        with KnowledgeGraph.open(tmp_path / "copy", follows=True) as copy, closing(Replica(copy.workspace)) as replica:
+            assert copy.ontology.classes[NamedNode(f"{EX}Boat")].words[0].text == "boat"
+            renew(kg.workspace, [said("ferry")], Renewing())
+            replica.start()
+            assert replica.wait(kg.workspace.recorder.number, 60)
+            assert copy.ontology.classes[NamedNode(f"{EX}Boat")].words[0].text == "ferry"
+            assert digest(copy.store) == digest(kg.store)
+            assert copy.settings.ontology == kg.settings.ontology != ()
+        back_up(kg.workspace, str(tmp_path / "backup"))
+    restore(str(tmp_path / "backup"), tmp_path / "early", at=str(first))
+    assert '"boat"' in (tmp_path / "early" / "ontology" / "boats.ttl").read_text(encoding="utf-8")
+    with KnowledgeGraph.open(tmp_path / "early") as kg:
+        assert kg.ontology.classes[NamedNode(f"{EX}Boat")].words[0].text == "boat"

@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from kgplatform import settings as config
+from kgplatform.cluster.replica import put_ontology
 from kgplatform.documents.registry import Registry
 from kgplatform.errors import ConfigError, NotFoundError, StoreError, WorkspaceError
 from kgplatform.journal.patch import Journal, Patch, commits, digests, whole_digest
@@ -160,6 +161,7 @@ def _made(place: _Place, manifest: dict[str, Any], folder: Path, number: int, *,
                 store.replay(((patch.removed, patch.added) for patch in group), version=group[-1].number)
                 registry.changed_rows.apply_rows(name, group[-1].number, [row for p in group for row in p.rows])
                 moment = group[-1].moment
+            put_ontology(folder, registry)
         store.flush()
         write_mark(folder / MARK, name, number)
         return Restored(number, moment, whole_digest(digests(store)))

@@ -6,22 +6,50 @@ number. A standby takes the lead once the leader has not been heard of for a whi
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 from pyoxigraph import Quad
 
+from kgplatform import settings as config
+from kgplatform.documents.registry import Registry
 from kgplatform.errors import KgPlatformError, StoreError
 from kgplatform.journal.patch import FencedError
+from kgplatform.ontology import packs
 from kgplatform.store.oxigraph import Part
-from kgplatform.workspace.creation import recover
+from kgplatform.workspace.creation import ontology_files, recover
 from kgplatform.workspace.workspace import Workspace
 
 _log = logging.getLogger("kgplatform.replica")
 _PATIENCE: Final = 1.0
+
+
+def put_ontology(folder: Path, registry: Registry) -> bool:
+    """Makes the files of the ontology, and which of them are in use, as the registry has them; True if that was new.
+
+    Raises:
+        StoreError: a name leads out of the folder.
+        ConfigError: the list of ontologies is not where it can be found in the settings.
+    """
+    wanted, there = registry.ontology_files(), ontology_files(folder)
+    if not wanted or wanted == there:
+        return False
+    place = folder / "ontology"
+    place.mkdir(exist_ok=True)
+    for name in sorted({*wanted, *there} - {""}):
+        if Path(name).name != name or name in (".", ".."):
+            raise StoreError(f"the name of a file of the ontology leads out of its folder: {name!r}")
+        if name not in wanted:
+            (place / name).unlink()
+        elif wanted[name] != there.get(name):
+            (place / name).write_bytes(wanted[name])
+    config.set_ontology(folder, tuple(json.loads(wanted[""])))
+    return True
 
 
 class Replica:
@@ -45,6 +73,7 @@ class Replica:
         self.trouble = ""
         """Why the journal cannot be followed at the moment; empty: it can."""
         self._recorder.prepare()
+        self._recorder.took_rows = self._take_up_ontology
         workspace.store.recorder = self
         self.number = self._caught_up()
         self._thread = threading.Thread(target=self._follow, daemon=True, name="kgplatform replica")
@@ -104,6 +133,11 @@ class Replica:
         number = self._recorder.catch_up()
         self._workspace.versions.rest()
         return number
+
+    def _take_up_ontology(self) -> None:
+        if put_ontology(self._workspace.folder, self._workspace.registry):
+            self._workspace.settings = config.load(self._workspace.folder)
+            self._workspace.use(packs.load(self._workspace.settings.ontology, folder=self._workspace.folder))
 
     def _index(self) -> None:
         """Brings the passages in line while nothing else is to be done."""

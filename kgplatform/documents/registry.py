@@ -108,6 +108,7 @@ CREATE INDEX IF NOT EXISTS given_statements_of ON given_statements (document);
 CREATE TABLE IF NOT EXISTS refusals (document TEXT NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS refusals_in ON refusals (document);
 CREATE TABLE IF NOT EXISTS failures (document TEXT PRIMARY KEY, stage TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS ontology_files (name TEXT PRIMARY KEY, data BLOB NOT NULL);
 """
 # triggers, so that no way of writing can be forgotten
 _CHANGES: Final = """
@@ -172,6 +173,16 @@ class Registry(Runs):
                 copy.execute(f"DELETE FROM {table}")
             copy.execute("COMMIT")
             copy.execute("VACUUM")
+
+    def ontology_files(self) -> dict[str, bytes]:
+        """The files of the ontology by name, where they travel with patches; under no name which ones are in use."""
+        return {row["name"]: row["data"] for row in self._all("SELECT name, data FROM ontology_files")}
+
+    def set_ontology_files(self, files: Mapping[str, bytes]) -> None:
+        """Puts these in the place of those that are kept."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM ontology_files")
+            db.executemany("INSERT INTO ontology_files VALUES (?,?)", files.items())
 
     # the life of a document
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -64,6 +64,8 @@ class Recorder:
         self._mark = mark
         self.number = 0
         """The number of the last patch that was appended here."""
+        self.took_rows: Callable[[], None] = lambda: None
+        """Called once rows were taken over, before the store shows what belongs to them."""
         self._epoch = self._settled = self._store_at = self._rows_at = 0
 
     def begin(self) -> None:
@@ -117,11 +119,12 @@ class Recorder:
         for group in commits(self.journal.patches(min(self._store_at, self._rows_at))):
             last = group[-1].number
             with self._store.write_lock():
-                if last > self._store_at and any(patch.gone or patch.new for patch in group):
-                    self._store.replay(((patch.removed, patch.added) for patch in group), version=last)
                 if last > self._rows_at:
                     rows = [row for patch in group for row in patch.rows]
                     self._rows.apply_rows(self.journal.name, last, rows)
+                    self.took_rows()
+                if last > self._store_at and any(patch.gone or patch.new for patch in group):
+                    self._store.replay(((patch.removed, patch.added) for patch in group), version=last)
             self._store_at, self._rows_at = max(last, self._store_at), max(last, self._rows_at)
         return min(self._store_at, self._rows_at)
 

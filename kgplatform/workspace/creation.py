@@ -188,6 +188,21 @@ def recover(workspace: Workspace) -> None:
         (workspace.folder / UPDATE).unlink()
     Ingest(workspace).recover()
     settle_data(workspace)
+    _keep_ontology(workspace)
+
+
+def _keep_ontology(workspace: Workspace) -> None:
+    """Has the files of the ontology travel with patches, where there is a journal."""
+    if workspace.recorder is not None:
+        files = ontology_files(workspace.folder)
+        if files != workspace.registry.ontology_files():
+            workspace.registry.set_ontology_files(files)
+
+
+def ontology_files(folder: Path) -> dict[str, bytes]:
+    """The files of a workspace's ontology by name, and under no name a list of the ontologies in use, as JSON."""
+    names = json.dumps(config.load(folder).ontology).encode()
+    return {"": names, **{path.name: path.read_bytes() for path in (folder / "ontology").glob("*") if path.is_file()}}
 
 
 def renew(workspace: Workspace, names: Sequence[str], how: Renewing, *, dry_run: bool = False) -> Renewal:
@@ -347,6 +362,7 @@ def settle_data(workspace: Workspace) -> None:
     registry.replace_terms(terms)
     graphs = {graph: list(_replaced(dataset, graph, terms)) for graph in _affected(dataset, terms)}
     graphs[dataset.ontology] = list(workspace.loaded.triples)
+    _keep_ontology(workspace)
     dataset.commit(Change(dropped=tuple(graphs), added=graphs))
     if terms:
         projecting = Projecting(tables_of(workspace))
