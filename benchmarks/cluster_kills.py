@@ -32,7 +32,7 @@ from kgplatform.journal.postgres_journal import PostgresJournal
 from kgplatform.store.oxigraph import Store
 
 KILLS = 50
-_PATIENCE = 300.0
+_PATIENCE = 600.0
 _BASE = "https://example.org/"
 _SENT = {"Content-Type": "application/sparql-update"}
 _NODES = {"leader": "--standby", "other": "--standby", "copy": "--replica"}

@@ -31,7 +31,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 from kgplatform.errors import ClusterError, ConfigError
 from kgplatform.journal.patch import GraphDigest, Journal, Patch, commits, digests, graph_digest
 from kgplatform.settings import Settings, follower_password
-from kgplatform.sparql.tokens import scan
+from kgplatform.sparql.tokens import landmarks, scan
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
 from kgplatform.vocab import CORE, XSD, graph_iri
 from kgplatform.workspace.workspace import Workspace
@@ -42,7 +42,7 @@ _AT, _OF = NamedNode(f"{CORE}journalNumber"), NamedNode(f"{CORE}journalName")
 _INTEGER: Final = f"{XSD}integer"
 _SURE_DIGITS: Final = 9
 _HEAVY: Final = frozenset({"GROUP", "COUNT", "SUM", "AVG", "MIN", "MAX", "GROUP_CONCAT", "SAMPLE"})
-_LOCAL: Final = frozenset({"GRAPH", "FROM", "SERVICE"})
+_LOCAL: Final = frozenset({"FROM", "SERVICE", "DESCRIBE"})
 _WAIT: Final = 2.0
 _REST: Final = 10.0
 
@@ -279,6 +279,8 @@ class Follower:
         self.engine, self._base = engine, base
         self._state = graph_iri(base, "state")
         self._knowledge = engine.knowledge(base)
+        self.own = [self._state] if isinstance(self._knowledge, DefaultGraph) else [self._knowledge, self._state]
+        """The graphs that the engine has and we have not."""
 
     def state(self) -> tuple[str, int]:
         """The journal that the engine follows, and the number it is at; nothing and 0 where it follows none."""
@@ -636,6 +638,35 @@ def described(named: str, base: str) -> str:
     return f"{engine.profile.name} at {engine.address}, " + (f"at commit {at}" if at else "follows nothing yet")
 
 
+def with_graphs_of_ours(text: str, default: NamedNode | DefaultGraph, hidden: Sequence[NamedNode]) -> str:
+    """A query to an engine where ``default`` stands for our default graph and the graphs ``hidden`` are none of ours.
+
+    Empty where the text does not tell: a CONSTRUCT without a template. SPARQL 1.1 Query §13.3: what stands under GRAPH
+    is matched there but for what has a GRAPH of its own; of that, a variable is kept from what is hidden.
+    """
+    marks = list(landmarks(text))
+    groups = [mark for mark in marks if mark.text == "{" and mark.depth == 0]
+    verbs = {mark.text for mark in marks if mark.depth == 0}
+    if len(groups) != (2 if "CONSTRUCT" in verbs else 1):
+        return ""
+    put: list[tuple[int, str]] = []
+    for number, mark in enumerate(marks):
+        opened = next(filter(lambda at: at.text == "{", marks[number:]), None)
+        if opened is None or (mark.text != "GRAPH" and mark is not groups[-1]):
+            continue
+        closed = next(at for at in marks[number:] if at.text == "}" and at.depth == opened.depth)
+        name = text[mark.end : opened.start].strip()
+        if mark is groups[-1] and not isinstance(default, DefaultGraph):
+            put += [(opened.end, f" GRAPH {default} {{"), (closed.start, "\n}")]
+        elif mark.text == "GRAPH" and name[:1] in ("?", "$"):
+            put.append((closed.end, f"\n FILTER({' && '.join(f'{name} != {graph}' for graph in hidden)})"))
+    parts, last = [], 0
+    for place, words in sorted(put):
+        parts += [text[last:place], words]
+        last = place
+    return "".join([*parts, text[last:]])
+
+
 class Analytics:
     """An engine that is asked heavy queries in the place of this machine: those that count or sum."""
 
@@ -649,10 +680,10 @@ class Analytics:
         words = scan(text).keywords
         if not words & _HEAVY or words & _LOCAL or time.monotonic() < self._rests_until:
             return None
-        default = "" if isinstance(self._default, DefaultGraph) else self._default.value
+        asked = with_graphs_of_ours(text, self._default, self._follower.own)
         try:
-            journal, at = self._follower.state()
-            return self._engine.query(text, default=default, accept=media_type) if journal and at >= version else None
+            journal, at = self._follower.state() if asked else ("", 0)
+            return self._engine.query(asked, accept=media_type) if journal and at >= version else None
         except ClusterError:
             self._rests_until = time.monotonic() + _REST
             return None
