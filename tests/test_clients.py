@@ -1,7 +1,9 @@
 """The endpoint asked by clients of others: rdflib's SPARQL stores, curl."""
 
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 import rdflib
@@ -89,3 +91,16 @@ def test_curl_does_what_the_documentation_shows(server, tmp_path):
     curl("-H", token, "-H", "Content-Type: text/turtle", "-T", str(file), there)
     assert "甲" not in curl("-H", "Accept: application/n-triples", there)
     curl("-H", token, "-X", "DELETE", there)
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
+@pytest.mark.parametrize("page", ["endpoint", "monitoring"])
+def test_the_transcripts_of_the_documentation_run(server, page):
+    text = (Path(__file__).parents[1] / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    (transcript,) = re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    steps = re.findall(r"^\$ (.+)\n((?:(?!\$ ).*\n)+)", transcript, re.MULTILINE)
+    assert len(steps) == transcript.count("$ ")
+    for command, shown in steps:
+        line = command.replace("http://localhost:8000", server).replace("curl ", "curl -sS --noproxy '*' ", 1)
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines() == shown.splitlines(), command
