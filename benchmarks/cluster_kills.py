@@ -9,6 +9,7 @@ each store and at the follower, and the digests of all of them and of the journa
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import random
 import shutil
@@ -170,14 +171,20 @@ class _Cluster:
         ]
 
 
-def measure(kills: int = KILLS, cut: float = 0.0) -> list[Result]:
-    """How many acknowledged changes were lost in any place, and how many digests differ."""
+def measure(kills: int = KILLS, cut: float = 0.0, most_seconds: float = 7200.0) -> list[Result]:
+    """How many acknowledged changes were lost in any place, and how many digests differ.
+
+    ``most_seconds``: no part is killed any more after so long; the result says how many were.
+    """
     chance, results = random.Random(kills), []
     with TemporaryDirectory(prefix="kgplatform-") as place, ExitStack() as stack:
         made = _Cluster(Path(place), stack)
         writer = _Writer(made.nodes, chance)
         tally = dict.fromkeys(made.parts, 0)
+        latest = time.monotonic() + most_seconds
         for _ in range(kills):
+            if time.monotonic() > latest:
+                break
             part = chance.choice(list(tally))
             time.sleep(chance.uniform(0.2, 4))
             tally[part] += 1
@@ -200,7 +207,7 @@ def measure(kills: int = KILLS, cut: float = 0.0) -> list[Result]:
         _until(lambda: made.rests(writer, journal, follower))
         kinds = ", ".join(f"{count} of {name}" for name, count in tally.items())
         return [
-            Result(f"{kills} kills ({kinds}): acknowledged changes", len(writer.acknowledged), ""),
+            Result(f"{sum(tally.values())} kills ({kinds}): acknowledged changes", len(writer.acknowledged), ""),
             Result("refused or unanswered meanwhile", writer.refused, ""),
             *results,
             *made.found(writer.acknowledged, journal, follower),
@@ -222,7 +229,9 @@ def _holds(store: Store, number: int) -> bool:
 
 
 if __name__ == "__main__":
-    words = sys.argv[1:]
-    seconds = float(words.pop(words.index("--cut") + 1)) if "--cut" in words else 0.0
-    numbers = [int(word) for word in words if word.isdecimal()]
-    print(as_table(measure(numbers[0] if numbers else KILLS, seconds)))
+    given = argparse.ArgumentParser(prog="python -m benchmarks.cluster_kills")
+    given.add_argument("kills", nargs="?", type=int, default=KILLS)
+    given.add_argument("--cut", type=float, default=0.0)
+    given.add_argument("--most-seconds", type=float, default=7200.0)
+    chosen = given.parse_args()
+    print(as_table(measure(chosen.kills, chosen.cut, chosen.most_seconds)))

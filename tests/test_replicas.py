@@ -52,7 +52,7 @@ class Served:
         where = urlsplit(self.url)
         link = http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)
         with closing(link):
-            link.request(method, path, body, headers or {})
+            link.request(method, path, body.encode() if body else None, headers or {})
             response = link.getresponse()
             return response.status, response.read().decode(), dict(response.getheaders())
 
