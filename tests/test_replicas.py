@@ -20,6 +20,7 @@ import pyoxigraph as ox
 import pytest
 from pyoxigraph import NamedNode
 
+from benchmarks import cluster_kills
 from kgplatform.cluster.backup import back_up, move, restore
 from kgplatform.cluster.replica import Replica
 from kgplatform.errors import ConfigError
@@ -173,6 +174,13 @@ def test_a_standby_takes_over_and_the_old_leader_cannot_write(tmp_path: Path, da
         assert status == 503
         assert "another process leads by now" in text
         assert not other.has("late")
+
+
+@pytest.mark.slow
+def test_parts_that_are_killed_at_random_lose_nothing_acknowledged() -> None:
+    acknowledged, *found = cluster_kills.measure(6, cut=4.0)  # the number is the seed too
+    assert acknowledged.value > 0
+    assert [result.name for result in found if not result.kept] == []
 
 
 def test_a_replica_without_a_database_is_told_so(tmp_path: Path) -> None:

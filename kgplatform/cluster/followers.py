@@ -28,7 +28,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import pyoxigraph as ox
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
 
-from kgplatform.errors import ClusterError, ConfigError
+from kgplatform.errors import ClusterError, ConfigError, KgPlatformError
 from kgplatform.journal.patch import GraphDigest, Journal, Patch, commits, digests, graph_digest
 from kgplatform.settings import Settings, follower_password
 from kgplatform.sparql.tokens import landmarks, scan
@@ -416,7 +416,7 @@ class Feeding:
                 if at < 0 or self._journal.wait(at, _WAIT) > at:
                     at = follower.catch_up(self._journal, self._store)
                 self.troubles.pop(address, None)
-            except ClusterError as error:
+            except KgPlatformError as error:  # the engine is away, or the journal
                 self.troubles[address] = str(error)
                 self._ends.wait(_REST)
                 at = -1

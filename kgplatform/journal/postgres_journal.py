@@ -372,4 +372,5 @@ def _said(error: BaseException) -> tuple[str, str]:
     said = error.args[0] if error.args else ""
     if isinstance(said, dict):
         return str(said.get("C", "")), str(said.get("M", "")).splitlines()[0]
-    return "", " ".join(str(said or error).split()) or type(error).__name__
+    text = error if isinstance(error, OSError) else said or error
+    return "", " ".join(str(text).split()) or type(error).__name__

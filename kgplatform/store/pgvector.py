@@ -101,7 +101,7 @@ def described(url: str) -> str:
 def _reason(error: BaseException) -> str:
     """What the database said, in one line."""
     said = error.args[0] if error.args else ""
-    text = said.get("M", "") if isinstance(said, dict) else str(said or error)
+    text = said.get("M", "") if isinstance(said, dict) else error if isinstance(error, OSError) else said or error
     return " ".join(str(text).split()) or type(error).__name__
 
 
