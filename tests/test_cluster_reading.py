@@ -103,6 +103,12 @@ def test_a_scheduler_that_is_not_there_is_one_line():
         DaskCluster("nonsense://x", wait_seconds=0.3)
 
 
+def test_workers_of_another_version_are_refused(monkeypatch):
+    monkeypatch.setattr(dask_cluster, "_VERSION", "0.0.1")
+    with pytest.raises(ClusterError, match=r"^worker \S+ has kgplatform \S+, this is 0\.0\.1; update it$"):
+        DaskCluster(1)
+
+
 @pytest.fixture
 def scheduler(tmp_path):
     """A scheduler of its own process, and what starts a worker for it."""

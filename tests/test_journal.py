@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ from kgplatform.cluster.backup import back_up, move, restore
 from kgplatform.documents.registry import Registry
 from kgplatform.errors import NotFoundError, StoreError, WorkspaceError
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.journal import postgres_journal
+from kgplatform.journal import postgres_journal, sqlite_journal
 from kgplatform.journal.patch import Draft, FencedError, Journal, UnseenError, commits, digests, whole_digest
 from kgplatform.journal.postgres_journal import PostgresJournal
 from kgplatform.journal.recorder import Recorder
@@ -528,6 +529,34 @@ def test_a_database_that_cannot_be_used_is_told_in_one_line(database: PostgresSe
         with pytest.raises(StoreError, match=told) as caught:
             PostgresJournal(url)
         assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_database_that_is_too_old_is_told_in_one_line(
+    database: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_journal, "_OLDEST", 990000)
+    with pytest.raises(StoreError, match=r"^the journal at [^\n]+: PostgreSQL 13 or later is needed$"):
+        PostgresJournal(f"{database.url}?schema=old")
+
+
+def test_a_clock_that_is_set_back_makes_no_earlier_patch(
+    make: Callable[[], Journal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = make()
+    epoch = journal.lead()
+    journal.append([Draft(added=[Quad(P, P, P)])], epoch=epoch)
+
+    class Past(datetime):
+        @classmethod
+        def now(cls, tz: object = None) -> datetime:
+            return datetime(1999, 1, 1, tzinfo=UTC)
+
+    monkeypatch.setattr(sqlite_journal, "datetime", Past)
+    journal.append([Draft(removed=[Quad(P, P, P)])], epoch=epoch)
+    first, second = journal.patches(0)
+    assert first.moment <= second.moment
+    assert journal.at(second.moment) == 2
+    journal.close()
 
 
 @pytest.mark.slow
