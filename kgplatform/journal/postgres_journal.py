@@ -93,7 +93,11 @@ class PostgresJournal:
         self._errors: type[Exception] = dbapi.Error
         self._lease: _Lease | None = None
         self._newest = 0
-        self.name = self._prepared()
+        try:
+            self.name = self._prepared()
+        except StoreError:
+            self.close()
+            raise
 
     @_reaching
     def _prepared(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import socket
 import ssl
 import threading
@@ -75,8 +76,8 @@ def connected(url: str, *, seconds: float | None = None) -> Any:
         if seconds:  # what a transaction has locked is free again before others give up
             made.cursor().execute(f"SET idle_in_transaction_session_timeout = {int(seconds * 600)}")
     except (pg8000.Error, OSError) as error:
-        if line is not None:
-            line.close()
+        if line is not None and line.fileno() >= 0:
+            os.close(line.detach())  # the driver's own file on it is still open
         raise StoreError(f"the database {name} at {where} cannot be used: {_reason(error)}") from error
     return made
 
