@@ -11,6 +11,7 @@ by itself (cumulative layout shift), and what was asked of other hosts. Medians 
 from __future__ import annotations
 
 import argparse
+import logging
 import shutil
 import threading
 from pathlib import Path
@@ -62,6 +63,7 @@ def main() -> int:
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     path = next((found for name in names if (found := shutil.which(name))), None)
     outside: set[str] = set()
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     with KnowledgeGraph.open(given.workspace) as kg, sync_playwright() as playwright:
         _ = kg.workers
         server = make_server("127.0.0.1", 0, create_app(kg, access=Access.on("127.0.0.1")), threaded=True)

@@ -464,7 +464,7 @@ def _line(names: NameIndex, predicate: NamedNode, values: list[str], language: s
 _LONGEST_QUESTION = 2_000
 _SURE_ENOUGH = 0.35
 _SURELY_RIGHT, _AT_MOST = 0.9, 0.71
-"""An answer is called sure from the first chance on; any other has at most the second, which its passages add .03 to."""
+"""An answer is called sure from the first chance on; any other has the second at most, to which passages add .03."""
 _RIGHT, _CHOSEN = 0.6, 0.9
 """What the confidence of a built-in reading is worth on graphs that it was not made for; that of a chosen one."""
 _RESEMBLES = 0.55
