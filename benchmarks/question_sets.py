@@ -31,14 +31,15 @@ SPLITS = ("train", "choose", "frozen")
 
 
 def graph_of(folder: Path) -> tuple[Store, QuestionParts]:
-    """The graph of a set with its ontology, ready to be asked."""
+    """The graph of a set (``graph.ttl``, or ``kg.ttl``) with its ontology, ready to be asked."""
 
     def read(name: str) -> list[Triple]:
         return [item.triple for item in parse((folder / name).read_bytes(), RdfFormat.TURTLE)]
 
+    graph = "graph.ttl" if (folder / "graph.ttl").exists() else "kg.ttl"
     ontology = read("ontology.ttl")
     store = Store.open()
-    store.apply(added=[quad(triple, DEFAULT_GRAPH) for triple in (*ontology, *read("graph.ttl"))])
+    store.apply(added=[quad(triple, DEFAULT_GRAPH) for triple in (*ontology, *read(graph))])
     dataset, schema = EvidenceDataset(store, "http://kg/"), read_ontology(ontology)
     known = knowledge(dataset, schema)
     return store, QuestionParts(

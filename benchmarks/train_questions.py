@@ -46,6 +46,7 @@ from kgplatform.questions.forms import form_reader, intent
 from kgplatform.questions.forms.fact_graph import FactGraph
 from kgplatform.questions.forms.floating_parser import Candidate, Generator
 from kgplatform.questions.forms.form_reader import (
+    FORM_RIGHT,
     LIKELIER_RIGHT,
     Describer,
     FormReader,
@@ -72,6 +73,7 @@ LOWER, RANK, EPOCHS, RATE, BATCH = 3, 12, 4, 6e-4, 32
 TOGETHER, AS_WRITTEN = 20, 0.1
 RARE, PENALTY, ROUNDS, STEP = 60, 2e-3, 12, 6e-3
 UNITS, DROPPED = 32, 0.2
+MOST_OF_OTHERS = 100
 
 
 @dataclass(frozen=True)
@@ -422,7 +424,7 @@ def choices(folder: Path, model: Path, weights: Weights) -> list[Chosen]:
     assert forms is not None
     forms.intents = IntentReader(forms.graph, IntentModel(model))
     alone, found = replace(parts, knowledge=replace(parts.knowledge, forms=None)), []
-    golds = read_gold(folder / "questions.jsonl").questions
+    golds = _golds(folder)
     for item in ask_all(golds, ask=lambda text: ask(text, parts=alone), query=parts.run, label_of=label):
         readings = forms.readings(item.gold.text, item.gold.language, EMBEDDER, weights)
         intent_ = forms.intent(item.gold.text, item.gold.language)
@@ -434,9 +436,21 @@ def choices(folder: Path, model: Path, weights: Weights) -> list[Chosen]:
             rows = parts.run(readings[0].query)
             given = predictions(replace(item.answer, verdict=Verdict.ANSWERED, solutions=rows, values=()), label)
             golden = [answer for answer in item.gold.answers if answer]
-            right["form"] = any(best_score(golden, shown, any_will_do=item.gold.any_will_do).exact == 1 for shown in given) if golden else False
+            right["form"] = (
+                any(best_score(golden, shown, any_will_do=item.gold.any_will_do).exact == 1 for shown in given)
+                if golden
+                else False
+            )
         found.append(Chosen(told, right, any(item.gold.answers)))
     return found
+
+
+def _golds(folder: Path) -> Sequence[GoldQuestion]:
+    """The questions of a set, of one from elsewhere some drawn at random, so that it counts no more than another."""
+    if (own := folder / "questions.jsonl").exists():
+        return read_gold(own).questions
+    found = read_gold(folder / "questions.dev.jsonl").questions
+    return random.Random(1).sample(found, min(MOST_OF_OTHERS, len(found)))
 
 
 def _understood(text: str, parts: QuestionParts) -> dict[str, float]:
@@ -450,8 +464,9 @@ def chosen_right(found: Sequence[Chosen], choice: Mapping[str, Mapping[str, floa
     weights, right, wrong = Weights({}, {}, choice), 0, 0
     for item in found:
         chances = weights.chances({of: dict(told) for of, told in item.told.items()})
-        best = max(chances, key=lambda of: chances[of], default="")
-        if best and chances[best] >= LIKELIER_RIGHT:
+        least = {"rules": LIKELIER_RIGHT, "form": FORM_RIGHT}
+        best = max((of for of in chances if chances[of] >= least[of]), key=lambda of: chances[of], default="")
+        if best:
             right, wrong = right + item.right[best], wrong + (not item.right[best])
         else:
             right += not item.answerable
@@ -477,7 +492,7 @@ def train_choice(found: Mapping[str, Sequence[Chosen]], folds: int = 6) -> tuple
     return learnt(graphs), f"rules and forms, graphs left out: {right:.3f} right, {wrong:.3f} wrong"
 
 
-def _learn_weights(output: Path) -> None:
+def _learn_weights(output: Path, others: Sequence[Path]) -> None:
     model = output / intent.WEIGHTS.name
     folders = [path for split in RANK_ON for path in sorted((FOLDER / split).iterdir()) if path.is_dir()]
     with Pool(initializer=torch.set_num_threads, initargs=(1,)) as pool:
@@ -490,7 +505,9 @@ def _learn_weights(output: Path) -> None:
         )
         calibration = regressed(told)
         left_out = [(path, model, replace(without[path.name], calibration=calibration)) for path in folders]
-        chosen = dict(zip((path.name for path in folders), pool.starmap(choices, left_out, chunksize=1), strict=True))
+        left_out += [(path, model, left_out[0][2]) for path in others]
+        names = [path.name for path in (*folders, *others)]
+        chosen = dict(zip(names, pool.starmap(choices, left_out, chunksize=1), strict=True))
     choice, line = train_choice(chosen)
     print(line)
     weights = train_weights(found)
@@ -518,6 +535,10 @@ def main() -> int:
     parser.add_argument("--only", choices=("intent", "weights"), help="learn this alone")
     parser.add_argument("--epochs", type=int, default=EPOCHS, help="passes over the questions for the intent model")
     parser.add_argument("--output", type=Path, help="a folder for the files (default: where the package has them)")
+    parser.add_argument(
+        "--also", type=Path, nargs="*", default=(), metavar="FOLDER",
+        help="sets that the rules know (ontology.ttl, kg.ttl, questions.dev.jsonl), to learn who is right from",
+    )  # fmt: skip
     given = parser.parse_args()
     output = given.output or form_reader.WEIGHTS.parent
     if given.only != "weights":
@@ -525,7 +546,7 @@ def main() -> int:
         schemas = [invented_schema(path, chance) for path in sorted(SCHEMAS.glob("*.json"))]
         save_file(train_intent(schemas, epochs=given.epochs), output / intent.WEIGHTS.name)
     if given.only != "intent":
-        _learn_weights(output)
+        _learn_weights(output, given.also)
     return 0
 
 

@@ -51,6 +51,7 @@ from kgplatform.questions.check import (
 )
 from kgplatform.questions.dialogue.scheme import BoundScheme, Scheme
 from kgplatform.questions.forms.form_reader import (
+    FORM_RIGHT,
     LIKELIER_RIGHT,
     FormReader,
     Reading,
@@ -463,7 +464,7 @@ def _line(names: NameIndex, predicate: NamedNode, values: list[str], language: s
 
 _LONGEST_QUESTION = 2_000
 _SURE_ENOUGH = 0.35
-_SURELY_RIGHT, _AT_MOST = 0.9, 0.71
+_SURELY_RIGHT, _AT_MOST = 0.93, 0.71
 """An answer is called sure from the first chance on; any other has the second at most, to which passages add .03."""
 _RIGHT, _CHOSEN = 0.6, 0.9
 """What the confidence of a built-in reading is worth on graphs that it was not made for; that of a chosen one."""
@@ -660,28 +661,28 @@ class _Asking:
             return self._by_rules()
         weights, language = shipped_weights(), self._language
         alone = weights.chances(choice_signs(language, readings, None)).get("form", 0.0)
-        self._is_told = alone >= LIKELIER_RIGHT
+        self._is_told = alone >= FORM_RIGHT
         ruled = self._by_rules()
         self._is_told = False
         found = Ruled.of(ruled, readings, forms.intent(self._text, language), self._ran, self._understood)
         chances = weights.chances(choice_signs(language, readings, found))
         by_rules, by_form = chances.get("rules", 0.0), chances.get("form", 0.0)
-        if found is not None and (found.asks or by_rules >= max(by_form, LIKELIER_RIGHT)):
+        likelier = by_rules >= (by_form if by_form >= FORM_RIGHT else LIKELIER_RIGHT)
+        if found is not None and (found.asks or likelier):
             return replace(ruled, confidence=_sureness(max(by_rules, LIKELIER_RIGHT)))
-        if by_form >= LIKELIER_RIGHT and (answer := self._of_form(readings[0], by_form)) is not None:
+        if by_form >= FORM_RIGHT and (answer := self._of_form(readings[0], by_form)) is not None:
             return answer
         if found is not None:
             read = ruled.query.reading if ruled.query else ""
             text = phrases(self._language)["either"].format(one=read, other=readings[0].words)
             return self._unanswerable(text, None, (), confidence=by_form, reason=NoAnswer.TWO_READINGS)
-        return ruled if alone < LIKELIER_RIGHT else self._by_rules()
+        return ruled if alone < FORM_RIGHT else self._by_rules()
 
     def _as_solved(self) -> Answer | None:
         """The answer of a solved question that says the same, with the names of this one; None without rows."""
-        parts = self._parts
-        if parts.settings.translation.leave_out_same:
+        if self._parts.settings.translation.leave_out_same:
             return None
-        found = retold(self._text, parts.examples or shipped_examples(), self._names)
+        found = retold(self._text, self._parts.examples or shipped_examples(), self._names)
         solutions = self._ran(found[1]) if found is not None else None
         if found is None or solutions is None or is_empty(solutions):
             return None
@@ -727,8 +728,7 @@ class _Asking:
         if (asked := self._one_of_many(best)) is not None:
             return asked
         began = time.perf_counter()
-        solutions = self._ran(best.text)
-        seconds = time.perf_counter() - began
+        solutions, seconds = self._ran(best.text), time.perf_counter() - began
         if solutions is None or is_empty(solutions) or (solutions.boolean is False and self._is_open(best)):
             reading = self._read()
             if not best.uncovered and any(m.options[0].score < _RESEMBLES for m in reading.mentions):
