@@ -284,7 +284,7 @@ class Filling:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class FormEvidence:
     """How a form of a property stands to an object: the nearer, the smaller the cost."""
 
     term: OntologyProperty
@@ -333,7 +333,7 @@ class FrameReader:
                 told = self._evidence(slot, spoken, slots)
                 for cue in under:
                     if cue.term.iri not in told and self._fits_object(cue.term, slot):
-                        told[cue.term.iri] = Evidence(cue.term, 1, ("heading",), (0, 0))
+                        told[cue.term.iri] = FormEvidence(cue.term, 1, ("heading",), (0, 0))
                 found += self._filled(slot, told, slots, outside, (start, end))
             yield found
 
@@ -371,9 +371,9 @@ class FrameReader:
         found = [s for s in self._sentences if s[0] <= position < s[1]]
         return [slot for slot in (found[0][3] if found else []) if slot.kind in ("name", "stranger")]
 
-    def _evidence(self, slot: Slot, spoken: Sequence[Spoken], slots: Sequence[Slot]) -> dict[NamedNode, Evidence]:
+    def _evidence(self, slot: Slot, spoken: Sequence[Spoken], slots: Sequence[Slot]) -> dict[NamedNode, FormEvidence]:
         """For each property that the slot may be the object of, how its nearest form stands to it."""
-        found: dict[NamedNode, Evidence] = {}
+        found: dict[NamedNode, FormEvidence] = {}
         for item in spoken:
             if not self._fits_object(item.term, slot):
                 continue
@@ -382,7 +382,7 @@ class FrameReader:
                 continue
             known = found.get(item.term.iri)
             if known is None or seen[0] < known.cost:
-                found[item.term.iri] = Evidence(item.term, *seen, (item.start, item.end))
+                found[item.term.iri] = FormEvidence(item.term, *seen, (item.start, item.end))
         return found
 
     def _stands(self, item: Spoken, slot: Slot, slots: Sequence[Slot]) -> tuple[float, tuple[str, ...]] | None:
@@ -452,7 +452,7 @@ class FrameReader:
     def _filled(
         self,
         slot: Slot,
-        told: Mapping[NamedNode, Evidence],
+        told: Mapping[NamedNode, FormEvidence],
         slots: Sequence[Slot],
         outside: Sequence[tuple[str, Slot]],
         sentence: tuple[int, int],
