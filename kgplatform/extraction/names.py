@@ -649,7 +649,7 @@ class MentionFinder:
         if NAMED.get(item.tag) not in ("place", "organisation"):
             return None
         words = self.text[item.start : item.end]
-        ends = (words[-size:] for size in (4, 3, 2, 1) if size < len(words))
+        ends = (words[-size:] for size in (4, 3, 2, 1) if size + (size == 1) < len(words))  # 昆山 is no mountain
         return next((self._suffixes[end] for end in ends if end in self._suffixes), None)
 
     def _names(self, start: int, end: int) -> bool:
