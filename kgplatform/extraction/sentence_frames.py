@@ -410,8 +410,8 @@ class FrameReader:
             signs = [f"{item.strength} label"]
         elif _COMMA.search(gap):
             signs.append(f"comma {'before' if before else 'behind'}")
-        inside = (other for other in slots if low <= other.start and other.end <= high)
-        between = sum(self._fits_object(item.term, other) for other in inside)
+        passed = (other for other in slots if low <= other.start and other.end <= high)
+        between = sum(self._fits_object(item.term, other) for other in passed)
         if between:
             signs.append("passed over")
         if slot.head >= 0:
