@@ -220,10 +220,10 @@ class FacetedThings:
     def _pattern(self) -> str:
         return f"{self._members.pattern}\n{self._conditions}"
 
-    def _run(self, text: str, seconds: float = _FACET_SECONDS) -> tuple[tuple[Term | None, ...], ...]:
+    def _run(self, text: str, seconds: float | None = None) -> tuple[tuple[Term | None, ...], ...]:
         if self._members.total <= _FEW_THINGS:
             return self._kg.store.query(text).rows
-        return self._kg.workers.solutions(text, timeout_seconds=seconds).rows
+        return self._kg.workers.solutions(text, timeout_seconds=seconds or _FACET_SECONDS).rows
 
     def _counted(self, known: Iterable[NamedNode]) -> dict[NamedNode, dict[str, tuple[Term, int]]]:
         """The values, as they are spelled, with how many of the instances have each, of properties that share some."""
