@@ -83,6 +83,7 @@ def test_pages_say_what_was_not_found_refused_or_not_there_yet_and_corrections_b
     document = next(one for one in kg.registry.documents() if one.document.title == "inns")
     page = browsing.page(f"/documents/{document.document.iri.value.rpartition('/')[2]}", address=address)
     page.locator("a[href*='correct=']").first.click()
+    page.wait_for_selector("#correcting select[name=predicate] option", state="attached")
     offered = page.locator("#correcting select[name=predicate] option").all_inner_texts()
     assert len({name.casefold() for name in offered}) == len(offered), "each property once"
     assert offered.index("price per night") < offered.index("capital of")
