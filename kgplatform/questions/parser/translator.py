@@ -6,7 +6,9 @@ uses (`assembly`), which are completed by what the function words ask (`finishin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
@@ -15,7 +17,7 @@ from pyoxigraph import NamedNode
 from kgplatform import lexicon
 from kgplatform.errors import QueryError
 from kgplatform.questions.check import DIFFERS, dropped, essential, half_said, uncompared
-from kgplatform.questions.name_index import NameIndex
+from kgplatform.questions.name_index import GraphName, NameIndex, NameSpan
 from kgplatform.questions.parser.assembly import Assembler
 from kgplatform.questions.parser.comparisons import Comparer, Differ, Excepter, Samenesses, Sharer
 from kgplatform.questions.parser.completion import CompleteGraph, Finisher
@@ -28,7 +30,7 @@ from kgplatform.questions.parser.query_graph import Link, Node, QueryGraph, Verb
 from kgplatform.questions.parser.serialization import QueryWriter, with_limit
 from kgplatform.questions.parser.vocabulary import keys, parts, stem
 from kgplatform.questions.usage import PathFinder, SchemaView
-from kgplatform.text import normalise
+from kgplatform.text import has_han, normalise
 from kgplatform.types import RunQuery, Solutions
 
 # How sure a translation is: by what it leaves out, what it had to add, and whether it is of the kind asked for.
@@ -288,6 +290,246 @@ def _sense(predicate: NamedNode, schema: SchemaView) -> int:
     return next((place for place, sense in enumerate(_SENSES) if sense in found), _NONE - inside)
 
 
+# Plain look-ups: one thing is named, and all the rest of the question is one way to say one of its properties.
+#
+# "When was X towed off?" with "towed off" among the words of a property, 谁负责X的地面服务 with 谁负责地面服务. The
+# ontology's own phrases decide, whole: nothing is guessed, and what says anything more is left to the other readings.
+
+_LIGHT_WORDS = " ".join(lexicon.words("translator.light_words"))
+_LIGHT = frozenset(stem(word) for word in _LIGHT_WORDS.split())
+_ASKING_WORDS = " ".join(lexicon.words("translator.asking_words"))
+_ASKING = frozenset(stem(word) for word in _ASKING_WORDS.split())
+_ALL_ASKING = _ASKING | frozenset((stem("time"), stem("day"), stem("date")))
+_TO_IT_WORDS = " ".join(lexicon.words("translator.to_it_words"))
+_TO_IT = frozenset(stem(word) for word in _TO_IT_WORDS.split())
+_KINDS = {"when": "temporal", "where": "thing"}
+_WHO = stem("who")
+_TAILS = {"time": "temporal", "date": "temporal", "number": "", "code": "", "name": ""}
+_HEAD_ZH = lexicon.pattern("translator.head_zh")
+_TAIL_ZH = lexicon.pattern("translator.tail_zh")
+_PUNCTUATION = re.compile(r"[\s?？。.!！,，:：;；、“”\"'’]+")
+_TAILS_ZH = lexicon.words("translator.tails_zh")
+_TRIED = 6
+_PLACE = "…"
+_MOST_PROPERTIES = 2
+_SURE = 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A query graph for a plain look-up, the property it asks for, and how sure its name is (0..1)."""
+
+    graph: QueryGraph
+    property: NamedNode
+    similarity: float
+
+
+_YES_NO = lexicon.pattern("translator.yes_no")
+"""A yes or no is wanted, not the value."""
+
+
+class PlainLookups:
+    """Finds plain look-ups by the phrases of a schema."""
+
+    def __init__(self, names: NameIndex) -> None:
+        self._names = names
+        self._schema = names.schema
+        self._phrases = _phrases(names.schema)
+        self._han = _han_phrases(names.schema)
+
+    def found(self, reading: QuestionReading) -> Plain | None:
+        """The look-up that a question is, whole; None if it is none or says more."""
+        if _YES_NO.match(reading.text):
+            return None
+        tokens = list(reading.tokens)
+        spans = self._names.things(tokens, reading.text)
+        spans.sort(key=lambda span: (span.first - span.last, -span.names[0].score))
+        for span in spans[:_TRIED]:
+            start, end = tokens[span.first].start, tokens[span.last - 1].end
+            before, after = reading.text[:start], reading.text[end:]
+            for asked, kind in self._rest(before, after):
+                if _object_of(before, after) and not self._whole(before, after):
+                    asked = tuple(iri for iri in asked if not self._either_way(span, iri))
+                graph = self._graph(span, asked, kind)
+                if graph is not None:
+                    return graph
+        return None
+
+    def _rest(self, before: str, after: str) -> Iterator[tuple[tuple[NamedNode, ...], str]]:
+        """The properties that what is left without the thing names, whole, nearest to how it is said first."""
+        if has_han(before + after):
+            yield from self._rest_han(before, after)
+            return
+        first, last = _heavy(before), _heavy(after)
+        yield self._phrases.get((*first, _PLACE, *last), ()), ""
+        words = first + last
+        yield self._phrases.get(tuple(words), ()), ""
+        kind = next((kind for word, kind in _KINDS.items() if stem(word) in words), "")
+        while words and words[0] in _ALL_ASKING:
+            if words[0] == _WHO:
+                return  # whoever it is, is not told by the name of a property alone
+            words = words[1:]
+            yield self._phrases.get(tuple(words), ()), kind
+        words = [word for word in words if word not in _ASKING]
+        yield self._phrases.get(tuple(words), ()), kind
+        for tail, wanted in _TAILS.items():
+            if words and words[-1] == stem(tail) and len(words) > 1:
+                yield self._phrases.get(tuple(words[:-1]), ()), wanted or kind
+
+    def _whole(self, before: str, after: str) -> bool:
+        """Whether the ontology has just this question among the forms of a property."""
+        words = _heavy(before) + _heavy(after)
+        return bool(_ASKING.intersection(words)) and tuple(words) in self._phrases
+
+    def _rest_han(self, before: str, after: str) -> Iterator[tuple[tuple[NamedNode, ...], str]]:
+        head = _PUNCTUATION.sub("", normalise(before))
+        tail = _PUNCTUATION.sub("", normalise(after))
+        tail = tail.removeprefix("的")
+        for text in dict.fromkeys((head + tail, head.removesuffix("的") + tail)):
+            for said in dict.fromkeys((text, _HEAD_ZH.sub("", text), _TAIL_ZH.sub("", _HEAD_ZH.sub("", text)))):
+                yield self._han.get(said, ()), ""
+                for ending in _TAILS_ZH:
+                    if said.endswith(ending) and len(said) > len(ending):
+                        yield (
+                            self._han.get(said.removesuffix(ending), ()),
+                            "temporal" if ending in _TAILS_ZH[:2] else "",
+                        )
+
+    def _graph(self, span: NameSpan, asked: tuple[NamedNode, ...], kind: str) -> Plain | None:
+        """The look-up of one of the properties, if just one fits what the name stands for."""
+        best = span.names[0].score
+        names = [name for name in span.names if name.score >= best - 0.05 and name.kind == "entity"]
+        of_kind = [p for p in asked if self._of_kind(p, kind)]
+        if not of_kind:
+            return None
+        if not names:
+            return self._of_value(span, of_kind)
+        terms = tuple(name.term for name in names)
+        types = frozenset(t for term in terms for t in self._names.types(term))
+        fitting = [p for p in of_kind if all(self._has(name, p) for name in names)]
+        if len(fitting) > _MOST_PROPERTIES:
+            return None
+        links: tuple[Link, ...]
+        middle: tuple[Node, ...]
+        if fitting:
+            links, middle = (Link(0, fitting[0], 1, place=1),), ()
+        elif (way := self._way(types, of_kind[0])) is not None:
+            links, middle = (Link(0, way, 1, place=1), Link(1, of_kind[0], 2, place=2)), (self._node(1, way),)
+        else:
+            return None
+        asked_for = links[-1].predicate
+        nodes = (Node(0, types, terms), *middle, self._node(len(links), asked_for))
+        return Plain(QueryGraph(nodes=nodes, links=links, targets=(len(nodes) - 1,)), asked_for, best)
+
+    def _of_value(self, span: NameSpan, asked: list[NamedNode]) -> Plain | None:
+        """The look-up for what has a value, such as the flights of a number."""
+        best = span.names[0].score
+        values = [name for name in span.names if name.score >= best - 0.05]
+        predicates = list(dict.fromkeys(name.predicate for name in values))
+        if not predicates or predicates[0] is None or (span.first + 1 == span.last and best < _SURE):
+            return None
+        own, asked_for = predicates[0], asked[0]
+        if own in asked:
+            return None  # 代码7是哪里: the code is known, what has it is wanted
+        types = frozenset(self._schema.domains(own)[:1])
+        if not any(e.predicate == asked_for for iri in types for e in self._schema.outgoing.get(iri, ())):
+            return None
+        terms = tuple(dict.fromkeys(name.term for name in values if name.predicate == own))
+        nodes = (Node(0, types), Node(0, frozenset(), terms, literal=True), self._node(1, asked_for))
+        links = (Link(0, own, 1, place=0), Link(0, asked_for, 2, place=1))
+        return Plain(QueryGraph(nodes=nodes, links=links, targets=(2,)), asked_for, best)
+
+    def _either_way(self, span: NameSpan, predicate: NamedNode) -> bool:
+        """Whether what is named could be at either end of a property, as a paper can cite and be cited."""
+        types = {t for name in span.names if name.kind == "entity" for t in self._names.types(name.term)}
+        return any(
+            edge.predicate == predicate and edge.object in types
+            for edges in self._schema.outgoing.values()
+            for edge in edges
+        )
+
+    def _node(self, place: int, predicate: NamedNode) -> Node:
+        """The unknown that a property leads to."""
+        ranges = frozenset(self._schema.ranges(predicate))
+        literal = not any(iri in self._schema.classes for iri in ranges)
+        return Node(place, frozenset() if literal else ranges, literal=literal)
+
+    def _way(self, types: frozenset[NamedNode], predicate: NamedNode) -> NamedNode | None:
+        """The one property that leads from the thing to what has the property asked for; None if several do."""
+        ways = {
+            edge.predicate
+            for iri in types
+            for edge in self._schema.outgoing.get(iri, ())
+            if any(next_.predicate == predicate for next_ in self._schema.outgoing.get(edge.object, ()))
+        }
+        return ways.pop() if len(ways) == 1 else None
+
+    def _of_kind(self, predicate: NamedNode, kind: str) -> bool:
+        term = self._schema.properties.get(predicate)
+        if term is None:
+            return False
+        if kind == "temporal":
+            return term.temporal
+        if kind == "thing":
+            return any(iri in self._schema.classes for iri in self._schema.ranges(predicate))
+        return True
+
+    def _has(self, name: GraphName, predicate: NamedNode) -> bool:
+        """Whether things of its class have the property in the data."""
+        types = self._names.types(name.term)
+        return any(edge.predicate == predicate for iri in types for edge in self._schema.outgoing.get(iri, ()))
+
+
+def _heavy(text: str) -> list[str]:
+    """The words that are not light, as stems."""
+    return [word for word in parts(text) if word not in _LIGHT]
+
+
+def _object_of(before: str, after: str) -> bool:
+    """Whether a name stands where the object of a verb does: last, with no preposition or possessive to it.
+
+    "Which papers cite X" asks the other way from "papers cited by X" and "what does X cite".
+    """
+    if _PUNCTUATION.sub("", normalise(after)):
+        return False
+    if has_han(before):
+        return bool(_HEAD_ZH.sub("", _PUNCTUATION.sub("", normalise(before))))
+    words = parts(before)
+    return bool(words) and words[-1] not in _TO_IT
+
+
+def _phrases(schema: SchemaView) -> Mapping[tuple[str, ...], tuple[NamedNode, ...]]:
+    """The properties by the words that name them, their labels before their other forms.
+
+    A form can say where the thing stands ("which papers does … cite"): that place is part of its key.
+    """
+    found: dict[tuple[str, ...], dict[NamedNode, int]] = defaultdict(dict)
+    for iri, term in schema.properties.items():
+        for place, word in enumerate(term.words):
+            before, _, after = word.text.replace("...", _PLACE).partition(_PLACE)
+            first, last = _heavy(before), _heavy(after)
+            key = (*first, _PLACE, *last) if first and last else (*first, *last)
+            if key and not has_han(word.text):
+                found[key].setdefault(iri, place)
+    return {key: _ranked(places) for key, places in found.items()}
+
+
+def _han_phrases(schema: SchemaView) -> Mapping[str, tuple[NamedNode, ...]]:
+    found: dict[str, dict[NamedNode, int]] = defaultdict(dict)
+    for iri, term in schema.properties.items():
+        for place, word in enumerate(term.words):
+            if has_han(word.text):
+                text = _PUNCTUATION.sub("", normalise(word.text)).replace("…", "").replace("...", "")
+                for said in (text, _TAIL_ZH.sub("", _HEAD_ZH.sub("", text))):
+                    if said:
+                        found[said].setdefault(iri, place)
+    return {key: _ranked(places) for key, places in found.items()}
+
+
+def _ranked(places: Mapping[NamedNode, int]) -> tuple[NamedNode, ...]:
+    return tuple(sorted(places, key=lambda iri: (places[iri], iri.value)))
+
+
 # “Which X …?” asks for things of the class X, also where a property is called X: what has an X is left out.
 
 _KNOWN = 0.8
@@ -345,8 +587,8 @@ def _moved(link: Link, gone: int) -> Link:
 
 
 _MANY_ROWS = 20_000
-_TRIED = 6
 _ADDED = 1.2
+_PLAIN = 0.88
 _LINK = 0.05
 """By how much a reading with one relation less is preferred."""
 
@@ -375,6 +617,7 @@ class BuiltinTranslator:
         self._assembler = Assembler(names, finder)
         measures = Measures(names)
         self._finisher = Finisher(names, finder, measures)
+        self._plainly = PlainLookups(names)
         self._differ = Differ(names, measures, read=self.read, candidates=self._plain)
         self._comparer = Comparer(names, measures, read=self.read, candidates=self._plain)
         self._excepter = Excepter(names, finder, read=self.read, candidates=self._plain)
@@ -388,6 +631,9 @@ class BuiltinTranslator:
     def translate(self, question: str, *, run: RunQuery) -> list[Translation]:
         """The queries a question may mean, best first; none if nothing in it could be linked to the graph."""
         reading = self.read(plainly(question))
+        plain = self._lookup(reading, run)
+        if plain is not None:
+            return [plain]
         schema = self._names.schema
         limit = max(_MANY_ROWS, 1.3 * max((schema.count(iri) for iri in schema.classes), default=0))
         ranked = [c for c in self.candidates(reading) if rows_expected(c.graph, schema) < limit]
@@ -421,6 +667,23 @@ class BuiltinTranslator:
         sure = confidence(candidate, reading, graph=graph, margin=1.0, placing=self._finder.placing, empty=False)
         text = QueryWriter(graph, wide=self._names.schema.has_subclasses).text()
         return replace(translation, text=text, graph=graph, confidence=sure, empty=False)
+
+    def _lookup(self, reading: QuestionReading, run: RunQuery) -> Translation | None:
+        """The translation of a question that is nothing but the name of a thing and of one of its properties."""
+        plain = self._plainly.found(reading)
+        if plain is None:
+            return None
+        text, empty = self._tested(plain.graph, run)
+        if empty:
+            return None
+        return Translation(
+            text=text,
+            graph=plain.graph,
+            reading=Verbaliser(plain.graph, self._names, reading.language).reading(),
+            confidence=round(min(_PLAIN, 0.9 * plain.similarity), 3),
+            empty=False,
+            explained=frozenset(range(len(reading.tokens))),
+        )
 
     def _unsaid(self, graph: QueryGraph) -> int:
         return unsaid_links(graph, self._finder.placing)
