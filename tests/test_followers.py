@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -181,7 +182,11 @@ SUMS = (
 def agrees_with_ours(heavy, kg):
     """Holds that what counts is the same there and here, whatever graphs it speaks of."""
     for query in SUMS:
-        found = json.loads(heavy.answer(query, "application/sparql-results+json", kg.store.version))
+        answer = heavy.answer(query, "application/sparql-results+json", kg.store.version)
+        if answer is None:  # an engine with graphs of its own is not asked for any graph
+            assert re.search(r"GRAPH [?$]", query)
+            continue
+        found = json.loads(answer)
         there = [[row[name]["value"] for name in found["head"]["vars"]] for row in found["results"]["bindings"]]
         assert there == [[term.value for term in row] for row in kg.query(query).rows], query
 

@@ -641,8 +641,9 @@ def described(named: str, base: str) -> str:
 def with_graphs_of_ours(text: str, default: NamedNode | DefaultGraph, hidden: Sequence[NamedNode]) -> str:
     """A query to an engine where ``default`` stands for our default graph and the graphs ``hidden`` are none of ours.
 
-    Empty where the text does not tell: a CONSTRUCT without a template. SPARQL 1.1 Query §13.3: what stands under GRAPH
-    is matched there but for what has a GRAPH of its own; of that, a variable is kept from what is hidden.
+    Empty where the text does not tell (a CONSTRUCT without a template), or asks any graph of an engine that may have
+    some of its own (whose default graph is not ours). SPARQL 1.1 Query §13.3: what stands under GRAPH is matched there
+    but for what has a GRAPH of its own; of that, a variable is kept from what is hidden.
     """
     marks = list(landmarks(text))
     groups = [mark for mark in marks if mark.text == "{" and mark.depth == 0]
@@ -659,6 +660,8 @@ def with_graphs_of_ours(text: str, default: NamedNode | DefaultGraph, hidden: Se
         if mark is groups[-1] and not isinstance(default, DefaultGraph):
             put += [(opened.end, f" GRAPH {default} {{"), (closed.start, "\n}")]
         elif mark.text == "GRAPH" and name[:1] in ("?", "$"):
+            if not isinstance(default, DefaultGraph):
+                return ""
             put.append((closed.end, f"\n FILTER({' && '.join(f'{name} != {graph}' for graph in hidden)})"))
     parts, last = [], 0
     for place, words in sorted(put):
