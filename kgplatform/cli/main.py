@@ -30,7 +30,7 @@ SUBJECTS: Final = {
         "add": ("document", "Read documents and tables, extract, link and index them."),
         "documents": ("document", "List, show, retry, release or remove documents."),
         "mapping": ("document", "Draft the mapping of a table, without adding it."),
-        "learn": ("document", "Teach the built-in reader by annotated examples."),
+        "learn": ("document", "Teach the built-in reader and translator by examples."),
         "build": ("document", "Link names, draw conclusions and index passages."),
         "links": ("linking", "List the names that were linked, with score and reason."),
         "unlink": ("linking", "Keep two names apart."),

@@ -494,7 +494,7 @@ class QuestionParts:
     """What `ask` works with.
 
     ``find`` gives the passage of a statement in a graph, ``why`` what a conclusion rests on, ``retrieve`` passages
-    for a text; ``examples`` are solved questions (None: those shipped), ``embedder`` tells which are alike.
+    for a text; ``examples`` are solved questions (those shipped), ``embedder`` tells which are alike.
     """
 
     dataset: EvidenceDataset
@@ -505,7 +505,7 @@ class QuestionParts:
     why: Explain | None = None
     model: ChatModel | None = None
     retrieve: Callable[[str, int], list[Evidence]] | None = None
-    examples: Sequence[Solved] | None = None
+    examples: Sequence[Solved] = field(default_factory=shipped_examples)
     embedder: Callable[[], Embedder | None] = lambda: None
     settings: AnswerSettings = field(default_factory=AnswerSettings)
 
@@ -627,7 +627,7 @@ class _Asking:
             names=self._names,
             briefer=parts.knowledge.briefer,
             run=parts.run,
-            examples=shipped_examples() if parts.examples is None else parts.examples,
+            examples=parts.examples,
             readings=[
                 *self._as_forms(),
                 *(
@@ -682,11 +682,11 @@ class _Asking:
         """The answer of a solved question that says the same, with the names of this one; None without rows."""
         if self._parts.settings.translation.leave_out_same:
             return None
-        found = retold(self._text, self._parts.examples or shipped_examples(), self._names)
+        found = retold(self._text, self._parts.examples, self._names)
         solutions = self._ran(found[1]) if found is not None else None
         if found is None or solutions is None or is_empty(solutions):
             return None
-        self.trace.append(f"answered as the solved question: {found[0].question}")
+        self.trace.append("answered by the query of a solved question that says the same")  # whose names may be hidden
         return self._answered(_Found(Query(found[1]), solutions, _CHOSEN, kind=kind_of(found[1])))
 
     def _as_forms(self) -> list[Reading]:

@@ -163,8 +163,9 @@ def retold(question: str, examples: Sequence[Solved], names: NameIndex) -> tuple
 
 
 def _said(text: str) -> tuple[TextToken, ...]:
-    """The words, numbers and Han characters of a text, without its marks."""
-    return tuple(token for token in tokens_of(text) if token.stem[0].isalnum())[:_MOST_PIECES]
+    """The words, numbers and Han characters of a text, without its marks; none of a text that is long."""
+    found = tuple(token for token in tokens_of(text) if token.stem[0].isalnum())
+    return found if len(found) <= _MOST_PIECES else ()
 
 
 def _may_match(own: Sequence[TextToken], said: Sequence[TextToken]) -> bool:
@@ -237,30 +238,32 @@ def _filled(
     for piece in pieces:
         if place >= len(said):
             return None
+        first, end = said[place], said[place].end
         if isinstance(piece, str):
-            if said[place].stem != piece:
+            if first.stem != piece:
                 return None
-            place += 1
-            continue
-        if piece.kind == "number":
-            if not _NUMBER.fullmatch(said[place].stem):
-                return None
-            found |= dict.fromkeys(piece.places, said[place].stem)
-            place += 1
-            continue
-        fits = [
-            item
-            for item in named.get(place, ())
-            if item.kind == piece.kind and (not piece.classes or piece.classes & frozenset(_classes(item, names)))
-        ]
-        best = [item for item in fits if item.score >= max(other.score for other in fits)]
-        if len({item.iri if item.kind == "entity" else item.label for item in best}) != 1:
-            return None
-        new = str(best[0].iri) if piece.kind == "entity" else str(Literal(best[0].label))
-        found |= dict.fromkeys(piece.places, new)
-        while place < len(said) and said[place].start < best[0].end:
+        else:
+            new = first.stem if _NUMBER.fullmatch(first.stem) else ""
+            if piece.kind != "number":
+                new, end = _name_for(piece, named.get(place, ()), names)
+            if not new or any(found.get(number, new) != new for number in piece.places):
+                return None  # nothing fits, or one thing of the solved question is two here
+            found |= dict.fromkeys(piece.places, new)
+        while place < len(said) and said[place].start < end:
             place += 1
     return found if place == len(said) else None
+
+
+def _name_for(slot: _Slot, named: Iterable[Linked], names: NameIndex) -> tuple[str, int]:
+    """The one thing or value of the slot's kind that is named, as a query has it, and where its name ends; or ""."""
+    fits = [
+        item
+        for item in named
+        if item.kind == slot.kind and (not slot.classes or slot.classes & frozenset(_classes(item, names)))
+    ]
+    best = [item for item in fits if item.score >= max(other.score for other in fits)]
+    terms = {str(item.iri if slot.kind == "entity" else Literal(item.label)) for item in best}
+    return (terms.pop(), best[0].end) if len(terms) == 1 else ("", 0)
 
 
 def _rewritten(query: str, written: Sequence[SparqlToken], fillings: Mapping[int, str]) -> str:

@@ -1,7 +1,7 @@
 """A question asked in a workspace: who translates it, from which source, as of which moment, after which turns.
 
 The graph is asked first of all, for what it makes of the question tells what it is about; then the answer is taken
-from whichever source can give one.
+from whichever source can give one. Questions that are solved are kept here, and words are learnt from them.
 """
 
 from __future__ import annotations
