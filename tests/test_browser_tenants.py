@@ -36,7 +36,7 @@ def below(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["/one", "/二"])
-def test_pages_and_scripts_of_a_workspace_stay_below_its_path(browsing, below, name):
+def test_pages_and_scripts_of_a_workspace_stay_below_its_path(below, browsing, name):
     root, asked = quote(name), []
     for path in ("/", "/ontology"):
         page = browsing.page(f"{root}{path}", address=below)
