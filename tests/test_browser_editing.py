@@ -163,6 +163,7 @@ def test_every_shipped_class_is_created_changed_and_undone_in_a_browser(browsing
             page.goto(f"{address}/edit?class={quote(class_.value, safe='')}")
             _filled(page)
             page.locator(".edit button[type=submit]").click()
+            page.wait_for_load_state("domcontentloaded")
             assert page.locator("form[action$='/undo']").count() == 1, (
                 class_,
                 page.locator(".bad, .trouble").all_inner_texts(),
