@@ -346,17 +346,19 @@ def test_a_question_that_is_given_up_ends_at_its_next_step(town, live, monkeypat
 
 def test_steps_are_told_only_where_somebody_follows():
     tell(AnswerStage.ROWS, number=3)
-    assert go_on() == ""
+    assert go_on() == {}
     heard = []
     followed = FollowedQuestion(heard.append, name="ask-1")
     with followed.following():
         tell(AnswerStage.ROWS, number=3)
-        assert go_on() == "ask-1"
+        assert go_on()["name"] == "ask-1"
         followed.give_up()
         with pytest.raises(QuestionGivenUpError):
             go_on()
     assert heard == [AnswerStep(AnswerStage.ROWS, "", 3)]
-    assert go_on() == ""
+    assert go_on() == {}
+    with FollowedQuestion(heard.append, has_left=lambda: True).following(), pytest.raises(QuestionGivenUpError):
+        go_on()
 
 
 def test_a_browser_with_scripts_waits_on_a_page_and_others_get_the_answer_at_once(town, monkeypatch):

@@ -1,13 +1,18 @@
 """The graph as a chat model, asked by the client that chat programs use; with the transcript of docs/chat.md."""
 
+import json
 import re
 import threading
+import time
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from interfaces import served
+from interfaces import asked_workspace, served
+from local_server import local_server
 from openai import AuthenticationError, BadRequestError, NotFoundError, OpenAI
+from test_mcp import NEVER, start, stop
 
 from kgplatform.server.access import Token
 
@@ -100,6 +105,42 @@ def test_streams_that_nobody_reads_to_the_end_leave_the_server_free(client):
     for thread in threads:
         thread.join(60)
     assert "24" in ask(client, ROOMS).content
+
+
+def test_a_question_whose_client_leaves_ends_with_its_query_streamed_or_not(tmp_path):
+    """The model writes a query that never ends; whoever mends queries would ask it for another."""
+    folder, asked = asked_workspace(tmp_path / "kg"), []
+
+    def reply(_path, sent):
+        asked.append(sent)
+        usage = {"prompt_tokens": 1, "completion_tokens": 1}
+        return {"choices": [{"message": {"content": NEVER}}], "usage": usage}
+
+    def wait(address, number):
+        deadline = time.monotonic() + 60
+        while True:
+            with urlopen(f"{address}/api/queries") as response:
+                if len(json.load(response)["queries"]) == number:
+                    return
+            assert time.monotonic() < deadline, asked
+            time.sleep(0.1)
+
+    with local_server(reply) as model:
+        with (folder / "kgplatform.toml").open("a", encoding="utf-8") as file:
+            file.write(f'\n[model]\nname = "m"\nurl = "{model}/v1"\nretries = 0\n[questions]\ntimeout_seconds = 600')
+        process, address = start(folder)
+        try:
+            for number, stream in enumerate((True, False), start=1):
+                body = json.dumps({"messages": user(f"{ROOMS} {number}"), "stream": stream})
+                connection = HTTPConnection(address.removeprefix("http://"), timeout=60)
+                connection.request("POST", "/v1/chat/completions", body, {"Content-Type": "application/json"})
+                wait(address, 1)
+                connection.close()
+                wait(address, 0)
+            time.sleep(0.5)
+            assert len(asked) == 2
+        finally:
+            stop(process)
 
 
 def test_with_tokens_a_wrong_key_is_refused_and_a_right_one_reads(tmp_path):

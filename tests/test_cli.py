@@ -333,6 +333,25 @@ def test_doctor_reports_the_installation_and_the_workspace_and_token_the_line_th
     assert run("token", "two words", "read").status == 2
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ('[server]\ntokens = ["nonsense"]', "server.tokens: 'nonsense' is not 'NAME ROLE sha256:HASH'"),
+        ('[server]\nhidden = ["guest"]', "server.hidden: 'guest' is not 'ROLE PATTERN'"),
+        ('[server]\npublic_role = "guest"', "server.public_role: there is no role 'guest'"),
+        ('[server]\ntraces = "localhost"', "server.traces"),
+        ('[sign_in]\nissuer = "http://127.0.0.1:9"', "sign_in needs client, and roles such as 'staff read'"),
+    ],
+)
+def test_doctor_tells_of_settings_that_serve_refuses(run, tmp_path, settings, said):
+    folder = new_workspace(tmp_path / "kg", settings=settings)
+    for words in (("doctor",), ("serve", "--port", "0")):
+        done = run(*words, "-w", folder)
+        assert done.status != 0
+        assert said in done.out + done.err, words
+    assert run("doctor", "-w", new_workspace(tmp_path / "right", settings="journal = true")).status == 0
+
+
 @pytest.mark.slow
 def test_the_demo_leaves_something_to_see_on_every_page(run, tmp_path):
     ran = run("demo", "academic", "--no-serve", "--folder", tmp_path / "demo")

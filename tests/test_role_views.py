@@ -140,7 +140,7 @@ def tenant_of(kg, server, *, path="", access=None):
     access = access or Access()
     return Tenant(
         kg,
-        rights_of(kg, access),
+        rights_of(kg.settings, access),
         lambda made, rights, view: create_app(made, access=access, rights=rights, view=view),
         lambda app: app.extensions[JOBS].stop(),
         path=path,

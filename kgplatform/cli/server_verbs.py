@@ -374,7 +374,25 @@ def _workspace(folder: Path) -> list[Diagnosis]:
     else:
         found = Diagnosis("language model", "none; the built-in methods are used", "note")
     about = Diagnosis("workspace", f"{folder}, base {settings.base}, ontology {', '.join(settings.ontology)}")
-    return [about, found, *_others(settings)]
+    return [about, found, _serving(settings), *_others(settings)]
+
+
+def _serving(settings: config.Settings) -> Diagnosis:
+    """Whether ``serve`` takes the settings, with the packages that they need, and who may then read."""
+    from kgplatform.server.access import Access
+    from kgplatform.server.app import rights_of
+    from kgplatform.server.interfaces import traces
+
+    try:
+        rights = rights_of(settings, Access())
+        if settings.server.traces:
+            traces.collector(settings.server.traces).shutdown()
+    except ConfigError as error:
+        return Diagnosis("server", str(error), "FAULT")
+    readers = (rights.public_role or "anyone") if rights.public_reads else "who has a token or signs in"
+    own = f"; roles of your own: {', '.join(rights.hidden)}" if rights.hidden else ""
+    kept = "commits are kept in a journal" if settings.journal else "no journal"
+    return Diagnosis("server", f"read by {readers}; tokens: {len(rights.tokens)}{own}; {kept}")
 
 
 def _others(settings: config.Settings) -> Iterator[Diagnosis]:

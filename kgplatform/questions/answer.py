@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from pyoxigraph import Literal, NamedNode
 
@@ -193,11 +194,12 @@ class QuestionGivenUpError(Exception):
 
 
 class FollowedQuestion:
-    """A question that somebody follows; ``name`` is what its queries go by among those that run."""
+    """A question that somebody follows: ``name`` is what its queries go by; who has left gives it up."""
 
-    def __init__(self, hear: Callable[[AnswerStep], object], *, name: str = "") -> None:
-        self.name = name
-        self._hear = hear
+    def __init__(
+        self, hear: Callable[[AnswerStep], object], *, name: str = "", has_left: Callable[[], bool] = lambda: False
+    ) -> None:
+        self.name, self.has_left, self._hear = name, has_left, hear
         self._is_given_up = threading.Event()
 
     def give_up(self) -> None:
@@ -206,7 +208,7 @@ class FollowedQuestion:
 
     def tell(self, step: AnswerStep | None) -> None:
         """Passes a step on; raises GivenUpError where nobody waits any more."""
-        if self._is_given_up.is_set():
+        if self._is_given_up.is_set() or self.has_left():
             raise QuestionGivenUpError
         if step is not None:
             self._hear(step)
@@ -226,18 +228,16 @@ _followed: ContextVar[FollowedQuestion | None] = ContextVar("followed", default=
 
 def tell(stage: AnswerStage, detail: str = "", *, number: int | None = None) -> None:
     """Tells of a step, if somebody follows; raises GivenUpError where they have left."""
-    followed = _followed.get()
-    if followed is not None:
+    if (followed := _followed.get()) is not None:
         followed.tell(AnswerStep(stage, detail, number))
 
 
-def go_on() -> str:
-    """The name for the queries of this question, empty where it has none; raises GivenUpError as `tell` does."""
-    followed = _followed.get()
-    if followed is None:
-        return ""
+def go_on() -> dict[str, Any]:
+    """How workers are asked the queries of this question, if somebody follows it; raises GivenUpError as `tell`."""
+    if (followed := _followed.get()) is None:
+        return {}
     followed.tell(None)
-    return followed.name
+    return {"name": followed.name, "has_left": followed.has_left}
 
 
 # A question back where one name stands for several things: what tells each of them from the others.

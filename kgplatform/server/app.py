@@ -61,6 +61,7 @@ from kgplatform.server.pages.answers import Recent
 from kgplatform.server.source_cards import SourceCards
 from kgplatform.server.tenants import Tenant, Tenants, paths_of
 from kgplatform.server.words import WORDS
+from kgplatform.settings import Settings
 from kgplatform.sparql.protocol import MAX_BODY_BYTES, PROCESS, SERVER, ProtocolError
 from kgplatform.store.handover import AnswerTerms
 from kgplatform.store.versions import VersionError
@@ -132,7 +133,7 @@ def create_app(
     access = access or Access()
     guard(app, access, lambda detail: problem(421, "Misdirected request", detail), tiles=kg.settings.map.tiles)
     app.config["MAP"] = {"boundaries": bool(kg.settings.map.boundaries), "tiles": kg.settings.map.tiles}
-    rights = rights or rights_of(kg, access)
+    rights = rights or rights_of(kg.settings, access)
     _admit(app, kg, rights, view)
     if not view:
         leadership.add(app, kg, kg.replica)
@@ -180,16 +181,14 @@ def create_app(
     return app
 
 
-def rights_of(kg: KnowledgeGraph, access: Access) -> Rights:
+def rights_of(settings: Settings, access: Access) -> Rights:
     """The rules that the settings of the workspace state.
 
     Raises:
         ConfigError: a line of them cannot be read, or names a role that there is none of.
     """
     local = bool(access.hosts)
-    return sign_in.enlisted(
-        kg.settings.sign_in, lambda sessions: Rights.of(kg.settings.server, local=local, sessions=sessions)
-    )
+    return sign_in.enlisted(settings.sign_in, lambda made: Rights.of(settings.server, local=local, sessions=made))
 
 
 _FOR_ANYBODY = prometheus.HEALTH | sign_in.ROUTES
@@ -213,7 +212,8 @@ def _admit(app: Flask, kg: KnowledgeGraph, rights: Rights, view: str) -> None:
 
 def handover(kg: KnowledgeGraph, access: Access, rights: Rights | None = None, *, is_alone: bool = True) -> Handover:
     """What has workers answer plain queries as the application would; none if it does not stand alone at the root."""
-    rights, is_seen = rights or rights_of(kg, access), kg.settings.server.requests_per_minute > 0 or not is_alone
+    rights = rights or rights_of(kg.settings, access)
+    is_seen = kg.settings.server.requests_per_minute > 0 or not is_alone
 
     def may_read(address: str) -> bool:
         who = rights.client("", address, is_forwarded=False)
@@ -371,7 +371,7 @@ def _tenants(
     kgs: Sequence[KnowledgeGraph], access: Access, announce: Callable[[str], object]
 ) -> Iterator[list[Tenant]]:
     """The workspaces as they are offered; what was made for that is taken away at the end."""
-    rights = [rights_of(kg, access) for kg in kgs]
+    rights = [rights_of(kg.settings, access) for kg in kgs]
     made: list[Tenant] = []
 
     def make(kg: KnowledgeGraph, rules: Rights, view: str) -> Flask:

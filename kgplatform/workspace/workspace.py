@@ -263,10 +263,10 @@ class Workspace:
         """Runs a query that a translator wrote: one of a model's in a worker with a deadline, one of our own here."""
         from kgplatform.questions.answer import go_on
 
-        limits, name = self.settings.questions, go_on()
+        limits, who = self.settings.questions, go_on()
         if self.model is None:
             return self.store.query(text, max_rows=limits.max_rows)
-        return self.workers.solutions(text, timeout_seconds=limits.timeout_seconds, max_rows=limits.max_rows, name=name)
+        return self.workers.solutions(text, timeout_seconds=limits.timeout_seconds, max_rows=limits.max_rows, **who)
 
     @cached_property
     def calling(self) -> Calling:

@@ -180,6 +180,10 @@ def blueprint(kg: KnowledgeGraph) -> Blueprint:
     def senseless(error: ConfigError) -> Any:
         return jsonify({"error": error_record(str(error), "invalid_request")}), 400
 
+    @routes.errorhandler(QuestionGivenUpError)
+    def left(_: QuestionGivenUpError) -> Any:
+        return "", 503  # which nobody reads
+
     @routes.get("/v1/models")
     def models() -> Response:
         names = (MODEL, *(f"{MODEL}:{source}" for source in _SOURCES))
@@ -200,14 +204,14 @@ def blueprint(kg: KnowledgeGraph) -> Blueprint:
             place = addresses.of_passage(passage, kg.base)
             return place if "://" in place else f"{host}{place}"
 
-        def reply(followed: FollowedQuestion) -> ChatReply:
-            with followed.following():
+        def reply() -> ChatReply:
+            with FollowedQuestion(lambda _: None, has_left=has_left).following():
                 return ChatReply.of(_answered(kg, asked, who), page)
 
+        has_left = request.environ.get("waitress.client_disconnected") or (lambda: False)
         if asked.stream:
-            has_left = request.environ.get("waitress.client_disconnected") or (lambda: False)
-            return event_stream(stream_with_context(_events(asked, reply, has_left)))
-        return jsonify(_whole(asked, reply(FollowedQuestion(lambda _: None))))
+            return event_stream(stream_with_context(_events(asked, reply)))
+        return jsonify(_whole(asked, reply()))
 
     return routes
 
@@ -227,9 +231,7 @@ def _head(asked: ChatRequest, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{uuid4().hex}", "object": kind, "created": int(time.time()), "model": asked.model}
 
 
-def _events(
-    asked: ChatRequest, reply: Callable[[FollowedQuestion], ChatReply], has_left: Callable[[], bool]
-) -> Iterator[bytes]:
+def _events(asked: ChatRequest, reply: Callable[[], ChatReply]) -> Iterator[bytes]:
     """The answer as events: at once that it is being worked on, then its text, its citations, and the end."""
     head = _head(asked, "chat.completion.chunk")
 
@@ -238,9 +240,8 @@ def _events(
         return _line(chunk)
 
     yield event({"role": "assistant", "content": ""})
-    followed = FollowedQuestion(lambda _: followed.give_up() if has_left() else None)
     try:
-        found = reply(followed)
+        found = reply()
     except QuestionGivenUpError:
         return
     except KgPlatformError as error:

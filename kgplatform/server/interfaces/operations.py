@@ -205,9 +205,8 @@ def offered(caller: Caller) -> tuple[Operation, ...]:
 def _ask(parts: Operations, given: Given, caller: Caller) -> dict[str, Any]:
     kg, text = parts.kg, given["question"]
     options = asking.beside(lambda name: str(given[name] or ""))
-    followed = FollowedQuestion(lambda _: followed.give_up() if caller.has_left() else None)
     try:
-        with followed.following():
+        with FollowedQuestion(lambda _: None, has_left=caller.has_left).following():
             answer = kg.ask(text, conversation=given["conversation"], now=given["now"] or "", options=options)
     except ReadError as error:
         raise ConfigError(str(error), setting="conversation") from error
