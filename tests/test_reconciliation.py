@@ -11,14 +11,15 @@ from pathlib import Path
 import jsonschema
 import pytest
 from serving import small_server
-from small_graph import BASE, EVIL, HOTEL, TRAVEL
+from small_graph import BASE, EVIL, HOTEL, TRAVEL, small_graph
 from workspaces import new_workspace
 
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.linking.external import Reconciler
-from kgplatform.server.access import Access
-from kgplatform.server.app import create_app
+from kgplatform.server.access import Access, Token
+from kgplatform.server.app import JOBS, create_app
 from kgplatform.server.interfaces.reconciliation import MOST_QUERIES, ReconciliationIndex
+from kgplatform.settings import ServerSettings
 
 NEAR = "https://w3id.org/kgplatform/geo#near"
 ROOMS = f"{TRAVEL}roomCount"
@@ -78,6 +79,10 @@ def test_a_batch_has_candidates_with_types_scores_and_one_match(service):
         "q3": {"query": "Canal House", "properties": [{"pid": ROOMS, "v": 12}, {"pid": NEAR, "v": "Xizha"}]},
         "q4": {"query": "Canal House", "type": f"{TRAVEL}ScenicArea", "type_strict": "should"},
         "q5": {"query": ""},
+        "q6": {"properties": [{"pid": ROOMS, "v": 12}, {"pid": NEAR, "v": "Xizha"}], "limit": 3.0},
+        "q7": {"properties": [{"pid": ROOMS, "v": ["12", 24]}], "type": HOTEL},
+        "q8": {"query": " ", "properties": [{"pid": ROOMS, "v": 99}]},
+        "q9": {"query": "Canal House", "limit": 1.0},
     }
     reply = posted(service, queries=queries)
     best = {key: item["result"][0] for key, item in reply.items() if item["result"]}
@@ -89,7 +94,17 @@ def test_a_batch_has_candidates_with_types_scores_and_one_match(service):
     assert (best["q2"]["score"], best["q2"]["match"]) == (60, False)
     assert (best["q3"]["score"], best["q3"]["match"]) == (100, True)
     assert (best["q4"]["score"], best["q4"]["match"]) == (50, False)
-    assert reply["q5"] == {"result": []}
+    assert reply["q5"] == reply["q8"] == {"result": []}
+    found = [(item["name"], item["score"], item["match"]) for item in reply["q6"]["result"]]
+    assert found[0] == ("Canal House", 100, True)  # which has both values; others have one
+    assert {score for _, score, _ in found[1:]} <= {50}
+    assert {item["name"] for item in reply["q7"]["result"]} == {"Canal House", "Lakeside Inn"}
+    assert not any(item["match"] for item in reply["q7"]["result"])
+    near = {"pid": NEAR, "v": {"id": posted(service, queries={"q": {"query": "Xizha"}})["q"]["result"][0]["id"]}}
+    assert "Canal House" in {
+        item["name"] for item in posted(service, queries={"q": {"properties": [near]}})["q"]["result"]
+    }
+    assert len(reply["q9"]["result"]) == 1
     assert got(service, query="Canal House")["result"][0]["match"] is True
 
 
@@ -214,6 +229,8 @@ def test_values_of_things_extend_a_table(service):
         ({"extend": {"ids": ["a"] * 10_000, "properties": []}}, 413, "10,000 in one request"),
         ({"queries": [1]}, 400, "a query under each key"),
         ({"queries": {"q": {"query": {}}}}, 400, "an object with `query`"),
+        ({"queries": {"q": {"query": "a", "limit": [3]}}}, 400, "an object with `query`"),
+        ({"queries": {"q": {"query": "a", "limit": 2.5}}}, 400, "an object with `query`"),
         ({"queries": {"q": {"query": "a", "type": "http://a b"}}}, 400, "no identifier"),
         ({"extend": {"ids": 1}}, 400, "two lists"),
     ],
@@ -229,7 +246,50 @@ def test_a_preview_shows_hostile_names_as_text_in_frames_of_others(service):
     evil = got(service, query=EVIL)["result"][0]["id"]
     with urllib.request.urlopen(f"{service}/preview?{urllib.parse.urlencode({'id': evil})}") as page:
         assert "<script" not in page.read().decode()
-        assert "frame-ancestors *" in page.headers["Content-Security-Policy"]
+        assert "frame-ancestors http://localhost:*" in page.headers["Content-Security-Policy"]
+        assert page.headers["X-Frame-Options"] is None
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_pages_of_other_origins_frame_previews_and_ask_where_anybody_may_read(tmp_path, public):
+    secret, line = Token.make("ann", "read")
+    kg = small_graph(tmp_path, server=ServerSettings(tokens=(line,), public_reads=public))
+    app = create_app(kg, access=Access())
+    client, elsewhere = app.test_client(), {"Origin": "https://elsewhere.example"}
+    mine = {"Authorization": f"Bearer {secret}"}
+    try:
+        (found,) = client.get("/reconcile?query=Canal+House&limit=1", headers=mine).get_json()["result"][:1]
+        preview = client.get("/reconcile/preview", query_string={"id": found["id"]}, headers=mine)
+        assert preview.status_code == 200
+        assert ("frame-ancestors *" in preview.headers["Content-Security-Policy"]) is public
+        assert ("X-Frame-Options" not in preview.headers) is public
+        for path in ("/reconcile/view?id=x", "/reconcile", "/ontology"):
+            assert client.get(path, headers=mine).headers["X-Frame-Options"] == "DENY", path
+        asked = client.options("/v1/chat/completions", headers=elsewhere)
+        assert (asked.headers.get("Access-Control-Allow-Origin") == "*") is public
+        assert ("*" in asked.headers.get("Access-Control-Allow-Headers", "").split(", ")) is public
+        models = client.get("/v1/models", headers={**elsewhere, **mine})
+        assert (models.headers.get("Access-Control-Allow-Origin") == "*") is public
+        assert client.get("/reconcile", headers={**elsewhere, **mine}).headers["Access-Control-Allow-Origin"] == "*"
+        assert "Access-Control-Allow-Origin" not in client.get("/", headers={**elsewhere, **mine}).headers
+        assert "Access-Control-Allow-Credentials" not in models.headers
+    finally:
+        app.extensions[JOBS].stop()
+        kg.close()
+
+
+def test_a_server_for_this_machine_is_asked_by_pages_of_this_machine_only(tmp_path):
+    kg = small_graph(tmp_path, server=ServerSettings())
+    app = create_app(kg, access=Access.on("127.0.0.1"))
+    client = app.test_client()
+    try:
+        for path in ("/v1/models", "/mcp", "/reconcile"):
+            for origin, allowed in (("http://localhost:3333", True), ("https://elsewhere.example", False)):
+                headers = client.options(path, headers={"Origin": origin, "Host": "127.0.0.1"}).headers
+                assert headers.get("Access-Control-Allow-Origin") == (origin if allowed else None), (path, origin)
+    finally:
+        app.extensions[JOBS].stop()
+        kg.close()
 
 
 def test_the_index_finds_the_nearest_of_many():

@@ -389,10 +389,9 @@ def _serving(settings: config.Settings) -> Diagnosis:
             traces.collector(settings.server.traces).shutdown()
     except ConfigError as error:
         return Diagnosis("server", str(error), "FAULT")
-    readers = (rights.public_role or "anyone") if rights.public_reads else "who has a token or signs in"
-    own = f"; roles of your own: {', '.join(rights.hidden)}" if rights.hidden else ""
-    kept = "commits are kept in a journal" if settings.journal else "no journal"
-    return Diagnosis("server", f"read by {readers}; tokens: {len(rights.tokens)}{own}; {kept}")
+    who = (rights.public_role or "anyone") if rights.public_reads else "who has a token or signs in"
+    kept, own = "on" if settings.journal else "off", ", ".join(rights.hidden) or "none"
+    return Diagnosis("server", f"read by {who}; {len(rights.tokens)} tokens; own roles: {own}; journal {kept}")
 
 
 def _others(settings: config.Settings) -> Iterator[Diagnosis]:

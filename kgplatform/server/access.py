@@ -398,8 +398,8 @@ POLICY = (
     "style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 _ALONE = "frame-ancestors 'none'"
-EMBEDDED = "/embed"
-"""The one page that others may hold in a frame: it shows rows, and nothing on it writes."""
+EMBEDDED, _PREVIEW = "/embed", "/reconcile/preview"
+"""The pages that others may hold in a frame, the second where anybody may read; nothing on them writes."""
 _FRAMING = ("localhost", "127.0.0.1")
 """Where such pages may be, while the server listens on the loopback interface only."""
 FIXED = {
@@ -415,6 +415,7 @@ UNNAMED = ("127.0.0.1", "::1")
 """What a client at this machine is called, whom no token names."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 _OPEN_PATHS = ("/sparql", "/graphs", "/reconcile", "/id/", "/resource", "/api/", "/.well-known/")
+_OPEN_TO_ALL = (*_OPEN_PATHS, "/v1/", "/mcp")  # where anybody may read
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,13 +469,15 @@ def guard(app: Flask, access: Access, refuse: Callable[[str], Response], *, tile
     @app.after_request
     def add_headers(response: Response) -> Response:
         headers = response.headers
-        is_embedded = request.path == EMBEDDED
-        headers.setdefault("Content-Security-Policy", allowed.replace(_ALONE, framing) if is_embedded else allowed)
+        is_public = "rights" in g and g.rights.public_reads
+        headers.setdefault("Content-Security-Policy", allowed)
         headers.setdefault("Cache-Control", "no-cache")
         for name, value in FIXED.items():
-            if not (is_embedded and name == "X-Frame-Options"):
-                headers.setdefault(name, value)
-        if request.path.startswith(_OPEN_PATHS):
+            headers.setdefault(name, value)
+        if request.path == EMBEDDED or (is_public and request.path == _PREVIEW):
+            headers["Content-Security-Policy"] = headers["Content-Security-Policy"].replace(_ALONE, framing)
+            del headers["X-Frame-Options"]
+        if request.path.startswith(_OPEN_TO_ALL if is_public else _OPEN_PATHS):
             _open(response, access)
         return response
 
@@ -492,11 +495,10 @@ def _open(response: Response, access: Access) -> None:
         response.vary.add("Origin")
     if (allowed := access.allowed_origin(request.headers.get("Origin"))) is None:
         return
-    response.headers["Access-Control-Allow-Origin"] = allowed
-    response.headers["Access-Control-Expose-Headers"] = EXPOSED
+    headers = response.headers
+    headers["Access-Control-Allow-Origin"] = allowed
+    headers["Access-Control-Expose-Headers"] = EXPOSED
     if request.method == "OPTIONS":
-        response.headers["Access-Control-Allow-Methods"] = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
-        response.headers["Access-Control-Allow-Headers"] = (
-            "Accept, Authorization, Content-Type, If-Match, If-None-Match"
-        )
-        response.headers["Access-Control-Max-Age"] = "86400"
+        headers["Access-Control-Allow-Methods"] = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+        headers["Access-Control-Allow-Headers"] = "Accept, Authorization, Content-Type, If-Match, If-None-Match, *"
+        headers["Access-Control-Max-Age"] = "86400"

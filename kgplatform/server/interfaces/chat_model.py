@@ -139,11 +139,8 @@ class ChatReply:
     def usage(self) -> dict[str, int]:
         """What a language model was asked, in tokens; nothing where none was."""
         used = self.answer.usage
-        total = used.prompt_tokens + used.completion_tokens
-        return {
-            **{"prompt_tokens": used.prompt_tokens, "completion_tokens": used.completion_tokens},
-            "total_tokens": total,
-        }
+        told, said = used.prompt_tokens, used.completion_tokens
+        return {"prompt_tokens": told, "completion_tokens": said, "total_tokens": told + said}
 
 
 def _name(who: str, said: Sequence[str], using: str) -> str:

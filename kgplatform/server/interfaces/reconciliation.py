@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +31,7 @@ from kgplatform.server.frame import Lately, Remembered, language, tongues
 from kgplatform.server.places import texts
 from kgplatform.sparql.functions import likeness
 from kgplatform.sparql.protocol import ProtocolError
+from kgplatform.store.oxigraph import DEFAULT_GRAPH
 from kgplatform.text import normalise
 from kgplatform.types import Term
 from kgplatform.vocab import ALT_LABEL, TYPE, XSD, XSD_DATE, XSD_DATETIME, XSD_INTEGER
@@ -44,17 +45,15 @@ _BATCH: Final = 100
 _MOST_LETTERS: Final = 200
 _MOST_CANDIDATES: Final = 50
 _CANDIDATES: Final = 10
-_LOOKED_AT: Final = 100
-_LEAST: Final = 0.4
-_MATCH: Final = 0.95
-_OTHER_TYPE: Final = 0.5
+_LOOKED_AT, _WITH_A_VALUE = 100, 300
+_LEAST, _MATCH, _OTHER_TYPE = 0.4, 0.95, 0.5
 _MOST_PROPERTIES: Final = 30
 _MOST_VALUES: Final = 100
 _SUGGESTED: Final = 20
 _SHOWN_FACTS: Final = 6
 _PREVIEW: Final = {"width": 430, "height": 220}
 _NUMBERS: Final = frozenset(f"{XSD}{name}" for name in ("decimal", "double", "float"))
-_FRAMED: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors *"
+_FRAMED: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 
 class ReconciliationIndex:
@@ -95,7 +94,7 @@ def _pairs(form: str) -> set[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class ReconciliationQuery:
-    """What is looked for: a name, the types that it may have, how strictly, and values that it should have."""
+    """What is looked for: a name or none, the types that it may have, how strictly, and values that it should have."""
 
     text: str
     types: tuple[NamedNode, ...] = ()
@@ -184,8 +183,9 @@ class Reconciliation:
             ProtocolError: 400, it is neither.
         """
         item = given if isinstance(given, dict) else {"query": given}
-        text, types, limit = item.get("query", ""), item.get("type") or (), item.get("limit", _CANDIDATES)
-        if not isinstance(text, str | int | float) or not isinstance(limit, int | str) or not str(limit).isdecimal():
+        text, types = item.get("query", ""), item.get("type") or ()
+        limit = str(item.get("limit", _CANDIDATES)).removesuffix(".0")  # a number, which some clients write as 3.0
+        if not isinstance(text, str | int | float) or not limit.isdecimal():
             raise ProtocolError(400, "Bad request", "a query is an object with `query`, a text, and perhaps `limit`")
         listed = types if isinstance(types, list) else [types] if types else []
         values = item.get("properties") or []
@@ -196,12 +196,13 @@ class Reconciliation:
             types=tuple(map(self.iri, listed[:_MOST_PROPERTIES])),
             strictness=str(item.get("type_strict", "any")),
             values=tuple((self.iri(one["pid"]), one.get("v")) for one in values[:_MOST_PROPERTIES]),
-            limit=max(1, min(int(str(limit)[:6]), _MOST_CANDIDATES)),
+            limit=max(1, min(int(limit[:6]), _MOST_CANDIDATES)),
         )
 
     def candidates(self, asked: ReconciliationQuery) -> list[dict[str, object]]:
         """The candidates, best first; ``match`` is true of one that is meant beyond doubt."""
-        scored = [(iri, self._score(iri, alike, asked)) for iri, alike in self._near(asked.text)]
+        near = self._near(asked.text) if normalise(asked.text) else self._having(asked.values)
+        scored = [(iri, self._score(iri, alike, asked)) for iri, alike in near]
         ranked = sorted((one for one in scored if one[1] > 0), key=lambda one: (-one[1], one[0].value))
         sure = [iri for iri, score in ranked if score >= _MATCH]
         return [
@@ -228,8 +229,29 @@ class Reconciliation:
                 score *= _OTHER_TYPE if asked.strictness == "should" else 0.0
         if asked.values:
             held = sum(self._holds(iri, predicate, value) for predicate, value in asked.values)
-            score *= 0.6 + 0.4 * held / len(asked.values)
+            least = 0.6 if normalise(asked.text) else 0.0
+            score *= least + (1 - least) * held / len(asked.values)
         return score
+
+    def _having(self, values: Iterable[tuple[NamedNode, object]]) -> list[tuple[NamedNode, float]]:
+        """The things that have most of the values, where no name says which are meant."""
+        found: Counter[NamedNode] = Counter()
+        for predicate, value in values:
+            several = value[:_LOOKED_AT] if isinstance(value, list) else [value]
+            terms = (term for one in several for term in self._terms(one))
+            quads = chain.from_iterable(self._kg.store.quads(None, predicate, term, DEFAULT_GRAPH) for term in terms)
+            found.update({quad.subject for quad in islice(quads, _WITH_A_VALUE) if isinstance(quad.subject, NamedNode)})
+        return [(iri, 1.0) for iri, _ in found.most_common(_LOOKED_AT)]
+
+    def _terms(self, value: object) -> list[Term]:
+        """What may stand in the graph for the value: a thing by its identifier or name, or a literal."""
+        if isinstance(value, dict):
+            return [self.iri(value)]
+        text = ("true" if value else "false") if isinstance(value, bool) else str(value)[:_MOST_LETTERS]
+        kinds = ("boolean", "integer", "decimal", "double", "date", "dateTime", "gYear", "anyURI")
+        typed = [Literal(text, datatype=NamedNode(f"{XSD}{kind}")) for kind in kinds]
+        named = [NamedNode(thing) for thing, alike in self._index().nearest(text) if alike >= 1]
+        return [Literal(text), *typed, *(Literal(text, language=one) for one in tongues()), *named]
 
     def _holds(self, iri: NamedNode, predicate: NamedNode, value: object) -> bool:
         """True if the thing has the value: a literal, a thing by its name, or one by its identifier."""
