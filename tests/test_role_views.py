@@ -42,6 +42,7 @@ HIDDEN = ("guest secret/*", "guest https://example.org/hidden/*")
 BASE = "https://example.org/kg/"
 HARRIER = NamedNode("https://example.org/hidden/harrier")
 ROOMS = NamedNode(f"{TRAVEL}roomCount")
+EXPORTED = ("nquads", "trig", "turtle", "ntriples", "rdfxml", "jsonld", "graphml", "gexf")
 LIKE_TIME = re.compile(r"Time>|atTime|dateTime")
 
 
@@ -66,13 +67,14 @@ def judged(kg, statement, file, judgement, *corrections):
 
 def whole_workspace(folder: Path, files: Path) -> KnowledgeGraph:
     """A workspace in which something is hidden in every way that there is."""
-    kg = KnowledgeGraph(new_workspace(folder, settings="journal = true"))
+    kg = KnowledgeGraph(new_workspace(folder, settings="journal = true\n[versions]\nevery_seconds = 0"))
     list(kg.add(files_in(files)))
     falcon, inn, wuzhen = (named(kg, name) for name in ("Falcon Palace", "Lakeside Inn", "Wuzhen"))
     near = NamedNode(f"{GEO}near")
     judged(kg, Triple(falcon, near, named(kg, "Goshawk Garden")), "kestrel.txt", Judgement.REJECTED)
     corrected = Triple(falcon, NamedNode(f"{GEO}description"), Literal("the osprey house"))
     judged(kg, Triple(falcon, NamedNode(f"{GEO}locatedIn"), wuzhen), "kestrel.txt", Judgement.CORRECTED, corrected)
+    kg.versions.rest()
     kg.dataset.commit(Change(added={HARRIER: [Triple(inn, LABEL, Literal("Harrier House"))]}))
     kg.find_communities()
     kg.versions.rest()
@@ -164,7 +166,7 @@ def ask(tenant, tokens, role, address, method="GET", **how):
         return response.status_code, response.get_data(as_text=True)
 
 
-def fishing(kg):  # noqa: PLR0915 (each line another way to ask)
+def fishing(kg):  # noqa: C901, PLR0915 (each line another way to ask)
     """Requests that look for what is hidden, by every address: with names, IRIs and times that only it has."""
     falcon, document = named(kg, "Falcon Palace").value, kg.registry.find("kestrel.txt").document.iri.value
     chunk = kg.registry.chunks(NamedNode(document))[0].iri.value
@@ -197,7 +199,7 @@ def fishing(kg):  # noqa: PLR0915 (each line another way to ask)
     for at in ("1", "2", "2026-11-01", "2030-01-01"):
         yield f"/sparql?{urlencode({'query': everything, 'at': at})}", "GET", {}
         yield f"/graphs?{urlencode({'graph': chunk, 'at': at})}", "GET", {}
-    for name in ("nq", "ttl", "trig", "jsonld", "rdf", "nt", "graphml", "gexf"):
+    for name in EXPORTED:
         yield f"/export?format={name}", "GET", {}
     yield "/api/run", "POST", {"json": {"query": everything}}
     yield "/api/plan", "POST", {"json": {"query": everything}}
@@ -231,15 +233,22 @@ def fishing(kg):  # noqa: PLR0915 (each line another way to ask)
             },
         }
         for tool, given in calls.items():
-            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": given}}
-            yield "/mcp", "POST", {"json": call, "headers": {"Accept": "application/json, text/event-stream"}}
-    for method, params in (
-        ("resources/list", {}),
-        ("resources/read", {"uri": falcon}),
-        ("resources/read", {"uri": document}),
-    ):
-        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        yield "/mcp", "POST", {"json": call, "headers": {"Accept": "application/json, text/event-stream"}}
+            yield message("tools/call", name=tool, arguments=given)
+    for entity in (*words, falcon):
+        yield message("resources/read", uri=f"kgplatform://entity/{quote(entity, safe='')}")
+    for hidden in (document, *HIDDEN_NOTES):
+        yield message("resources/read", uri=f"kgplatform://document/{quote(hidden, safe='')}")
+    yield message("resources/list")
+    yield message("resources/templates/list")
+    for after in ("0", "1"):
+        yield f"/changes?after={after}", "GET", {}
+        yield f"/changes?after={after}", "GET", {"headers": {"Accept": "application/rdf-patch"}}
+
+
+def message(method, **params):
+    """A message to the tools for language models."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return "/mcp", "POST", {"json": call, "headers": {"Accept": "application/json, text/event-stream"}}
 
 
 def told(request, said):
@@ -248,6 +257,91 @@ def told(request, said):
     asked = f"{address} {json.dumps(how, ensure_ascii=False)}".lower()
     asked += " " + quote(asked) + "隼宫酒店" * ("%e9%9a%bc" in asked) + "falcon" * ("baf9f0aa" in asked)
     return [word for word in SECRETS if word in said.lower() and word not in asked]
+
+
+def probes(kg):
+    """For each door and tool a request whose answer tells whoever sees everything of what is hidden, by name."""
+    falcon = named(kg, "Falcon Palace")
+    document = kg.registry.find("kestrel.txt").document.iri.value
+    chunk = kg.registry.chunks(NamedNode(document))[0].iri.value
+    number, early = kg.store.version, max(one.number for one in kg.versions.listed() if not one.is_current)
+    entity = quote(falcon.value.removeprefix(f"{BASE}entity/"))
+    everything = "SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
+    near, queries = "What is near Lakeside Inn?", {"a": {"query": "Garden"}}
+    asked = {"messages": [{"role": "user", "content": near}]}
+    why = {"subject": "Lakeside Inn", "predicate": f"{GEO}near", "object": named(kg, "Goshawk Garden").value}
+    calls = {
+        "ask": {"question": near},
+        "search": {"text": "near Garden"},
+        "query": {"query": everything},
+        "describe": {"name": "Lakeside Inn"},
+        "why": why,
+    }
+    by_get = {
+        "sparql": ("/sparql", {"query": everything}),
+        "sparql of an earlier state": ("/sparql", {"query": everything, "at": early}),
+        "graph store": ("/graphs", {"graph": chunk}),
+        "graph store, the default graph": ("/graphs", {"default": ""}),
+        "api ask": ("/api/ask", {"question": near}),
+        "api search": ("/api/search", {"text": "near Garden"}),
+        "api describe": ("/api/describe", {"name": "Lakeside Inn"}),
+        "api why": ("/api/why", why),
+        "api suggest": ("/api/suggest", {"q": "fal"}),
+        "reconciliation": ("/reconcile", {"queries": json.dumps(queries)}),
+        "reconciliation, suggestions": ("/reconcile/suggest/entity", {"prefix": "fal"}),
+        "reconciliation, preview": ("/reconcile/preview", {"id": named(kg, "Lakeside Inn").value}),
+        "resource": (f"/id/entity/{entity}.ttl", {}),
+        "patches": ("/changes", {"after": 0}),
+        "one patch": (f"/changes/{number}", {}),
+        "page of an entity": (f"/id/entity/{quote(named(kg, 'Lakeside Inn').value.rpartition('/')[2])}", {}),
+        "page of a class": ("/resource", {"iri": f"{TRAVEL}Hotel"}),
+        "page of documents": ("/documents", {}),
+        "page of a document": (f"/documents/{document.rpartition('/')[2]}", {}),
+        "page of a search": ("/search", {"q": "Garden"}),
+        "page of an answer": ("/ask", {"question": near, "plain": 1}),
+        "page of passages": ("/retrieval", {"question": "near Garden"}),
+        "page of communities": ("/communities", {}),
+        "page of the graph": ("/explore", {"entity": named(kg, "Lakeside Inn").value}),
+        "page of changes": ("/changes", {}),
+        "embedded rows": ("/embed", {"query": everything}),
+        **{f"export as {name}": ("/export", {"format": name}) for name in ("nquads", "graphml")},
+    }
+    for name, (address, given) in by_get.items():
+        page = {"headers": {"Accept": "text/html"}} if name.startswith(("page", "embed")) else {}
+        yield name, (f"{address}?{urlencode(given)}", "GET", page)
+    yield "api run", ("/api/run", "POST", {"json": {"query": everything}})
+    for streamed in (False, True):
+        yield f"chat {streamed}", ("/v1/chat/completions", "POST", {"json": {**asked, "stream": streamed}})
+    for tool, given in calls.items():
+        yield f"tool {tool}", message("tools/call", name=tool, arguments=given)
+    yield "tool resources", message("resources/list")
+    yield "tool resource, a thing", message("resources/read", uri="kgplatform://entity/Lakeside%20Inn")
+    yield "tool resource, a document", message("resources/read", uri="kgplatform://document/kestrel.txt")
+
+
+def test_every_door_and_tool_tells_a_reader_of_the_hidden_and_the_role_nothing(whole, served, tokens):
+    blind, leaks = [], []
+    for name, request in probes(whole):
+        address, method, how = request
+        if not told(request, ask(served, tokens, "read", address, method, **dict(how))[1]):
+            blind.append(name)
+        if found := told(request, ask(served, tokens, "guest", address, method, **dict(how))[1]):
+            leaks.append((name, found))
+    assert leaks == []
+    assert blind == []  # else the request shows nothing, and would not notice a leak
+
+
+def test_the_feeds_of_changes_are_not_for_a_role_that_sees_a_part(whole, served, tokens):
+    for address in ("/changes?after=0", "/changes/1", "/ldes"):
+        for accept in ("*/*", "application/rdf-patch", "text/event-stream"):
+            status, said = ask(served, tokens, "guest", address, headers={"Accept": accept})
+            assert (status, told((address, "GET", {}), said)) == (404, []), (address, accept)
+    headers = {**shown(tokens, "read"), "Accept": "text/event-stream"}
+    heard, events = "", WsgiClient(served).get("/changes?after=0", headers=headers, buffered=False)
+    with events:
+        pieces = iter(events.response)
+        while "Falcon" not in heard:
+            heard += next(pieces).decode()
 
 
 @pytest.mark.slow
@@ -284,7 +378,7 @@ def test_a_role_with_hidden_graphs_sees_no_more_by_the_main_doors_and_writes_now
         "/documents",
         "/communities",
         "/ontology",
-        f"/class/{quote('travel:Hotel')}",
+        f"/resource?{urlencode({'iri': f'{TRAVEL}Hotel'})}",
         "/api/completion",
     ):
         assert told((address, "GET", {}), ask(served, tokens, "guest", address)[1]) == [], address
