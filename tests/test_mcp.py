@@ -55,6 +55,8 @@ def start(folder, *words):
         env=ENVIRONMENT,
     )
     line = process.stdout.readline()
+    while line.startswith("Preparing"):  # what a role sees
+        line = process.stdout.readline()
     assert "Serving at" in line, line
     return process, f"http://127.0.0.1:{port}"
 

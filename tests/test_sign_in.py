@@ -1,5 +1,7 @@
 """Signing in at an OpenID provider, played by authlib's server: who gets in, with which role, and what is refused."""
 
+import asyncio
+import json
 import warnings
 from contextlib import closing, contextmanager
 from urllib.parse import parse_qs, quote, urlsplit
@@ -7,6 +9,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 import httpx
 import pytest
 from browser import serve_in_thread
+from interfaces import asked_workspace
+from test_mcp import ENVIRONMENT, connected, start, stop
 from workspaces import new_workspace
 
 from kgplatform.errors import ConfigError
@@ -25,14 +29,14 @@ ROLES = '"editors write", "staff read"'
 
 
 @contextmanager
-def signing_in(folder, monkeypatch, *, roles=ROLES, provider=None, more="", **forged):
+def signing_in(folder, monkeypatch, *, roles=ROLES, provider=None, more="", claim="groups", **forged):
     """The address of a server whose people sign in, and the provider's application."""
     monkeypatch.setenv("KGPLATFORM_SIGN_IN_SECRET", SECRET)
     app, _ = provider or identity_provider(PEOPLE, **forged)
     with running(app) as issuer:
         settings = (
             f"[server]\npublic_reads = false\n{more}\n"
-            f'[sign_in]\nissuer = "{issuer}"\nclient = "{CLIENT}"\nroles = [{roles}]'
+            f'[sign_in]\nissuer = "{issuer}"\nclient = "{CLIENT}"\nroles = [{roles}]\nclaim = "{claim}"'
         )
         with KnowledgeGraph(new_workspace(folder, settings=settings)) as kg:
             address, stop = serve_in_thread(kg)
@@ -137,3 +141,63 @@ def test_tokens_work_beside_signing_in_and_nobody_is_owner_by_being_near(tmp_pat
         assert httpx.get(f"{address}/sparql?query=ASK{{}}", headers={"Accept": "*/*"}).status_code == 401
         headers, update = {"Authorization": f"Bearer {secret}"}, {"update": "CLEAR SILENT GRAPH <urn:x>"}
         assert httpx.post(f"{address}/sparql", data=update, headers=headers).status_code < 300
+
+
+@pytest.mark.slow
+def test_two_workspaces_of_one_server_keep_their_people_and_tokens_apart(tmp_path, monkeypatch):
+    """By the command, below their paths: people who sign in to a role of its own at one, tokens at the other."""
+    monkeypatch.setitem(ENVIRONMENT, "KGPLATFORM_SIGN_IN_SECRET", SECRET)
+    people = {"zoe": ["partners"], "ann": ["editors", "partners"], "eve": []}
+    app, _ = identity_provider(people)
+    secret, line = Token.make("robot", "read")
+    with running(app) as issuer:
+        first = asked_workspace(
+            tmp_path / "inns",
+            settings=f"[server]\npublic_reads = false\nhidden = ['guest inn.txt']\n[sign_in]\nissuer = '{issuer}'\n"
+            f"client = '{CLIENT}'\nroles = ['partners guest', 'editors write']",
+        )
+        second = asked_workspace(tmp_path / "水乡", settings=f"[server]\npublic_reads = false\ntokens = ['{line}']")
+        process, address = start(first, "-w", str(second))
+        try:
+            token, other = {"Authorization": f"Bearer {secret}"}, quote("水乡")
+            search = "api/search?text=rooms"
+            for user, sees in (("zoe", False), ("ann", True)):
+                browser, page = signed_in(address, user, "/inns/documents")
+                with closing(browser):
+                    assert (page.status_code, page.url.path) == (200, "/inns/documents"), page.text
+                    assert ("inn.txt" in page.text, "通安.txt" in page.text) == (sees, True)
+                    (cookie,) = [one for one in browser.cookies.jar if one.name == SESSION]
+                    assert cookie.path == "/inns"
+                    said = browser.get(f"/inns/{search}", headers={"Accept": "*/*"})
+                    assert ("24 rooms" in said.text, said.headers["Cache-Control"]) == (sees, "no-cache")
+                    assert "Cookie" in said.headers["Vary"]
+                    update = browser.post("/inns/sparql", data={"update": "INSERT DATA { <urn:a> <urn:b> 1 }"})
+                    assert update.status_code in ((200, 204) if sees else (403,))
+                    session = {"Cookie": f"{SESSION}={cookie.value}", "Accept": "*/*"}
+                    assert httpx.get(f"{address}/{other}/{search}", headers=session).status_code == 401
+                    listed = browser.get("/", headers=session).text
+                    assert (f'href="/{other}/"' in listed) is False
+            assert "24 rooms" in httpx.get(f"{address}/{other}/{search}", headers=token).text
+            assert httpx.get(f"{address}/inns/{search}", headers=token).status_code == 401
+            assert httpx.get(f"{address}/{other}/documents").status_code == 401
+            listed = httpx.get(f"{address}/", headers=token).text
+            assert ("/inns/" in listed, f'href="/{other}/"' in listed) == (False, True)
+
+            async def tool():
+                async with connected(f"{address}/{other}", key=secret) as client:
+                    return await client.call_tool("describe", {"name": "Lakeside Inn"})
+
+            assert json.loads(asyncio.run(tool()).content[0].text)["label"] == "Lakeside Inn"
+        finally:
+            stop(process)
+
+
+def test_the_role_may_stand_deep_in_the_token_and_may_be_one_of_ones_own(tmp_path, monkeypatch):
+    provider = identity_provider(PEOPLE, realm_access={"roles": ["partners"]})
+    more = 'hidden = ["guest x/*"]'
+    settings = {"roles": '"partners guest"', "provider": provider, "more": more, "claim": "realm_access.roles"}
+    with signing_in(tmp_path / "kg", monkeypatch, **settings) as (address, _):
+        browser, page = signed_in(address, "bob")
+        with closing(browser):  # the application over the whole answers nobody who is to see a part
+            assert (page.status_code, SESSION in browser.cookies) == (403, True)
+            assert "your role sees a part of this graph" in page.text
