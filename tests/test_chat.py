@@ -8,10 +8,14 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.request import urlopen
 
+import httpx
 import pytest
 from interfaces import asked_workspace, served
 from local_server import local_server
 from openai import AuthenticationError, BadRequestError, NotFoundError, OpenAI
+from openai.types import ErrorObject, Model
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from pydantic import BaseModel
 from test_mcp import NEVER, start, stop
 
 from kgplatform.server.access import Token
@@ -72,6 +76,39 @@ def test_a_streamed_answer_is_the_same_with_its_citations_and_its_usage(client):
     assert [one["url_citation"]["url"] for one in annotations] == [one.url_citation.url for one in whole.annotations]
 
 
+def test_every_answer_is_what_the_types_of_the_client_say(client, server):
+    """The client builds its types without looking; here each part is held against them, and none may be unknown."""
+
+    def held(type_, record, known=frozenset()):
+        made = type_.model_validate(record, strict=True)
+        assert strange(made) <= known, record
+        return made
+
+    def strange(made):
+        inner = [item for value in dict(made).values() for item in (value if isinstance(value, list) else [value])]
+        own = set(made.model_extra or {})
+        return own.union(*(strange(item) for item in inner if isinstance(item, BaseModel)))
+
+    def posted(**more):
+        body = {"model": "kgplatform", "messages": user(ROOMS), **more}
+        return httpx.post(f"{server}/v1/chat/completions", json=body, timeout=60)
+
+    with httpx.Client(base_url=f"{server}/v1", timeout=60) as http:
+        listed = http.get("/models").json()
+        assert [held(Model, item).id for item in listed["data"]] == [model.id for model in client.models.list()]
+        held(Model, http.get("/models/kgplatform").json())
+    whole = held(ChatCompletion, posted().json())
+    assert whole.choices[0].message.annotations
+    stream = posted(stream=True, stream_options={"include_usage": True}).text
+    lines = [line.removeprefix("data: ") for line in stream.split("\n\n") if line]
+    assert lines.pop() == "[DONE]"
+    chunks = [held(ChatCompletionChunk, json.loads(line), frozenset({"annotations"})) for line in lines]
+    assert len({chunk.id for chunk in chunks}) == 1
+    assert chunks[-1].usage is not None
+    for refused in (posted(model="other"), posted(messages=[])):
+        held(ErrorObject, refused.json()["error"])
+
+
 def test_the_messages_before_are_the_turns_of_a_conversation(client, server):
     turns = [*user(ROOMS), {"role": "assistant", "content": "24"}, *user("And 通安客栈?")]
     found = client.chat.completions.create(model="kgplatform", messages=turns).choices[0].message
@@ -107,6 +144,7 @@ def test_streams_that_nobody_reads_to_the_end_leave_the_server_free(client):
     assert "24" in ask(client, ROOMS).content
 
 
+@pytest.mark.slow
 def test_a_question_whose_client_leaves_ends_with_its_query_streamed_or_not(tmp_path):
     """The model writes a query that never ends; whoever mends queries would ask it for another."""
     folder, asked = asked_workspace(tmp_path / "kg"), []

@@ -287,6 +287,64 @@ def test_a_query_that_runs_on_is_stopped_when_its_client_leaves(server):
     assert asyncio.run(running()) == []
 
 
+def test_the_limits_of_the_endpoint_hold_for_tools(tmp_path):
+    settings = "[server]\ntimeout_seconds = 1\nworkers = 1"
+    process, address = start(asked_workspace(tmp_path / "kg", settings=settings))
+    pairs = "{ ?a ?b ?c . ?d ?e ?f }"
+
+    async def limited():
+        async with connected(address) as client:
+            stopped = await client.call_tool("query", {"query": NEVER})
+            assert (stopped.is_error, "stopped after 1 s" in stopped.content[0].text) == (True, True)
+            rows = await client.call_tool("query", {"query": f"SELECT * {pairs}", "max_rows": 1000})
+            assert (len(rows.structured_content["rows"]), rows.structured_content["truncated"]) == (1000, True)
+            more = await client.call_tool("query", {"query": f"SELECT * {pairs}", "max_rows": 1001})
+            assert (more.is_error, "up to 1000" in more.content[0].text) == (True, True)
+            large = await client.call_tool("query", {"query": f"CONSTRUCT {{ ?a ?b ?f }} {pairs}"})
+            assert (large.is_error, len(large.content[0].text) < 500) == (True, True)
+
+    try:
+        asyncio.run(limited())
+    finally:
+        stop(process)
+
+
+@pytest.mark.slow
+def test_forty_queries_that_never_end_are_all_stopped_and_others_are_answered(tmp_path):
+    process, address = start(asked_workspace(tmp_path / "kg", settings="[server]\ntimeout_seconds = 1\nworkers = 1"))
+
+    async def together():
+        async with connected(address) as client:
+            many = await asyncio.gather(*(client.call_tool("query", {"query": NEVER}) for _ in range(40)))
+            assert all(result.is_error for result in many)
+            async with asyncio.timeout(60):  # the only worker was ended, and another one begins
+                while (await client.call_tool("query", CALLS["query"])).is_error:
+                    await asyncio.sleep(0.2)
+
+    try:
+        asyncio.run(together())
+    finally:
+        stop(process)
+
+
+def test_a_graph_that_is_too_large_for_a_tool_is_refused_with_the_way_out(folder, server):
+    async def refused():
+        async with connected(server) as client:
+            found = await client.call_tool("query", {"query": "CONSTRUCT { ?a ?b ?f } { ?a ?b ?c . ?d ?e ?f }"})
+            assert (found.is_error, "add a LIMIT, or use /sparql" in found.content[0].text) == (True, True)
+
+    asyncio.run(refused())
+
+
+def test_tools_count_among_the_requests_of_a_minute(tmp_path):
+    settings = "[server]\nrequests_per_minute = 2"
+    with KnowledgeGraph(asked_workspace(tmp_path / "kg", settings=settings)) as kg:
+        client = create_app(kg).test_client()
+        replies = [client.post("/mcp", json=LIST, headers=HEADERS) for _ in range(3)]
+        assert [reply.status_code for reply in replies] == [200, 200, 429]
+        assert int(replies[-1].headers["Retry-After"]) > 0
+
+
 def test_over_stdio_a_cancelled_call_ends_and_others_go_on(tmp_path):
     folder = asked_workspace(tmp_path / "kg", settings="[server]\ntimeout_seconds = 120\nworkers = 1")
 
