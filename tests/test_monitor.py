@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -12,12 +13,13 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from serving import small_server
 from small_graph import small_graph
+from test_doors import filled
 
 from kgplatform.errors import ModelUnavailableError
 from kgplatform.models.reply_cache import CachedModel
 from kgplatform.server.access import Access, Token
-from kgplatform.server.app import create_app
-from kgplatform.server.interfaces.prometheus import KINDS
+from kgplatform.server.app import JOBS, create_app
+from kgplatform.server.interfaces.prometheus import KINDS, kind_of
 from kgplatform.settings import ServerSettings
 from kgplatform.types import Completion, Message, Usage
 
@@ -133,6 +135,53 @@ def test_requests_of_all_ways_are_counted_and_timed_by_kind(tmp_path):
     assert after[("process_resident_memory_bytes",)] > 1e6
 
 
+@pytest.mark.slow
+def test_queues_are_told_while_they_stand_and_empty_afterwards(tmp_path):
+    endless, queries = quote("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"), []
+    names = [(f"kgplatform_{name}",) for name in ("queries_running", "queries_waiting")]
+
+    def wait(address, is_so):
+        deadline = time.monotonic() + 60
+        while True:
+            found = numbers(fetched(f"{address}/metrics"))
+            if is_so(*(found[name] for name in names)):
+                return
+            assert time.monotonic() < deadline, [found[name] for name in names]
+            time.sleep(0.1)
+
+    with small_server(tmp_path, settings="timeout_seconds=60, workers=1") as (address, _):
+        for _ in range(3):
+            queries.append(http.client.HTTPConnection(address.removeprefix("http://"), timeout=60))
+            queries[-1].request("GET", f"/sparql?query={endless}")
+        wait(address, lambda running, waiting: running >= 1 and waiting >= 1)
+        for connection in queries:
+            connection.close()
+        wait(address, lambda running, waiting: running == waiting == 0)
+
+
+def test_jobs_are_told_while_they_run_and_wait(made):
+    _, client = made()
+    gate, jobs = threading.Event(), client.application.extensions[JOBS]
+
+    def reading():
+        gate.wait(60)
+        yield from ()
+
+    def told():
+        found = numbers(client.get("/metrics").text)
+        return found[("kgplatform_jobs_running",)], found[("kgplatform_jobs_waiting",)]
+
+    assert told() == (0, 0)
+    for _ in range(3):
+        jobs.start(reading)
+    deadline = time.monotonic() + 30
+    while told() != (1, 2):
+        assert time.monotonic() < deadline
+    gate.set()
+    while told() != (0, 0):
+        assert time.monotonic() < deadline
+
+
 def test_a_worker_that_is_ended_and_a_query_that_is_cut_are_counted(tmp_path):
     endless = quote("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }")
     with small_server(tmp_path, settings="timeout_seconds=10") as (address, _):
@@ -165,6 +214,14 @@ def test_what_clients_send_is_in_no_label(made):
 
 def test_every_route_has_a_kind_and_only_refusals_have_none(made):
     _, client = made()
+    kinds = {rule.rule: kind_of(rule.endpoint, filled(rule.rule)) for rule in client.application.url_map.iter_rules()}
+    assert set(kinds.values()) == set(KINDS) - {"sparql_worker", "unknown"}, "no route is without, and no kind for none"
+    others = {"/api/ask": "ask", "/api/ask/events": "ask", "/api/search": "search", "/api/jobs/events": "events"}
+    for rule, kind in kinds.items():
+        assert kind == others.get(rule, "api") or not rule.startswith("/api/"), rule
+        assert (kind == "static") is rule.startswith("/static/"), rule
+        assert (kind == "reconciliation") is rule.startswith("/reconcile"), rule
+        assert (kind == "chat") is rule.startswith("/v1/"), rule
     for path, kind in (("/", "page"), ("/api/schema", "api"), ("/v1/models", "chat"), ("/reconcile", "reconciliation")):
         assert client.get(path).status_code == 200
         assert numbers(client.get("/metrics").text)[("kgplatform_requests_total", kind, "200")] >= 1
