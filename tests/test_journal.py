@@ -12,11 +12,15 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -386,6 +390,105 @@ def test_a_backup_under_load_is_restored_as_of_any_number(tmp_path: Path) -> Non
     with pytest.raises(StoreError, match="was altered or cut off"):
         restore(place, tmp_path / "no")
     assert not (tmp_path / "no").exists()
+
+
+class Load:
+    """Two clients that write to a server and two that read from it, until it ends."""
+
+    def __init__(self, address: str) -> None:
+        self.written: list[str] = []
+        self.read: list[int] = []
+        self._address, self._over = address, threading.Event()
+        self._clients = [threading.Thread(target=self._write, args=(n,)) for n in range(2)]
+        self._clients += [threading.Thread(target=self._read) for _ in range(2)]
+
+    def __enter__(self) -> Load:
+        for client in self._clients:
+            client.start()
+        self.wait(0, 0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        for client in self._clients:
+            client.join()
+
+    def wait(self, written: int, read: int) -> None:
+        """Goes on once more was written and read than that."""
+        deadline = time.monotonic() + 120
+        while len(self.written) <= written or len(self.read) <= read:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def _write(self, writer: int) -> None:
+        for n in count():
+            if self._over.is_set():
+                return
+            text = f"INSERT DATA {{ <{EX}w{writer}-{n}> <{EX}p> {n}, '西栅'@zh }}"
+            with urlopen(f"{self._address}/sparql", urlencode({"update": text}).encode(), timeout=120) as response:
+                assert response.status < 300
+            self.written.append(f"{EX}w{writer}-{n}")
+
+    def _read(self) -> None:
+        query = urlencode({"query": f"SELECT * {{ ?s <{EX}p> ?o }}"})
+        while not self._over.is_set():
+            with urlopen(f"{self._address}/sparql?{query}", timeout=120) as response:
+                self.read.append(len(response.read()))
+
+
+def said_by(*words: object) -> list[str]:
+    """What a command says, in a process of its own."""
+    command = [sys.executable, "-m", "kgplatform", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.splitlines()
+
+
+def subjects(kg: KnowledgeGraph) -> set[str]:
+    """What has the property that the clients write."""
+    rows = kg.query(f"SELECT DISTINCT ?s {{ ?s <{EX}p> ?o }}").rows
+    return {row[0].value for row in rows if isinstance(row[0], NamedNode)}
+
+
+@pytest.mark.slow
+def test_a_served_workspace_is_backed_up_under_load_and_each_backup_is_restored_with_equal_digests(
+    tmp_path: Path,
+) -> None:
+    """The drill: clients write and read while commands make three backups; then the workspace is gone."""
+    from test_mcp import start, stop
+
+    folder, place = tmp_path / "w", tmp_path / "backup"
+    journaled(folder).close()
+    process, address = start(folder)
+    backups: list[tuple[int, set[str], datetime]] = []
+    try:
+        with Load(address) as load:
+            for _ in range(3):
+                before, read = set(load.written), len(load.read)
+                (said,) = said_by("backup", place, "-w", folder)
+                backups.append((int(re.findall(r"up to patch (\d+);", said)[0]), before, datetime.now(UTC)))
+                load.wait(len(before), read)
+    finally:
+        stop(process)
+    written = set(load.written)
+    with KnowledgeGraph.open(folder) as kg:
+        expected = {number: digest(replayed(kg.workspace.recorder.journal, number)) for number, _, _ in backups}
+        whole = digest(kg.store)
+        assert subjects(kg) == written
+    said_by("backup", place, "-w", folder)  # at rest
+    shutil.rmtree(folder)
+    assert said_by("restore", place, "-w", tmp_path / "end", "--no-build")[-1] == whole
+    assert said_by("digest", "-w", tmp_path / "end")[-1] == whole
+    for number, before, moment in backups:
+        restored = restore(str(place), tmp_path / f"n{number}", at=str(number))
+        assert (restored.number, restored.digest) == (number, expected[number])
+        later = restore(str(place), tmp_path / f"t{number}", at=moment.isoformat())
+        assert later.number >= number
+        with KnowledgeGraph.open(tmp_path / f"n{number}") as kg:
+            assert digest(kg.store) == restored.digest
+            assert before <= subjects(kg) <= written  # what was acknowledged before the backup is in it
+            kg.update(f"INSERT DATA {{ <{EX}new> <{EX}p> 1 }}")
+        with KnowledgeGraph.open(tmp_path / f"t{number}") as kg:
+            assert digest(kg.store) == later.digest
+            assert before <= subjects(kg) <= written
 
 
 def test_a_workspace_without_a_journal_imports_nothing_of_clusters(tmp_path: Path) -> None:

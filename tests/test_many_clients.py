@@ -1,5 +1,6 @@
 """Hundreds of clients at once on a real server: chats, readers that are slow or leave, large batches."""
 
+import asyncio
 import http.client
 import json
 import os
@@ -18,6 +19,8 @@ from urllib.parse import quote, urlencode
 import pytest
 from interfaces import asked_workspace
 from prometheus_client.parser import text_string_to_metric_families
+from test_mcp import HEADERS, LIST, MODES, READ, connected
+from test_operations import CALLS
 
 pytestmark = pytest.mark.slow
 
@@ -25,6 +28,7 @@ CLIENTS = 200
 QUESTION = json.dumps(
     {"messages": [{"role": "user", "content": "How many rooms does Lakeside Inn have?"}], "stream": True}
 ).encode()
+WIDE = "SELECT ?a ?c ?d ?f { ?a ?b ?c . ?d ?e ?f }"
 ENDLESS = quote("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }")
 
 
@@ -137,6 +141,44 @@ def test_two_hundred_chats_at_once_are_all_answered_in_bounded_memory(served):
     assert len(answers) == CLIENTS
     assert [answer for answer in answers if b"24" not in answer or not answer.endswith(b"data: [DONE]\n\n")] == []
     assert metric(address, "kgplatform_requests_total", kind="chat", status="200") - counted == CLIENTS
+    assert memory(pid) - before < 100_000_000
+    settle(address, pid, files)
+
+
+def test_two_hundred_clients_of_tools_are_all_answered_in_bounded_memory_slow_readers_among_them(served):
+    address, pid = served
+
+    async def one(number):
+        async with connected(f"http://{address}", mode=MODES[number % 2]) as client:
+            found = await client.call_tool(*((name := READ[number % 6]), CALLS[name]))
+            return found.is_error, found.content[0].text
+
+    async def slow(held):
+        """Asks for more than fits between the two ends, and reads none of it."""
+        call = {"name": "query", "arguments": {"query": WIDE, "max_rows": 300}}
+        body = json.dumps({**LIST, "method": "tools/call", "params": call})
+        end = socket.socket()
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        end.connect(("127.0.0.1", int(address.rpartition(":")[2])))
+        reader, writer = await asyncio.open_connection(sock=end, limit=1024)
+        fields = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+        head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{fields}Content-Type: application/json\r\n"
+        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        held.append((reader, writer))
+
+    async def together(readers, clients):
+        held = []
+        await asyncio.gather(*(slow(held) for _ in range(readers)))
+        found = await asyncio.gather(*(one(number) for number in range(clients)))
+        for _, writer in held:
+            writer.close()
+        return found
+
+    asyncio.run(together(8, 12))  # what the first ones load is no growth
+    before, files = memory(pid), open_files(pid)
+    found = asyncio.run(together(100, CLIENTS))
+    assert [text for is_error, text in found if is_error] == []
+    assert len(found) == CLIENTS
     assert memory(pid) - before < 100_000_000
     settle(address, pid, files)
 

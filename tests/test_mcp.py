@@ -430,32 +430,3 @@ def test_the_transcript_of_the_documentation_runs(server, capsys):
     code, printed = re.findall(r"^```(?:python|text)\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     exec(compile(code.replace("http://localhost:8000", server), str(PAGE), "exec"), {})
     assert capsys.readouterr().out == printed
-
-
-@pytest.mark.slow
-def test_two_hundred_clients_at_once_slow_readers_among_them_are_all_answered(server):
-    async def one(number):
-        async with connected(server, mode=MODES[number % 2]) as client:
-            found = await client.call_tool(*((name := READ[number % 6]), CALLS[name]))
-            return found.is_error, found.content[0].text
-
-    async def slow(held):
-        """Sends a call and does not read its answer."""
-        body = json.dumps({**LIST, "method": "tools/call", "params": {"name": "schema", "arguments": {}}})
-        _, writer = await asyncio.open_connection("127.0.0.1", int(server.rpartition(":")[2]))
-        fields = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
-        head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{fields}Content-Type: application/json\r\n"
-        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
-        held.append(writer)
-
-    async def together():
-        held = []
-        await asyncio.gather(*(slow(held) for _ in range(100)))
-        found = await asyncio.gather(*(one(number) for number in range(200)))
-        for writer in held:
-            writer.close()
-        return found
-
-    found = asyncio.run(together())
-    assert [text for is_error, text in found if is_error] == []
-    check(asyncio.run(all_tools(server, "auto")))
