@@ -167,6 +167,37 @@ def test_the_python_of_the_readme_runs(tour):
     assert "statements" in result.stdout
 
 
+def _alike(text):
+    """A text with its digests, times and numbers levelled, which differ from run to run."""
+    levelled = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", re.sub(r"\d{4}-\d\d-\d\dT[\d:]+(\+00:00|Z)", "TIME", text))
+    return re.sub(r"\d[\d,]*", "N", re.sub(r"(?m)[ \t]+$", "", levelled))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["operations"])
+def test_the_transcripts_of_commands_run(page, tmp_path):
+    command = tmp_path / "bin" / "kgplatform"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nPYTHONPATH={_ROOT} exec {sys.executable} -m kgplatform "$@"\n')
+    command.chmod(0o755)
+    (transcript,) = re.findall(r"^```console\n(.*?)^```$", (_DOCS / f"{page}.md").read_text("utf-8"), re.M | re.S)
+    steps = re.findall(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", transcript, re.MULTILINE)
+    assert len(steps) == transcript.count("$ ")
+    for line, shown in steps:
+        environment = {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}"}
+        ran = subprocess.run(
+            ["bash", "-c", line],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        assert (ran.returncode, ran.stderr) == (0, ""), line
+        assert _alike(ran.stdout) == _alike(shown), line
+
+
 def test_every_file_that_the_readme_links_to_exists():
     links = re.findall(r"\]\((?!https?:)([^)#]+)", _README)
     missing = [link for link in links if not (_ROOT / link).exists()]
