@@ -174,7 +174,7 @@ def _alike(text):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["operations"])
+@pytest.mark.parametrize("page", ["access", "journal", "operations"])
 def test_the_transcripts_of_commands_run(page, tmp_path):
     command = tmp_path / "bin" / "kgplatform"
     command.parent.mkdir()
