@@ -1,12 +1,15 @@
 """The operations behind every interface: run, compared with what describes them, and refused to who may not."""
 
+import dataclasses
+import inspect
 import json
 
+import click
 import jsonschema_rs
 import pytest
 from interfaces import asked_workspace
 
-from kgplatform.cli.main import main
+from kgplatform.cli.main import COMMAND_LINE, main
 from kgplatform.errors import ConfigError, NotFoundError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.server.access import Access, Client, Role, Token
@@ -14,6 +17,7 @@ from kgplatform.server.app import create_app
 from kgplatform.server.interfaces.mcp_tools import ProtocolAnswers
 from kgplatform.server.interfaces.operations import OPERATIONS, Caller, Operations, offered
 from kgplatform.sparql.protocol import ProtocolError
+from kgplatform.workspace.question_settings import AskOptions
 from kgplatform.workspace.workspace import lending
 
 HERE = {"Host": "localhost:8000"}
@@ -79,6 +83,67 @@ def test_a_tool_and_the_command_line_give_what_the_operation_gives(kg, capsys, n
     assert result["structuredContent"].keys() == found.keys()
     if name != "ask":  # which says how long it took
         assert result["structuredContent"] == found
+
+
+OPTIONS = {field.name for field in dataclasses.fields(AskOptions)}
+ELSEWHERE = {
+    "ask": {"phrase", "question", "using", "style", "view", "least_confidence", "drafts"},
+    "search": set(),
+    "query": {"query"},
+    "describe": set(),
+    "why": {"object"},
+    "update": {"update"},
+}
+"""Arguments that Python calls otherwise: in `AskOptions`, by their position, or ``object_``."""
+VERBS = {"describe": "show"}
+NOT_IN_VERBS = {"query": {"max_rows"}, "describe": {"language"}}
+"""What the command line has no option for: it prints all rows, and names in English."""
+
+
+def test_python_and_the_command_line_take_what_the_operations_take(kg):
+    """They are written by hand: an argument that is new in one of them has to be decided on in the others."""
+    assert OPERATIONS.keys() - ELSEWHERE.keys() == {"schema"}  # Python has `kg.ontology`, the command line `show`
+    context = click.Context(COMMAND_LINE)
+    for name, others in ELSEWHERE.items():
+        verb = COMMAND_LINE.get_command(context, VERBS.get(name, name))
+        wanted = {argument.name for argument in OPERATIONS[name].arguments}
+        method = set(inspect.signature(getattr(kg, VERBS.get(name, name))).parameters)
+        assert wanted - others <= method, name
+        assert others <= wanted, name
+        if name == "ask":
+            assert others - {"question"} <= OPTIONS
+            assert "question" in method
+        told = {str(item.name) for item in verb.params} | {item.metavar for item in verb.params if item.metavar}
+        positional = {item.name for item in OPERATIONS[name].arguments if item.required}
+        assert wanted - positional - NOT_IN_VERBS.get(name, set()) <= told, name
+        assert not NOT_IN_VERBS.get(name, set()) & told, name
+
+
+def test_python_the_command_line_and_the_operations_find_the_same(kg, capsys):
+    call = Operations(kg).call
+
+    def said(*words):
+        with lending(kg, "test"):
+            assert main([*words, "-w", str(kg.folder), "--format", "json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    given = CALLS["search"]
+    passages = call("search", given, READER)["passages"]
+    assert [item.quote for item in kg.search(given["text"], given["k"])] == [item["quote"] for item in passages]
+    printed = said("search", given["text"], "-k", str(given["k"]))
+    assert [{name: item[name] for name in passages[0]} for item in printed] == passages  # and the file of each
+    rows = call("query", CALLS["query"], READER)["rows"]
+    assert said("query", "-e", COUNT)["results"]["bindings"] == rows
+    assert [row[0].value for row in kg.query(COUNT).rows] == [row["n"]["value"] for row in rows]
+    asked = call("ask", CALLS["ask"], READER)
+    again = said("ask", CALLS["ask"]["question"])
+    varied = {"seconds", "usage", "trace"}
+    assert {key: value for key, value in again.items() if key not in varied} == {
+        key: value for key, value in asked.items() if key not in varied
+    }
+    assert kg.ask(CALLS["ask"]["question"]).text == asked["answer"]
+    for name, words in (("describe", ("show", "Lakeside Inn")), ("why", ("why", *CALLS["why"].values()))):
+        assert said(*words) == call(name, CALLS[name], READER), name
 
 
 def test_the_answers_are_those_of_the_graph_in_both_languages(kg):
