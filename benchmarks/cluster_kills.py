@@ -2,9 +2,11 @@
 
 ``python -m benchmarks.cluster_kills 50`` ends parts by SIGKILL fifty times while somebody writes: two nodes of which
 one leads and the other stands by, a replica, PostgreSQL with the journal, an Oxigraph server that follows; each comes
-back after a while. The seed is the number of kills. In the end every change that was answered with success must be in
-each store and at the follower, and the digests of all of them and of the journal alone must be equal. With
-``--cut SECONDS`` the line between the leading node and PostgreSQL is then cut for so long while the writing goes on.
+back after a while. The seed is the number of kills: it says which parts are killed, when, and for how long. In the end
+every change that was answered with success must be in each store and at the follower, and the digests of all of them
+and of the journal alone must be equal. With ``--cut SECONDS`` the line between the leading node and PostgreSQL is then
+cut for so long while the writing goes on: from 8 s on the other node must have taken changes meanwhile, and the cut one
+must follow afterwards.
 """
 
 from __future__ import annotations
@@ -12,9 +14,6 @@ from __future__ import annotations
 import argparse
 import http.client
 import random
-import shutil
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -25,15 +24,15 @@ from tempfile import TemporaryDirectory
 from pyoxigraph import Literal, NamedNode, Triple
 
 from benchmarks.common import Result, as_table
-from benchmarks.endpoint import free_port
-from kgplatform.cluster.followers import Follower, RemoteStore, profile_of
+from kgplatform.cluster.followers import Follower
 from kgplatform.errors import KgPlatformError
 from kgplatform.journal.patch import digests, whole_digest
 from kgplatform.journal.postgres_journal import PostgresJournal
 from kgplatform.store.oxigraph import Store
 
 KILLS = 50
-_PATIENCE = 600.0
+_PATIENCE = 150.0
+_ANSWER_SECONDS = 3.0
 _BASE = "https://example.org/"
 _SENT = {"Content-Type": "application/sparql-update"}
 _NODES = {"leader": "--standby", "other": "--standby", "copy": "--replica"}
@@ -56,6 +55,11 @@ class _Node:
         time.sleep(2)
         self.start()
 
+    @property
+    def port(self) -> str:
+        """The end of its address."""
+        return self.served.url[self.served.url.rindex(":") :]
+
     def kill(self) -> None:
         self.served.process.kill()
         self.served.process.wait()
@@ -63,24 +67,6 @@ class _Node:
 
     def end(self) -> None:
         self._stack.close()
-
-
-class _Mirror:
-    """An Oxigraph server in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        port = free_port()
-        program = shutil.which("oxigraph") or str(Path(sys.executable).with_name("oxigraph"))
-        self._command = [program, "serve", "--location", str(folder), "--bind", f"127.0.0.1:{port}"]
-        self.engine = RemoteStore(f"http://127.0.0.1:{port}", profile_of("oxigraph"))
-        self.start()
-
-    def start(self) -> None:
-        self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
 
 
 class _Writer:
@@ -100,7 +86,7 @@ class _Writer:
             text = f"INSERT DATA {{ <{_BASE}n{number}> <{_BASE}p> {number} ; <{_BASE}q> '西栅 {number}'@zh }}"
             node = self._chance.choice(list(self._nodes.values()))
             try:
-                status = node.served.ask("POST", "/sparql", text, _SENT)[0]
+                status = node.served.ask("POST", "/sparql", text, _SENT, _ANSWER_SECONDS)[0]
             except (OSError, http.client.HTTPException):
                 status = 0
             if status and status < 300:
@@ -117,24 +103,22 @@ class _Cluster:
     """Two nodes of which one leads, a replica, PostgreSQL behind a line that can be cut, an engine that follows."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
+        from tests.oxigraph_server import OxigraphServer
         from tests.postgres_server import CutLine, postgres_server
-        from tests.test_replicas import cluster
+        from tests.test_replicas import cluster, is_followed
 
         self.folder = folder
         self.database = stack.enter_context(postgres_server())
         self.line = CutLine(self.database.port)
         stack.callback(self.line.close)
-        self.mirror = _Mirror(folder / "mirror")
+        self.mirror = OxigraphServer(folder / "mirror")
         stack.callback(self.mirror.kill)
         self.url = f"{self.database.url}?schema=kills"
         cluster(folder, self.url, "other", "copy")
-        for name in _NODES:
-            path = folder / name / "kgplatform.toml"
-            text = path.read_text(encoding="utf-8")
-            if name == "leader":
-                text = text.replace(f":{self.database.port}/", f":{self.line.port}/")
-            followers = f'followers = ["oxigraph {self.mirror.engine.address}"]'
-            path.write_text(text.replace("[cluster]\n", f"[cluster]\n{followers}\n"), encoding="utf-8")
+        is_followed(folder, self.mirror.engine)
+        path = folder / "leader" / "kgplatform.toml"
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(f":{self.database.port}/", f":{self.line.port}/"), encoding="utf-8")
         self.nodes = {name: _Node(folder / name, how) for name, how in _NODES.items()}
         for node in self.nodes.values():
             stack.callback(node.end)
@@ -143,6 +127,14 @@ class _Cluster:
             "PostgreSQL": (lambda: self.database.stop("immediate"), self.database.start),
             "follower": (self.mirror.kill, self.mirror.start),
         }
+
+    def has_lead(self, journal: PostgresJournal) -> None:
+        """Has the node lead whose line can be cut."""
+        first, other = self.nodes["leader"], self.nodes["other"]
+        if not journal.leader.endswith(first.port):
+            other.kill()
+            _until(lambda: journal.leader.endswith(first.port))
+            other.start()
 
     def rests(self, writer: _Writer, journal: PostgresJournal, follower: Follower) -> bool:
         """Whether all are level with the journal."""
@@ -179,7 +171,7 @@ def measure(kills: int = KILLS, cut: float = 0.0, most_seconds: float = 7200.0) 
     chance, results = random.Random(kills), []
     with TemporaryDirectory(prefix="kgplatform-") as place, ExitStack() as stack:
         made = _Cluster(Path(place), stack)
-        writer = _Writer(made.nodes, chance)
+        writer = _Writer(made.nodes, random.Random(-kills))
         tally = dict.fromkeys(made.parts, 0)
         latest = time.monotonic() + most_seconds
         for _ in range(kills):
@@ -192,18 +184,21 @@ def measure(kills: int = KILLS, cut: float = 0.0, most_seconds: float = 7200.0) 
             end()
             time.sleep(chance.uniform(0, 2))
             start()
+        journal, follower = PostgresJournal(made.url), Follower(made.mirror.engine, _BASE)
+        stack.callback(journal.close)
         if cut:
+            made.has_lead(journal)
             before = len(writer.acknowledged)
             made.line.cut()
             time.sleep(cut)
             during = len(writer.acknowledged) - before
-            results.append(Result(f"acknowledged while cut off for {cut:g} s", during, "", more_is_better=True))
+            results.append(
+                Result(f"acknowledged while the leader is cut off for {cut:g} s", during, "", more_is_better=True)
+            )
             made.line.mend()
         done = len(writer.acknowledged)
         _until(lambda: len(writer.acknowledged) > done + 5)
         writer.end()
-        journal, follower = PostgresJournal(made.url), Follower(made.mirror.engine, _BASE)
-        stack.callback(journal.close)
         _until(lambda: made.rests(writer, journal, follower))
         kinds = ", ".join(f"{count} of {name}" for name, count in tally.items())
         return [

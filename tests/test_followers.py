@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 import urllib.request
-from pathlib import Path
 
 import pytest
 from workspaces import new_workspace
@@ -29,50 +28,7 @@ from kgplatform.cluster.followers import (
 from kgplatform.errors import ConfigError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.settings import ClusterSettings
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
-def listens(port):
-    """Whether somebody takes connections at that port."""
-    with socket.socket() as tried:
-        return tried.connect_ex(("127.0.0.1", port)) == 0
-
-
-def waited_for(ready, seconds=60):
-    end = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < end
-        time.sleep(0.1)
-
-
-class OxigraphServer:
-    """An Oxigraph server in a folder, which can be killed and started again."""
-
-    def __init__(self, folder):
-        program = shutil.which("oxigraph") or str(Path(sys.executable).with_name("oxigraph"))
-        if not Path(program).exists():
-            pytest.skip("no Oxigraph server: pip install oxigraph")
-        self.port = free_port()
-        self.address = f"http://127.0.0.1:{self.port}"
-        self._command = [program, "serve", "--location", str(folder), "--bind", f"127.0.0.1:{self.port}"]
-        self.start()
-
-    def start(self):
-        self.process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        waited_for(lambda: listens(self.port))
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-    @property
-    def engine(self):
-        return RemoteStore(self.address, profile_of("oxigraph"))
+from tests.oxigraph_server import OxigraphServer, free_port, listens, waited_for
 
 
 @pytest.fixture(scope="module")

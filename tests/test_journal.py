@@ -580,6 +580,23 @@ def test_a_journal_moves_into_a_database_and_back(tmp_path: Path, database: Post
         assert digest(kg.store) == before == digest(replayed(kg.workspace.recorder.journal))
 
 
+def test_rows_that_are_in_no_patch_are_taken_back_when_another_leads(tmp_path: Path) -> None:
+    note = tmp_path / "note.md"
+    note.write_text("The Brightwell is a hotel in Amber Wharf.", encoding="utf-8")
+    with journaled(tmp_path / "w") as kg:
+        list(kg.add(note))
+        kg.workspace.ship()
+        before, newest = rows(tmp_path / "w" / "documents.sqlite"), kg.recorder.journal.newest
+        kg.registry._write("UPDATE documents SET text = 'other'")
+        kg.registry._write("DELETE FROM chunks")
+        kg.registry.set_ontology_files({"new.ttl": b"\xff"})
+        assert rows(tmp_path / "w" / "documents.sqlite") != before
+        kg.recorder.take_back()
+        assert rows(tmp_path / "w" / "documents.sqlite") == before
+        kg.workspace.ship()
+        assert kg.recorder.journal.newest == newest
+
+
 def test_a_leader_that_was_stopped_is_fenced_off(
     tmp_path: Path, database: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -689,7 +706,7 @@ def line(database: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 @pytest.mark.slow
 def test_a_line_to_the_database_that_is_cut_costs_time_only(
-    tmp_path: Path, database: PostgresServer, line: CutLine
+    tmp_path: Path, database: PostgresServer, line: CutLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = f"{database.url}?schema=cut"
     node = Node(tmp_path / "n", PostgresJournal(url.replace(str(database.port), str(line.port))))
@@ -704,18 +721,22 @@ def test_a_line_to_the_database_that_is_cut_costs_time_only(
     standby, end = PostgresJournal(url), time.monotonic() + 60
     while standby.is_free and time.monotonic() < end:
         time.sleep(0.1)
+    monkeypatch.setattr(postgres_journal, "LEASE_SECONDS", 60.0)  # it was heard of; how soon again is the machine's
     with pytest.raises(FencedError, match="another process leads"):
         standby.lead()
+    monkeypatch.setattr(postgres_journal, "LEASE_SECONDS", 3.0)
     line.cut()  # the database still has the sessions of who leads, one of them with the lock
     end = time.monotonic() + 60
     while not standby.is_free and time.monotonic() < end:
         time.sleep(0.1)
     standby.append([Draft(added=[Quad(P, P, P)])], epoch=standby.lead())
     newest = standby.newest
+    monkeypatch.setattr(postgres_journal, "LEASE_SECONDS", 60.0)
     line.mend()
     with pytest.raises(FencedError, match="another process leads by now"):
         until_written(node, 4)
     assert (standby.newest, standby.is_free) == (newest, False)
+    assert (node.journal.is_fenced, node.journal.leads_surely, standby.leads_surely) == (True, False, True)
     node.close()
     standby.close()
 

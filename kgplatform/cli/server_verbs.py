@@ -49,11 +49,11 @@ def serve(given: Given) -> int:
     with ExitStack() as held:
         follows = given.replica or given.standby
         kgs = [held.enter_context(opened(folder, follows=follows)) for folder in given.workspaces]
-        if follows:
-            from kgplatform.cluster.replica import Replica
+        for kg in kgs:
+            if kg.settings.cluster.database:
+                from kgplatform.cluster.replica import Replica
 
-            for kg in kgs:
-                kg.workspace.replica = Replica(kg.workspace, stands_by=given.standby)
+                kg.workspace.replica = Replica(kg.workspace, stands_by=not given.replica)
         serve_workspaces(*kgs, host=given.host, port=given.port, address=given.address, announce=output.say)
     return DONE
 

@@ -45,6 +45,7 @@ _HEAVY: Final = frozenset({"GROUP", "COUNT", "SUM", "AVG", "MIN", "MAX", "GROUP_
 _LOCAL: Final = frozenset({"FROM", "SERVICE", "DESCRIBE"})
 _WAIT: Final = 2.0
 _REST: Final = 10.0
+_LITTLE: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,10 +291,13 @@ class Follower:
                 return row["of"], int(row["at"])
         return "", 0
 
-    def catch_up(self, journal: Journal, store: Store, *, most: int | None = None) -> int:
+    def catch_up(
+        self, journal: Journal, store: Store, *, most: int | None = None, leads: Callable[[], bool] = lambda: True
+    ) -> int:
         """Brings the engine up to the journal, by at most so many patches; the number that it is at then.
 
-        An engine that followed nothing, or another journal, begins with the first patch, which holds all there was.
+        An engine that followed nothing, or another journal, begins with the first patch, which holds all there was. It
+        ends before a commit that the store does not show yet, and as soon as another ``leads``.
 
         Raises:
             FollowerError: the engine cannot be reached, or refuses; the next time goes on from there.
@@ -303,6 +307,9 @@ class Follower:
             self._clear()
             at = 0
         for group in commits(journal.patches(at, limit=most)):
+            is_shown = group[-1].number <= store.version or not any(patch.gone or patch.new for patch in group)
+            if not is_shown or not leads():
+                break
             self._take(group, store, journal.name)
             at = group[-1].number
         return at
@@ -414,7 +421,8 @@ class Feeding:
                 continue
             try:
                 if at < 0 or self._journal.wait(at, _WAIT) > at:
-                    at = follower.catch_up(self._journal, self._store)
+                    before, at = at, follower.catch_up(self._journal, self._store, leads=self._leads)
+                    self._ends.wait(_LITTLE if at == before else 0)
                 self.troubles.pop(address, None)
             except KgPlatformError as error:  # the engine is away, or the journal
                 self.troubles[address] = str(error)
@@ -708,14 +716,15 @@ def feeding(workspace: Workspace) -> Iterator[Feeding | None]:
     Raises:
         ConfigError: there are such, and no journal; or one is not said as it should be.
     """
-    named, recorder = workspace.settings.cluster.followers, workspace.recorder
+    named = workspace.settings.cluster.followers
     if not named:
         yield None
         return
-    if recorder is None:
+    if workspace.recorder is None:
         raise ConfigError("cluster.followers follow the journal; set journal = true", setting="journal")
+    journal = workspace.recorder.journal
     engines = [Follower(remote_of(item, follower_password()), workspace.base) for item in named]
-    fed = Feeding(engines, recorder.journal, workspace.store, lambda: not workspace.follows)
+    fed = Feeding(engines, journal, workspace.store, lambda: not workspace.follows and journal.leads_surely)
     try:
         yield fed
     finally:

@@ -1,7 +1,8 @@
-"""A workspace that shows what another process writes: it follows the journal, refuses to be written to, may take over.
+"""A node of several on one journal: it shows what another process writes, or leads, and may go from one to the other.
 
 Each commit is applied whole, store and registry together, so what is shown is always what the leader showed at some
-number. A standby takes the lead once the leader has not been heard of for a while, by the clock of the database.
+number. A standby takes the lead once the leader has not been heard of for a while, by the clock of the database; the
+former leader follows as soon as it learns of that.
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ def put_ontology(folder: Path, registry: Registry) -> bool:
 
 
 class Replica:
-    """Follows the journal in a thread of its own; as what its store is to be recorded by, it refuses."""
+    """Follows the journal in a thread of its own, unless it leads; as what a store is to be recorded by, it refuses."""
 
     def __init__(self, workspace: Workspace, *, stands_by: bool = False) -> None:
-        """Brings the workspace, which must have been opened to follow, in line with the journal as it is now.
+        """Brings the workspace in line with the journal as it is now, if it was opened to follow; else it leads.
 
         Raises:
             WorkspaceError: the workspace does not belong to the journal.
@@ -69,16 +70,18 @@ class Replica:
         self._over = threading.Event()
         self._grown = threading.Condition()
         self._indexed = 0
-        self.leads = False
-        self.trouble = ""
-        """Why the journal cannot be followed at the moment; empty: it can."""
-        self._recorder.prepare()
+        self.leads = not workspace.follows
+        self._trouble = ""
         self._recorder.took_rows = self._take_up_ontology
-        workspace.store.recorder = self
-        self.number = self._caught_up()
+        if self.leads:
+            self.number = self._recorder.number
+        else:
+            self._recorder.prepare()
+            workspace.store.recorder = self
+            self.number = self._caught_up()
         self._thread = threading.Thread(target=self._follow, daemon=True, name="kgplatform replica")
         self.took_over: Callable[[], None] = lambda: None
-        """Called once it leads."""
+        """Called once it leads in another's place."""
 
     def start(self) -> None:
         """Begins to follow."""
@@ -92,6 +95,13 @@ class Replica:
             StoreError: the journal cannot be reached.
         """
         return "" if self.leads else self._recorder.journal.leader
+
+    @property
+    def trouble(self) -> str:
+        """Why what is shown may be old: the journal cannot be followed, or another may lead; empty: it is not."""
+        if self.leads and not self._recorder.journal.leads_surely:
+            return "the lead could not be renewed lately; another server may lead by now"
+        return self._trouble
 
     def wait(self, number: int, seconds: float) -> bool:
         """Whether everything up to that number is shown, at the latest after so many seconds."""
@@ -109,8 +119,13 @@ class Replica:
 
     def _follow(self) -> None:
         journal = self._recorder.journal
-        while not self._over.is_set() and not self.leads:
+        while not self._over.is_set():
             try:
+                if self.leads:
+                    if not journal.is_fenced:
+                        self._over.wait(_PATIENCE)
+                        continue
+                    self._step_down()
                 if journal.wait(self.number, _PATIENCE) > self.number:
                     number = self._caught_up()
                     with self._grown:
@@ -118,18 +133,19 @@ class Replica:
                         self._grown.notify_all()
                 else:
                     self._index()
-                self.trouble = ""
+                self._trouble = ""
                 if self._stands_by and journal.is_free:
                     self._take_over()
             except FencedError:
                 continue  # another standby was sooner
             except (KgPlatformError, OSError) as error:
-                if not self.trouble:
+                if not self._trouble:
                     _log.warning("the journal cannot be followed: %s", error)
-                self.trouble = str(error)
+                self._trouble = str(error)
                 self._over.wait(_PATIENCE)
 
     def _caught_up(self) -> int:
+        self._recorder.take_back()
         number = self._recorder.catch_up()
         self._workspace.versions.rest()
         return number
@@ -148,12 +164,23 @@ class Replica:
 
     def _take_over(self) -> None:
         with self._workspace.store.write_lock():
+            self._recorder.take_back()
             self._recorder.begin()
-            self._workspace.follows = False
+            self._workspace.turn(follows=False)
             recover(self._workspace)
             self.leads, self.number = True, self._recorder.journal.newest
         _log.warning("the leader is gone; this process leads from patch %d on", self.number)
         self.took_over()
+
+    def _step_down(self) -> None:
+        """Leads no more, as another does: what was begun here ends, and what is in no patch is taken back."""
+        with self._workspace.store.write_lock():
+            self._trouble = "another server leads by now; this one has not caught up yet"
+            self._workspace.turn(follows=True)
+            self._workspace.registry.stop()
+            self._workspace.store.recorder = self
+            self.number, self.leads = -1, False
+        _log.warning("another process leads by now; this one follows")
 
     # what its store asks
 
@@ -161,9 +188,9 @@ class Replica:
         """Never.
 
         Raises:
-            StoreError: only the leader writes.
+            FencedError: only the leader writes.
         """
-        raise StoreError(
+        raise FencedError(
             f"this is a replica and is not written to; the leader is at {self.leader or 'no known address'}"
         )
 

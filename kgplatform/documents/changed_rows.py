@@ -96,6 +96,11 @@ class ChangedRows:
             db.execute("DELETE FROM outgoing")
             db.execute("UPDATE journaled SET number = max(number, ?)", (found.number,))
 
+    def noted(self) -> list[tuple[str, Any, dict[str, Any] | None]]:
+        """The rows that changed since they were last taken off, as they are now."""
+        with self._transaction() as db:
+            return self._changed(db)
+
     def _changed(self, db: sqlite3.Connection) -> list[tuple[str, Any, dict[str, Any] | None]]:
         """Each row once, as it is now: its values of the columns that changed, all if it is new; None: it is gone."""
         noted: dict[tuple[str, Any], set[str]] = {}

@@ -116,6 +116,14 @@ class Journal(Protocol):
     def is_free(self) -> bool:
         """True if nobody leads."""
 
+    @property
+    def is_fenced(self) -> bool:
+        """True if this process led, and another does by now."""
+
+    @property
+    def leads_surely(self) -> bool:
+        """True if this process leads, and was heard of so lately that no other can lead."""
+
     def announce(self, address: str) -> None:
         """Notes at which address the leader, this process, is asked."""
 

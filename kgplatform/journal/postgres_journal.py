@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
@@ -125,12 +125,9 @@ class PostgresJournal:
         return found
 
     @property
+    @_reaching
     def newest(self) -> int:
         """The number of the last patch; 0 where there is none."""
-        return self._read_newest()
-
-    @_reaching
-    def _read_newest(self) -> int:
         return int(self._rows(f"SELECT coalesce(max(number), 0) FROM {self.schema}.patches")[0][0])
 
     def patches(self, after: int, *, limit: int | None = None) -> Iterator[Patch]:
@@ -168,38 +165,36 @@ class PostgresJournal:
     # leading
 
     @property
+    @_reaching
     def is_free(self) -> bool:
         """True if nobody leads, or who does has not been heard of for `LEASE_SECONDS`."""
-        return self._is_free()
-
-    @_reaching
-    def _is_free(self) -> bool:
         sql = f"SELECT beat < clock_timestamp() - make_interval(secs => %s) FROM {self.schema}.journal"
         return bool(self._rows(sql, LEASE_SECONDS)[0][0])
 
     @property
+    @_reaching
     def leader(self) -> str:
         """The address at which the leader is asked; empty where it said none."""
-        return self._leader()
-
-    @_reaching
-    def _leader(self) -> str:
         return str(self._rows(f"SELECT address FROM {self.schema}.journal")[0][0])
 
     @_reaching
-    def _set_address(self, address: str) -> None:
-        self._link.cursor().execute(f"UPDATE {self.schema}.journal SET address = %s", (address,))
-
     def announce(self, address: str) -> None:
         """Notes at which address the leader, this process, is asked."""
-        self._set_address(address)
+        self._link.cursor().execute(f"UPDATE {self.schema}.journal SET address = %s", (address,))
+
+    @property
+    def is_fenced(self) -> bool:
+        """True if this process led, and another does by now."""
+        return self._lease is not None and self._lease.is_lost
+
+    @property
+    def leads_surely(self) -> bool:
+        """True if this process leads, and was heard of so lately that no other can lead."""
+        lease = self._lease
+        return lease is not None and not lease.is_lost and time.monotonic() - lease.renewed < LEASE_SECONDS
 
     def lead(self) -> int:
-        """Begins an epoch once nobody leads; a leader that has not been heard of for `LEASE_SECONDS` is put out.
-
-        Raises:
-            FencedError: another process leads, and lives.
-        """
+        """Begins an epoch, a leader put out that was not heard of for `LEASE_SECONDS`; raises as the protocol says."""
         lease = _Lease(self.url, self.schema, self._errors)
         try:
             epoch = lease.take()
@@ -228,11 +223,11 @@ class PostgresJournal:
 
     @_reaching
     def _append(self, made: list[tuple[bool, bytes, bytes, bytes]], epoch: int, before: int) -> int:
-        link = self._link
-        link.autocommit = False
-        try:
+        with self._transaction():
             ((now,),) = self._rows(f"SELECT epoch FROM {self.schema}.journal FOR UPDATE")
             if now != epoch:
+                if self._lease is not None:
+                    self._lease.is_lost = True
                 raise FencedError(
                     f"the journal at {self.where}: another process leads by now (epoch {now}, not {epoch})"
                 )
@@ -252,8 +247,15 @@ class PostgresJournal:
                     f" FROM {self.schema}.patches)), %s, %s, %s, %s",
                     (number, epoch, *patch),
                 )
-            link.commit()
             return int(number)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        link = self._link
+        link.autocommit = False
+        try:
+            yield
+            link.commit()
         finally:
             with suppress(self._errors, OSError):
                 link.rollback()
@@ -261,16 +263,10 @@ class PostgresJournal:
 
     @_reaching
     def fill(self, patches: Iterable[Patch]) -> None:
-        """Takes over the patches of another journal, numbers and moments too; this one must be empty.
-
-        Raises:
-            StoreError: it holds patches, or the database refuses; nothing was written.
-        """
+        """Takes over the patches of another journal, numbers and moments too; raises as the protocol says."""
         if self._rows(f"SELECT 1 FROM {self.schema}.patches LIMIT 1"):
             raise StoreError(f"the journal at {self.where} holds patches already; name another ?schema=")
-        link = self._link
-        link.autocommit = False
-        try:
+        with self._transaction():
             for p in patches:
                 self._link.cursor().execute(
                     f"INSERT INTO {self.schema}.patches VALUES (%s, %s, %s, %s, %s, %s, %s)",
@@ -278,11 +274,6 @@ class PostgresJournal:
                 )
                 last = p.epoch
                 self._link.cursor().execute(f"UPDATE {self.schema}.journal SET epoch = greatest(epoch, %s)", (last,))
-            link.commit()
-        finally:
-            with suppress(self._errors, OSError):
-                link.rollback()
-                link.autocommit = True
 
     def close(self) -> None:
         """Lets the connections go; with them the lead."""
@@ -301,6 +292,7 @@ class _Lease:
         self._link = connected(url, seconds=ANSWER_SECONDS)
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
+        self.is_lost, self.renewed = False, time.monotonic()
 
     def take(self) -> int | None:
         """The new epoch; None: another leads, and lives."""
@@ -319,33 +311,40 @@ class _Lease:
             time.sleep(0.1)
         else:
             return None
+        asked = time.monotonic()
         cursor.execute(
             f"UPDATE {self._schema}.journal SET epoch = epoch + 1, session = pg_backend_pid(), address = '',"
             " beat = clock_timestamp() RETURNING epoch"
         )
-        epoch = int(cursor.fetchone()[0])
+        epoch, self.renewed = int(cursor.fetchone()[0]), asked
         self._thread = threading.Thread(target=self._renew, args=(epoch,), daemon=True)
         self._thread.start()
         return epoch
 
     def _renew(self, epoch: int) -> None:
-        sql = f"UPDATE {self._schema}.journal SET beat = clock_timestamp(), session = pg_backend_pid() WHERE epoch = %s"
-        while not self._over.wait(_BEAT_SECONDS):
+        while not self.is_lost and not self._over.wait(_BEAT_SECONDS):
             try:
-                cursor = self._link.cursor()
-                cursor.execute(sql, (epoch,))
-                if cursor.rowcount == 0:  # another leads
-                    return
+                self._beat(epoch)
             except self._faults:
                 with suppress(*self._faults):
                     self._link.close()
                 with suppress(*self._faults):
                     self._link = connected(self._url, seconds=ANSWER_SECONDS)
                     cursor = self._link.cursor()
-                    cursor.execute(sql, (epoch,))
-                    if cursor.rowcount:  # nobody leads in its place, so it is its own session of before that goes
+                    cursor.execute(f"SELECT 1 FROM {self._schema}.journal WHERE epoch = %s", (epoch,))
+                    if cursor.fetchall():  # nobody leads in its place, so it is its own session of before that goes
                         self._end_holders()
                         cursor.execute("SELECT pg_advisory_lock(hashtext(%s))", (f"lead {self._schema}",))
+                    self._beat(epoch)
+
+    def _beat(self, epoch: int) -> None:
+        asked, cursor = time.monotonic(), self._link.cursor()
+        cursor.execute(
+            f"UPDATE {self._schema}.journal SET beat = clock_timestamp(), session = pg_backend_pid() WHERE epoch = %s",
+            (epoch,),
+        )
+        self.is_lost = cursor.rowcount == 0
+        self.renewed = self.renewed if self.is_lost else asked
 
     def _end_holders(self) -> None:
         """Ends the sessions that hold the lock."""

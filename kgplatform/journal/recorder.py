@@ -49,6 +49,9 @@ class RowSource(Protocol):
     def outgoing(self) -> AbstractContextManager[Outgoing]:
         """The rows that changed; taken off when the block ends well, in one transaction."""
 
+    def noted(self) -> Sequence[Row]:
+        """Which rows changed and are in no patch, as they are now."""
+
     def apply_rows(self, journal: str, number: int, rows: Iterable[Row]) -> None:
         """Takes over rows from the journal."""
 
@@ -127,6 +130,26 @@ class Recorder:
                     self._store.replay(((patch.removed, patch.added) for patch in group), version=last)
             self._store_at, self._rows_at = max(last, self._store_at), max(last, self._rows_at)
         return min(self._store_at, self._rows_at)
+
+    def take_back(self) -> None:
+        """Makes rows that changed and are in no patch what they are in the journal, as another process leads.
+
+        Raises:
+            StoreError: the journal cannot be read, or the disk refuses.
+        """
+        with self._store.write_lock():
+            name, number = self._rows.applied()
+            if name != self.journal.name:
+                return  # none was recorded here yet
+            self._store_at, self._rows_at = max(self._store_at, self._store.version), number
+            noted: dict[Any, Any] = {(table, key): None for table, key, _ in self._rows.noted()}
+            for patch in self.journal.patches(0, limit=number if noted else 0):
+                for table, key, values in patch.rows:
+                    if (table, key) in noted:
+                        before = noted[table, key] or {}
+                        noted[table, key] = None if values is None else {**before, **values}
+            if noted:
+                self._rows.apply_rows(name, number, [(*row, values) for row, values in noted.items()])
 
     def record(self, parts: Iterable[Part], *, more: bool = False) -> int:
         """Appends quads that go and that come, with the rows that changed, as one commit; its number.

@@ -86,7 +86,8 @@ class SqliteJournal:
             db.execute("UPDATE journal SET epoch = epoch + 1")
             return int(db.execute("SELECT epoch FROM journal").fetchone()[0])
 
-    leader, is_free = "", False  # who holds the store's folder leads, and nobody follows from elsewhere
+    # who holds the store's folder leads, and nobody follows from elsewhere
+    leader, is_free, is_fenced, leads_surely = "", False, False, True
 
     def announce(self, address: str) -> None:
         """Nothing: nobody asks the leader by this journal."""

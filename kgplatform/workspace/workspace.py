@@ -136,6 +136,14 @@ class Workspace:
         if self.recorder is not None and not self.follows:
             self.recorder.ship()
 
+    def turn(self, *, follows: bool) -> None:
+        """Follows from now on, or leads: vectors in a database are written by who leads only."""
+        self.follows = follows
+        if self.settings.cluster.vectors:
+            self.indexing = search.Indexing(self.registry)
+            for name in ("chunks", "sources"):
+                self.__dict__.pop(name, None)
+
     def use(self, loaded: packs.LoadedOntology) -> None:
         """Takes up an ontology, and what hangs on it."""
         self.loaded, self.ontology = loaded, loaded.ontology

@@ -117,8 +117,9 @@ def begin(kg: KnowledgeGraph, address: str, announce: Callable[[str], object]) -
     recorder, replica = kg.recorder, kg.replica
     if recorder is None:
         return
-    if replica is None:
+    if replica is None or replica.leads:
         recorder.journal.announce(address)
+    if replica is None:
         return
 
     def leads() -> None:
@@ -127,4 +128,5 @@ def begin(kg: KnowledgeGraph, address: str, announce: Callable[[str], object]) -
 
     replica.took_over = leads
     replica.start()
-    announce(f"A replica, at patch {replica.number}; the leader is at {replica.leader or 'no known address'}")
+    if not replica.leads:
+        announce(f"A replica, at patch {replica.number}; the leader is at {replica.leader or 'no known address'}")

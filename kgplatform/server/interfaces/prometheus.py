@@ -219,7 +219,7 @@ def unready(kg: KnowledgeGraph) -> str:
         AttributeError,
     ):  # a store that was closed has no attribute for what is open
         return "the store does not answer"
-    return ""
+    return kg.replica.trouble if kg.replica is not None else ""
 
 
 def blueprint(kg: KnowledgeGraph, numbers: ServerMetrics) -> Blueprint:
