@@ -1,16 +1,19 @@
 """Vectors in PostgreSQL: the same index as in files, told in one line what is wrong, and gone on without."""
 
+import time
+
 import numpy as np
 import pytest
 
 pytest.importorskip("pg8000", reason="needs pg8000: pip install 'kgplatform[cluster]'")
 
-from postgres_server import postgres_server
+from postgres_server import CutLine, postgres_server
 from workspaces import new_workspace
 
 from kgplatform.errors import ConfigError, StoreError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.models.stubs import HashEmbedder
+from kgplatform.store import pgvector
 from kgplatform.store.pgvector import PostgresVectors, connected
 from kgplatform.store.vectors import VectorIndex
 
@@ -68,6 +71,33 @@ def test_both_indexes_say_the_same_whatever_is_added_replaced_and_removed(kept_i
         theirs.vectors([7])
     for query in made(20, seed=9):
         assert [key for key, _ in ours.search(query, 10)] == [key for key, _ in theirs.search(query, 10)]
+
+
+def test_a_search_over_a_line_that_is_cut_ends_and_the_next_one_over_a_whole_line_finds(database, monkeypatch):
+    for name in ("_READ_SECONDS", "_CONNECT_SECONDS"):
+        monkeypatch.setattr(pgvector, name, 0.7)
+    line = CutLine(database.port)
+    url = database.url.replace(str(database.port), str(line.port))
+    index, vectors = PostgresVectors(url, name="cut", dimensions=DIMENSIONS, model_name="m"), made(5)
+    index.add(np.arange(5, dtype=np.uint64), vectors)
+    index.save()
+    assert index.search(vectors[0], 1)[0][0] == 0
+    line.cut()
+    began = time.monotonic()
+    for asked in (
+        lambda: index.search(vectors[0], 1),
+        lambda: index.holds([1]),
+        lambda: index.vectors([1]),
+        index.keys,
+        index.reload,
+    ):
+        with pytest.raises(StoreError, match=r"^[^\n]+$"):
+            asked()
+    assert time.monotonic() - began < 30
+    line.mend()
+    assert index.search(vectors[0], 1)[0][0] == 0
+    index.close()
+    line.close()
 
 
 def test_what_was_not_saved_is_dropped_and_another_model_is_told(kept_in):

@@ -14,7 +14,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -31,6 +31,7 @@ _EF_SEARCH: Final = 200
 _SPARE: Final = 8
 _ROWS: Final = 20_000
 _CONNECT_SECONDS: Final = 10
+_READ_SECONDS: Final = 15.0
 _INDEXES: Final = """CREATE TABLE IF NOT EXISTS kgplatform_vectors (
   relation text PRIMARY KEY, name text NOT NULL, model text NOT NULL, dimensions integer NOT NULL)"""
 
@@ -72,7 +73,7 @@ def connected(url: str, *, seconds: float | None = None) -> Any:
             application_name="kgplatform",
         )
         made.autocommit = True
-        line.settimeout(seconds)  # making a graph of neighbours takes minutes
+        made._usock.settimeout(seconds)  # not `line`, which TLS takes over
         if seconds:  # what a transaction has locked is free again before others give up
             made.cursor().execute(f"SET idle_in_transaction_session_timeout = {int(seconds * 600)}")
     except (pg8000.Error, OSError) as error:
@@ -84,16 +85,13 @@ def connected(url: str, *, seconds: float | None = None) -> Any:
 
 def described(url: str) -> str:
     """The versions of a database and of pgvector in it; raises as `connected`, StoreError too where that is missing."""
-    link = connected(url)
-    try:
+    with closing(connected(url, seconds=_READ_SECONDS)) as link:
         cursor = link.cursor()
         cursor.execute(
             "SELECT current_setting('server_version'), default_version FROM pg_available_extensions "
             "WHERE name = 'vector'"
         )
         found = cursor.fetchone()
-    finally:
-        link.close()
     if found is None:
         raise StoreError("the database has no pgvector; install the extension `vector`")
     return f"PostgreSQL {found[0]}, pgvector {found[1]}"
@@ -155,8 +153,10 @@ class PostgresVectors:
                     f"not by {self.model_name!r} ({self.dimensions})"
                 )
 
-    def _rows(self, sql: str, *values: object, stream: io.BytesIO | None = None) -> Sequence[Sequence[Any]]:
-        """The rows of a statement; a connection that was lost is made anew, unless changes were lost with it.
+    def _rows(
+        self, sql: str, *values: object, stream: io.BytesIO | None = None, seconds: float | None = None
+    ) -> Sequence[Sequence[Any]]:
+        """The rows of a statement, within ``seconds``; a lost connection is made anew unless changes were lost too.
 
         Raises:
             StoreError: the database refuses, or cannot be reached.
@@ -169,6 +169,7 @@ class PostgresVectors:
                 self._connection.cursor().execute(f"SET hnsw.ef_search = {_EF_SEARCH}") if self._has_hnsw() else None
             cursor = self._connection.cursor()
             try:
+                self._connection._usock.settimeout(seconds)
                 cursor.execute(sql, values, stream=stream)
                 return list(cursor.fetchall()) if cursor.description else []
             except (pg8000.InterfaceError, OSError, EOFError) as error:
@@ -197,7 +198,7 @@ class PostgresVectors:
     def __len__(self) -> int:
         with self._lock:
             if self._count is None:
-                self._count = int(self._rows(f"SELECT count(*) FROM {self._table}")[0][0])
+                self._count = int(self._rows(f"SELECT count(*) FROM {self._table}", seconds=8 * _READ_SECONDS)[0][0])
             return self._count
 
     def __contains__(self, key: object) -> bool:
@@ -210,13 +211,15 @@ class PostgresVectors:
         """For each key whether it has a vector."""
         wanted = np.asarray(keys, dtype=np.uint64).reshape(-1)
         with self._lock:
-            found = self._rows(f"SELECT key FROM {self._table} WHERE key = ANY(%s::bigint[])", _signed(wanted))
+            found = self._rows(
+                f"SELECT key FROM {self._table} WHERE key = ANY(%s::bigint[])", _signed(wanted), seconds=_READ_SECONDS
+            )
         return np.isin(wanted, _unsigned(row[0] for row in found))
 
     def keys(self) -> NDArray[np.uint64]:
         """All keys, in no order."""
         with self._lock:
-            return _unsigned(row[0] for row in self._rows(f"SELECT key FROM {self._table}"))
+            return _unsigned(row[0] for row in self._rows(f"SELECT key FROM {self._table}", seconds=8 * _READ_SECONDS))
 
     def add(self, keys: Keys, vectors: NDArray[np.float32]) -> None:
         """Puts vectors under keys; a key that has one gets the new one.
@@ -262,7 +265,8 @@ class PostgresVectors:
         signed = _signed(np.asarray(keys, dtype=np.uint64).reshape(-1))
         sql = f"SELECT key, vector::text FROM {self._table} WHERE key = ANY(%s::bigint[])"
         with self._lock:
-            found = {row[0]: np.fromstring(row[1][1:-1], dtype=np.float32, sep=",") for row in self._rows(sql, signed)}
+            rows = self._rows(sql, signed, seconds=_READ_SECONDS)
+        found = {row[0]: np.fromstring(row[1][1:-1], dtype=np.float32, sep=",") for row in rows}
         return np.array([found[key] for key in signed], dtype=np.float32).reshape(len(signed), self.dimensions)
 
     def search(self, vector: NDArray[np.float32], k: int) -> list[tuple[int, float]]:
@@ -273,7 +277,7 @@ class PostgresVectors:
         with self._lock:
             if k <= 0:
                 return []
-            found = self._rows(sql, query, query, k + _SPARE)
+            found = self._rows(sql, query, query, k + _SPARE, seconds=_READ_SECONDS)
         pairs = [(key, 1.0 - float(distance)) for key, distance in found if distance == distance]
         pairs = list(zip(_unsigned(key for key, _ in pairs).tolist(), (score for _, score in pairs), strict=True))
         pairs.sort(key=lambda pair: (-round(pair[1], 6), pair[0]))
@@ -319,7 +323,9 @@ class PostgresVectors:
         self.revert()
         with self._lock:
             self._count = None
-            self.stale = not self._rows("SELECT 1 FROM kgplatform_vectors WHERE relation = %s", self._table)
+            self.stale = not self._rows(
+                "SELECT 1 FROM kgplatform_vectors WHERE relation = %s", self._table, seconds=_READ_SECONDS
+            )
 
     def revert(self) -> None:
         """Drops what was not saved."""
