@@ -49,6 +49,12 @@ def rows_of(name: str) -> list[Row]:
     return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
 
 
+def ontology_of(name: str) -> str:
+    """A shipped ontology, or the file of one that is beside the data."""
+    file = DATA / "ontologies" / f"{name}.ttl"
+    return str(file) if file.is_file() else name
+
+
 @contextmanager
 def reading_of(pack: str, files: Iterable[tuple[str, str]], *, learns: bool) -> Iterator[KnowledgeGraph]:
     """A workspace of the pack with the files added; without a model."""
@@ -57,7 +63,7 @@ def reading_of(pack: str, files: Iterable[tuple[str, str]], *, learns: bool) -> 
         notes.mkdir()
         for name, text in files:
             (notes / name).write_text(text, encoding="utf-8")
-        with KnowledgeGraph.create(Path(folder) / pack, ontology=pack) as kg:
+        with KnowledgeGraph.create(Path(folder) / pack, ontology=ontology_of(pack)) as kg:
             if learns:
                 from kgplatform.workspace.review import learn
 

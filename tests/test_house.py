@@ -36,6 +36,7 @@ ONE_IMPORTER = {
     "evaluation.gold_reports": "a door: what `evaluate` prints and keeps",
     "evaluation.retrievers": "a door: `benchmark retrieval`",
     "extraction.relations": "a stage of the built-in reader",
+    "extraction.sentence_frames": "a stage of the built-in reader",
     "journal.postgres_journal": "a door to a database",
     "linking.places.hierarchy": "a stage: what documented places lie in",
     "mapping.ontology_draft": "a door: `ontology draft`",

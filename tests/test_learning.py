@@ -103,7 +103,6 @@ def read(text, learnt):
          {("Morden Bridge", "author", "Ivy Lake"), ("Morden Bridge", "spans", "Nidda")}),
         ("青龙桥出自李白之手。", {("青龙桥", "author", "李白")}),
         ("据说杜甫设计了白虎桥。", {("白虎桥", "author", "杜甫")}),
-        ("Morden Bridge welcomed its first carts on 3 May 1911.", {("Morden Bridge", "opened", "1911-05-03")}),
         ("With 640 metres of deck, Morden Bridge crosses the Nidda.", {("Morden Bridge", "size", "640")}),
         ("Please bring warm clothes and enough water, the way is long. 请带好水和衣服。", set()),
         ("", set()),
@@ -114,6 +113,12 @@ def test_it_reads_what_rules_alone_do_not(learnt, text, facts):
     found = said(read(text, learnt))
     assert found >= facts
     assert bool(found) == bool(facts)
+
+
+def test_a_date_is_read_without_examples_where_one_property_takes_it(learnt):
+    text, fact = "Morden Bridge welcomed its first carts on 3 May 1911.", ("Morden Bridge", "opened", "1911-05-03")
+    assert fact in said(read(text, None))
+    assert fact in said(read(text, learnt))
 
 
 def test_claims_keep_their_place_and_class_in_a_longer_document(learnt):

@@ -22,6 +22,7 @@ from kgplatform.extraction.learnt.reader import Learnt, read_learnt
 from kgplatform.extraction.names import Gazetteer, MentionFinder, TaggedWord
 from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS, Lexicon, compile_lexicon
 from kgplatform.extraction.relations import guess_classes, read_clauses, read_phrases, read_relations, type_strangers
+from kgplatform.extraction.sentence_frames import read_frames
 from kgplatform.extraction.values import read_facts
 from kgplatform.lexicon import LexiconSection
 from kgplatform.ontology.schema import Ontology
@@ -135,6 +136,7 @@ class BuiltinExtractor:
         read_clauses(reading, referents)
         read_phrases(reading, referents)
         read_facts(reading, referents)
+        read_frames(reading, referents)
         if self._learnt is not None:
             read_learnt(reading, self._learnt, self._ontology)
         return reading

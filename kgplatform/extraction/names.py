@@ -204,6 +204,7 @@ def _is_a_name(start: int, token: TaggedWord, word: str, *, proper: bool) -> boo
 
 _LATIN_TOKEN = re.compile(r"[^\W_\u3400-\u9fff]+(?:['’][^\W_\u3400-\u9fff]+)*")
 _MAX_TOKENS: Final = 16
+_POSSESSIVE: Final = re.compile(r"['’]s$")
 _MIN_LATIN: Final = 3
 
 
@@ -229,12 +230,16 @@ class Gazetteer:
         self._latin: dict[str, KnownName] = {}
         self._han: dict[str, dict[str, KnownName]] = {}
         self._longest = 1
+        self.classes: set[NamedNode] = set()
+        """The classes of the names that were added later: those that a workspace knows."""
         for name, type_ in (names or {}).items():
             self.add(name, type_)
+        self.classes.clear()
 
     def add(self, name: str, type_: NamedNode, *, stands_for: str | None = None, replace: bool = True) -> None:
         """Makes the name known; ``stands_for`` is the entity's own name where this is only an alias."""
         known = KnownName(type_, stands_for or name, any(character.isupper() for character in name))
+        self.classes.add(type_)
         if has_han(name):
             key = re.sub(r"\s", "", normalise(name))
             if len(key) >= 2 and (replace or key not in self._han.get(key[:2], {})):
@@ -267,8 +272,11 @@ class Gazetteer:
         while position < len(found):
             step = 1
             for length in range(min(self._longest, len(found) - position), 0, -1):
-                known = self._latin.get(" ".join(part for _, _, part in found[position : position + length]))
+                words = " ".join(part for _, _, part in found[position : position + length])
                 start, end = found[position][0], found[position + length - 1][1]
+                known = self._latin.get(words)
+                if known is None and _POSSESSIVE.search(words):  # KLM in "KLM's fleet"
+                    known, end = self._latin.get(words[:-2]), end - 2
                 if known and self._written_well(text, start, end, known):
                     yield start, end, known
                     step = length
@@ -596,10 +604,24 @@ class MentionFinder:
         for start, end, class_, word in names_with_suffix(self.names.tokens, self._suffixes):
             if re.fullmatch(r"[A-Z]*\d+[\u4e00-\u9fff]", self.text[start:end]):
                 continue
+            if (person := self._person_before(start, end - len(word), class_)) is not None:
+                yield person
+                continue
             start = self._tagged_start(start, end, word)
             if self.text[start - 1 : start] == "#" or _ROAD.match(self.text, end) or self._is_a_seat(start, end):
                 continue
             yield TypedSpan(start, end, class_, strength=2)
+
+    def _person_before(self, start: int, end: int, class_: NamedNode) -> TypedSpan | None:
+        """The person whom a title follows, without the title: 钟毓敏 of 文学院钟毓敏老师."""
+        person = self.lexicon.kinds.get("person")
+        if person is None or not self.lexicon.ontology.is_a(class_, (person,)):
+            return None
+        first = bisect_left(self.names.tagged, end, key=lambda item: item.end)
+        tagged = self.names.tagged[first] if first < len(self.names.tagged) else None
+        if tagged is None or tagged.end != end or tagged.start < start or NAMED.get(tagged.tag) != "person":
+            return None
+        return TypedSpan(tagged.start, tagged.end, class_, strength=2)
 
     def _tagged_start(self, start: int, end: int, word: str) -> int:
         """Where the tagger has the name begin that ends there: 拱宸桥 of 从拱宸桥."""
@@ -625,10 +647,18 @@ class MentionFinder:
         """The names that the tagger finds, with the class of the ontology for what it takes them for, if any."""
         kinds = self.lexicon.kinds
         return [
-            TypedSpan(item.start, item.end, kinds.get(NAMED.get(item.tag, "")), strength=1)
+            TypedSpan(item.start, item.end, self._told(item) or kinds.get(NAMED.get(item.tag, "")), strength=1)
             for item in self.names.tagged
             if self._names(item.start, item.end)
         ]
+
+    def _told(self, item: TaggedName) -> NamedNode | None:
+        """The class that the end of a place's or organisation's name says: 青岛站 is a station, 开封博物馆 a museum."""
+        if NAMED.get(item.tag) not in ("place", "organisation"):
+            return None
+        words = self.text[item.start : item.end]
+        ends = (words[-size:] for size in (4, 3, 2, 1) if size + (size == 1) < len(words))  # 昆山 is no mountain
+        return next((self._suffixes[end] for end in ends if end in self._suffixes), None)
 
     def _names(self, start: int, end: int) -> bool:
         """Whether Chinese words name one thing: they are no class word, and say more than what is done or how it is."""

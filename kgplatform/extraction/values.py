@@ -101,6 +101,12 @@ _YEAR = _LEXICON.pattern("year")
 _CUED_YEAR = re.compile(r"(?<=\bin )(?P<year>\d{3})\b(?![.,:]\d|%)(?P<next>\s[a-z]+)?")
 _MONEY = _LEXICON.pattern("money", re.IGNORECASE)
 _QUANTITY = _LEXICON.pattern("quantity")
+_SAID_NUMBERS: Final = _LEXICON.table("said_numbers")
+_SAID = re.compile(
+    rf"\b(?P<said>{'|'.join(_SAID_NUMBERS)}|an?)(?P<half> and a half)?[ -](?P<unit>{_LEXICON.text('said_unit')})\b"
+    r"(?P<more> and a half\b)?",
+    re.IGNORECASE,
+)
 _URL = re.compile(r"https?://[^\s<>\"，。）)]+[^\s<>\"，。）).,;]")
 _HAN_DIGITS: Final = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}
 _TRUE: Final = _LEXICON.words("true")
@@ -124,6 +130,12 @@ class FoundValue:
     end: int
     lexical: str
     unit: str = ""
+
+    def written(self, text: str) -> str:
+        """What the text has there; a number that is said in words, in digits."""
+        if self.kind == "number" and not text[self.start].isdigit():
+            return f"{self.lexical} {self.unit}".rstrip()
+        return text[self.start : self.end]
 
 
 def han_number(text: str) -> int | None:
@@ -179,6 +191,11 @@ def _spans(text: str, start: int, end: int) -> Iterator[FoundValue]:
 
 
 def _quantities(text: str, start: int, end: int) -> Iterator[FoundValue]:
+    for match in _SAID.finditer(text, start, end):
+        said = float(_SAID_NUMBERS.get(match["said"].casefold(), ("1",))[0]) + 0.5 * bool(
+            match["half"] or match["more"]
+        )
+        yield FoundValue("number", *match.span(), f"{said:g}", match["unit"])
     for match in _CUED_YEAR.finditer(text, start, end):
         if (match["next"] or "").strip() not in _MEASURE_OF:
             yield FoundValue("year", *match.span("year"), match["year"].zfill(4))
@@ -190,6 +207,8 @@ def _quantities(text: str, start: int, end: int) -> Iterator[FoundValue]:
                 continue
             number = str(counted)
         unit = match["unit"] or ""
+        if unit.startswith("个半"):
+            number, unit = f"{float(number) + 0.5:g}", unit.removeprefix("个半")
         known = unit.lower() in _MEASURE_OF
         stop = match.end() if known else match.end("number")
         yield FoundValue("number", match.start(), stop, number, unit)
@@ -370,10 +389,10 @@ def _year(text: str) -> str:
 
 # Statements
 
-_NOT_THE_VALUE = _LEXICON.pattern("not_the_value", re.IGNORECASE)
-_PARTIAL = _LEXICON.pattern("partial")
+NOT_THE_VALUE = _LEXICON.pattern("not_the_value", re.IGNORECASE)
+PARTIAL = _LEXICON.pattern("partial")
 _FREE = _LEXICON.pattern("free", re.IGNORECASE)
-_NOT_FREE = _LEXICON.pattern("not_free")
+NOT_FREE = _LEXICON.pattern("not_free")
 _SPENT = _LEXICON.pattern("spent")
 _NAME_TO_VALUE = _LEXICON.pattern("name_to_value", re.IGNORECASE)
 _APART = re.compile(r"\*{0,2}\s?(?:[（(][^()（）\n]{0,60}[)）])?\*{0,2}\s?[:：,，—–-]")
@@ -436,7 +455,7 @@ def _bind(
     values: list[FoundValue],
 ) -> OntologyProperty | None:
     """Binds the value to the property that the words beside it name; the property, or None where nothing was bound."""
-    if _NOT_THE_VALUE.search(reading.text[sentence[0] : value.start]) or re.match(
+    if NOT_THE_VALUE.search(reading.text[sentence[0] : value.start]) or re.match(
         r"\s?/\s?\d", reading.text[value.end : value.end + 3]
     ):
         return None
@@ -451,7 +470,7 @@ def _bind(
             _offer(reading, fitting, value, sentence)
             continue
         subject, cue = found
-        if is_currency(cue.term.unit) and _PARTIAL.search(
+        if is_currency(cue.term.unit) and PARTIAL.search(
             reading.text[max(sentence[0], subject.end, value.start - 40) : value.end + 6]
         ):
             return None
@@ -510,7 +529,7 @@ def _by_class(
     text = reading.text
     clause = re.split(r"[,，:：;；—–(（|]|\s-\s", text[sentence[0] : value.start])[-1]
     around = text[max(sentence[0], value.start - 40) : value.end + 8]
-    if value.kind not in ("money", "span") or not _ALONE.fullmatch(clause) or _PARTIAL.search(around):
+    if value.kind not in ("money", "span") or not _ALONE.fullmatch(clause) or PARTIAL.search(around):
         return None
     if _SPENT.search(around):
         return None
@@ -542,7 +561,7 @@ def _free(
     """Says that nothing is to be paid as a price of 0: "entry is free", "免费", "costs nothing"."""
     for match in _FREE.finditer(reading.text, *sentence):
         around = reading.text[max(sentence[0], match.start() - 24) : match.end() + 10]
-        if _PARTIAL.search(around) or _NOT_FREE.search(around):
+        if PARTIAL.search(around) or NOT_FREE.search(around):
             continue
         mentions = referents.in_sentence(*sentence)
         for term in (item for item in terms if is_currency(item.unit)):
@@ -629,7 +648,7 @@ def _by_unit(
 
 
 def _literal(value: FoundValue, term: OntologyProperty, reading: DocumentReading) -> Literal:
-    written = reading.text[value.start : value.end]
+    written = value.written(reading.text)
     return literal_of(value.lexical if value.kind in ("span", "clock", "year", "date", "url") else written, term)
 
 

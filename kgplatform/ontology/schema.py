@@ -66,7 +66,10 @@ class OntologyClass:
 
 @dataclass(frozen=True, slots=True)
 class OntologyProperty:
-    """A property; ``ranges`` are classes if ``is_object``, else datatypes. Empty domain or range: anything."""
+    """A property; ``ranges`` are classes if ``is_object``, else datatypes. Empty domain or range: anything.
+
+    ``heard`` are forms that texts have for it and nobody would ask with: looser ones, for reading alone.
+    """
 
     iri: NamedNode
     is_object: bool
@@ -83,6 +86,7 @@ class OntologyProperty:
     unit: str | None = None
     sentences: tuple[Word, ...] = ()
     examples: tuple[Word, ...] = ()
+    heard: tuple[Word, ...] = ()
     order: int = 1000
     internal: bool = False
 
@@ -419,6 +423,7 @@ def _property(reading: _Reading, iri: NamedNode, *, is_object: bool) -> Ontology
         unit=reading.literal(iri, f"{CORE}unit"),
         sentences=reading.words(iri, f"{CORE}sentence"),
         examples=reading.words(iri, f"{SKOS}example"),
+        heard=reading.words(iri, f"{SKOS}hiddenLabel"),
         order=int(order) if order and order.isdecimal() else 1000,
         internal=reading.literal(iri, f"{CORE}internal") == "true",
     )

@@ -65,8 +65,8 @@ def read_markdown(path: Path, data: bytes) -> list[DocumentPart]:
     front = _FRONT_MATTER.match(text)
     head = _head(front["head"]) if front else {}
     body = text[front.end() :] if front else text
-    title = head.get("title") or _first_heading(body) or _first_line(body) or file_title(path)
-    return [_part(text, title, MARKDOWN_TYPE, head)]
+    title = head.get("title") or _first_heading(body) or _head(body.lstrip().partition("\n")[0]).get("title")
+    return [_part(text, title or _first_line(body) or file_title(path), MARKDOWN_TYPE, head)]
 
 
 def _part(text: str, title: str, media_type: str, head: dict[str, str]) -> DocumentPart:

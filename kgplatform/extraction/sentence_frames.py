@@ -1,0 +1,779 @@
+"""Statements of a sentence: every property is a frame, and what fills its two places is scored by one log-linear model.
+
+A frame takes what it knows from the ontology: its lexical forms, domain, range, unit, pattern and examples. What may
+fill a place are names, named values, values and, for classes and texts whose examples are common nouns, noun phrases.
+Of each filling a few signs are seen that are the same for every property and language: how a form stands to the
+object, where the subject is found, how well both fit, and how many other properties would fit as well. Their weights
+are learnt from annotated documents (``python -m benchmarks.train_sentence_frames --write``) and stand in
+``learnt/sentence_frames.json`` with the threshold that they were calibrated to.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import Final
+
+from pyoxigraph import Literal, NamedNode
+
+from kgplatform.extraction.context import WORD_LIST, DocumentReading, Referents, TextLine
+from kgplatform.extraction.names import PROPER_TAGS, STOP_TOKENS, TypedSpan, clean_name
+from kgplatform.extraction.ontology_lexicon import (
+    FUNCTION_WORDS,
+    TOLD_KINDS,
+    WORD,
+    FrameForms,
+    Spoken,
+    bounded,
+    told_texts,
+)
+from kgplatform.extraction.values import (
+    NOT_FREE,
+    NOT_THE_VALUE,
+    PARTIAL,
+    FoundValue,
+    accepts,
+    is_currency,
+    literal_of,
+    values_in,
+)
+from kgplatform.lexicon import LexiconSection
+from kgplatform.ontology.schema import OntologyProperty
+from kgplatform.text import has_han
+from kgplatform.types import Claim, Mention
+
+_LEXICON: Final = LexiconSection("extraction", "sentence_frames")
+WEIGHTS: Final = Path(__file__).with_name("learnt") / "sentence_frames.json"
+_MOST_SLOTS, _FAR, _BACK = 24, 12, 3
+
+# What may fill a place
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What may fill a place: ``kind`` is ``name``, ``stranger``, ``noun``, ``named`` or ``value``."""
+
+    start: int
+    end: int
+    name: str
+    kind: str
+    type: NamedNode | None = None
+    value: FoundValue | None = None
+    mention: Mention | None = None
+    head: int = -1  # where the enumeration begins that it is part of
+    sure: bool = True  # False: its class is a guess from how the text uses it
+
+
+class SlotFinder:
+    """Finds what may fill places in the sentences of one document."""
+
+    def __init__(self, reading: DocumentReading, referents: Referents, forms: FrameForms) -> None:
+        self._reading, self._referents, self._forms = reading, referents, forms
+        ontology = reading.lexicon.ontology
+        self._named = _named_pattern(tuple(reading.lexicon.values))
+        self._text = reading.text
+        self.ontology = ontology
+
+    def slots(self, start: int, end: int, spoken: Sequence[Spoken]) -> list[Slot]:
+        """The slots of the sentence, in order, none inside another."""
+        found = list(self._sure(start, end))
+        found += list(self._nouns(start, end, spoken, found))
+        found.sort(key=lambda slot: slot.start)
+        return self._enumerated(found[:_MOST_SLOTS])
+
+    def _sure(self, start: int, end: int) -> Iterator[Slot]:
+        """Names, named values and values; of what overlaps, what comes first in the order of the ways to find them."""
+        taken: list[Slot] = []
+        mentions = [item for item in self._referents.in_sentence(start, end) if item.end <= end]
+        strangers = self._strangers(start, end)
+        ways = (
+            self._coded(start, end, mentions),
+            self._told(start, end),
+            self._mentioned(mentions),
+            self._listed(start, end, strangers),
+            self._values(start, end),
+            strangers,
+            self._proper(start, end),
+        )
+        for slot in itertools.chain.from_iterable(ways):
+            address = slot.value is not None and slot.value.kind == "address"  # it names places too
+            if address or not any(slot.start < other.end and other.start < slot.end for other in taken):
+                if not address:
+                    taken.append(slot)
+                yield slot
+
+    def _coded(self, start: int, end: int, mentions: Sequence[Mention]) -> Iterator[Slot]:
+        """Names with a number after the examples of a class, and codes."""
+        for class_, shape in self._forms.shapes:
+            for match in shape.finditer(self._text, start, end):
+                yield Slot(*match.span(), match.group(), "name", class_)
+        named = {item.start: item.name for item in mentions}
+        for class_, _, pattern in naming_codes(self._reading, self._forms):
+            for match in pattern.finditer(self._text, start, end):
+                if named.get(match.start()) != match.group() and CODE.search(match.group()):
+                    told = self._class_before(match.start(), pattern) or class_
+                    yield Slot(*match.span(), match.group(), "name", told)
+
+    def _told(self, start: int, end: int) -> Iterator[Slot]:
+        """Titles in their marks, and texts such as weekdays."""
+        for match in _TITLED.finditer(self._text, start, end):
+            yield Slot(*match.span(), (match[1] or match[2] or match[3]).strip(" ,."), "stranger")
+        for first, last, kind in told_texts(self._text, start, end):
+            written = self._text[first:last]
+            yield Slot(first, last, written, "value", value=FoundValue(kind, first, last, written))
+
+    def _mentioned(self, mentions: Sequence[Mention]) -> Iterator[Slot]:
+        for item in mentions:
+            known = self._reading.finder.known.get(item.name) is not None
+            sure = known or self._forms.evident(self._reading.lexicon, item.name)
+            yield Slot(item.start, item.end, item.name, "name", item.type, mention=item, sure=sure)
+
+    def _listed(self, start: int, end: int, strangers: Sequence[Slot]) -> Iterator[Slot]:
+        """The named values, but those that are a part of a name: May of May Fourth Square."""
+        values, language = self._reading.lexicon.values, self._reading.document.language
+        for match in self._named.finditer(self._text, start, end) if self._named is not None else ():
+            word = match.group().casefold()
+            iri = values.get(word) or values.get(word.removesuffix("s"))
+            inside = any(
+                item.start <= match.start() and match.end() <= item.end and item.end - item.start > len(word)
+                for item in strangers
+            )
+            if iri is not None and not inside:
+                type_ = self.ontology.individuals[iri].types[0]
+                yield Slot(*match.span(), self.ontology.label(iri, language), "named", type_)
+
+    def _proper(self, start: int, end: int) -> Iterator[Slot]:
+        """What is written or tagged as a name and was found in no other way."""
+        for match in _CAPITALS.finditer(self._text, start, end):
+            yield Slot(*match.span(), match.group(), "stranger")
+        tokens = self._reading.finder.tokens_in(start, end)
+        for token, following in itertools.zip_longest(tokens, tokens[1:]):
+            goes_on = following is not None and following.start == token.end and following.tag.startswith("n")
+            proper = token.tag in PROPER_TAGS and has_han(token.text) and 2 <= len(token.text) <= 6
+            if proper and not goes_on and token.text not in STOP_TOKENS:
+                yield Slot(token.start, token.end, token.text, "stranger")
+        for match in _LATIN_IN_HAN.finditer(self._text, start, end):
+            yield Slot(*match.span("name"), match["name"], "stranger")
+
+    def _strangers(self, start: int, end: int) -> list[Slot]:
+        reading = self._reading
+        low = bisect_left(reading.strangers, start, key=lambda span: span.start)
+        high = bisect_left(reading.strangers, end, key=lambda span: span.start)
+        named = ((span, clean_name(self._text[span.start : span.end])) for span in reading.strangers[low:high])
+        return [Slot(span.start, span.end, name, "stranger") for span, name in named if name and span.end <= end]
+
+    def _class_before(self, position: int, pattern: re.Pattern[str]) -> NamedNode | None:
+        """The class that the word before a code names, of those that go by such codes: "stand A31"."""
+        lead = self._text[max(0, position - 16) : position].casefold().rstrip()
+        lexicon = self._reading.lexicon
+        words = {**lexicon.class_words, **lexicon.han_suffixes}
+        fitting = {class_ for class_, _, other in self._forms.codes if other.pattern == pattern.pattern}
+        named = [word for word in words if words[word] in fitting and lead.endswith(word)]
+        return words[max(named, key=len)] if named else None
+
+    def _values(self, start: int, end: int) -> Iterator[Slot]:
+        found = []
+        for term in self._forms.terms:
+            if term.pattern and not term.is_object and re.search(r"\\d|0-9", term.pattern) and ":" not in term.pattern:
+                for match in bounded(term.pattern).finditer(self._text, start, end):
+                    if re.search(r"\d", match.group()) and re.search(r"[A-Za-z./]|\d.{5}", match.group()):
+                        found.append(FoundValue("code", *match.span(), match.group()))
+        found += values_in(self._text, start, end)
+        found += (FoundValue("free", *match.span(), "0") for match in _FREE.finditer(self._text, start, end))
+        for value in found:
+            yield Slot(value.start, value.end, value.lexical, "value", value=value)
+
+    def _nouns(self, start: int, end: int, spoken: Sequence[Spoken], taken: Sequence[Slot]) -> Iterator[Slot]:
+        """The noun phrases that are no name: runs of words that are neither grammar nor part of a telling form."""
+        places = [(slot.start, slot.end) for slot in taken]
+        places += [(item.start, item.end) for item in spoken if item.strength == "strong" and item.end - item.start > 1]
+        places += [(item.inner, item.inner + 2) for item in spoken if item.inner >= 0]
+
+        def crosses(first: int, last: int) -> bool:
+            return any(first < high and low < last for low, high in places)
+
+        run: list[tuple[int, int]] = []
+
+        def ended() -> Iterator[Slot]:
+            if run and run[-1][1] - run[0][0] >= 2 and len(run) <= 5:
+                first, last = run[0][0], run[-1][1]
+                yield Slot(first, last, " ".join(self._text[first:last].split()), "noun")
+            run.clear()
+
+        for first, last, is_noun in self._words(start, end):
+            gap = self._text[run[-1][1] : first].strip() if run else ""
+            if not is_noun or crosses(first, last) or gap:
+                yield from ended()
+            if is_noun and not crosses(first, last):
+                run.append((first, last))
+        yield from ended()
+
+    def _words(self, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
+        for match in _LATIN.finditer(self._text, start, end):
+            word = match.group().casefold()
+            if not has_han(match.group()):
+                is_noun = word not in FUNCTION_WORDS and not word.endswith("ly") and word not in _NO_NOUNS
+                yield *match.span(), is_noun and len(word) > 1
+            else:
+                for token in self._reading.finder.tokens_in(*match.span()):
+                    is_noun = token.tag.startswith(_NOUNS) and token.text not in _NO_NOUNS
+                    yield token.start, token.end, is_noun
+
+    def _enumerated(self, slots: list[Slot]) -> list[Slot]:
+        found: list[Slot] = []
+        for slot in slots:
+            before = found[-1] if found else None
+            if before is not None and _alike(before, slot) and _LIST.fullmatch(self._text[before.end : slot.start]):
+                slot = replace(slot, head=before.head if before.head >= 0 else before.start)
+            found.append(slot)
+        return found
+
+
+def naming_codes(
+    reading: DocumentReading, forms: FrameForms
+) -> list[tuple[NamedNode, OntologyProperty, re.Pattern[str]]]:
+    """The codes that name things here.
+
+    Where a workspace has things of a class, say flights of many days, only the key of the class names one of them.
+    """
+    classes = reading.lexicon.ontology.classes
+    return [
+        (class_, term, pattern)
+        for class_, term, pattern in forms.codes
+        if term.iri in classes[class_].key or class_ not in reading.finder.known.classes
+    ]
+
+
+_CAPITALS: Final = re.compile(r"(?<=[a-z,] )[A-Z][\w’'-]+(?: [A-Z0-9][\w’'-]*)*")
+_LATIN_IN_HAN: Final = re.compile(
+    r"(?<=[\u3400-\u9fff])\s?(?P<name>[A-Za-z][A-Za-z0-9-]+)(?=\s?[\u3400-\u9fff，。、；])"
+)
+CODE: Final = re.compile(r"(?=.*\d)(?=.*[A-Z])|.*-")
+_TITLED: Final = re.compile(r"《([^》\n]{1,60})》|“([A-Z][^”\n]{2,60})”|(?<![\w])\"([A-Z][^\"\n]{2,60})\"(?!\w)")
+_NOUNS: Final = ("n", "vn", "an", "l", "i", "j", "g", "b")
+_LIST: Final = _LEXICON.pattern("list")
+_LATIN: Final = re.compile(r"[\u3400-\u9fff]+|[^\W\d_\u3400-\u9fff]+(?:['’-][^\W\d_\u3400-\u9fff]+)*")
+_FREE: Final = _LEXICON.pattern("free", re.IGNORECASE)
+_NO_NOUN_ENDING: Final = re.compile(rf"(?:{_LEXICON.text('no_noun_ending')})$", re.IGNORECASE)
+_NO_NOUNS: Final = _LEXICON.words("no_nouns")
+_OPENINGS: Final = {
+    "generic": _LEXICON.pattern("generic", re.IGNORECASE),
+    "anaphor": _LEXICON.pattern("anaphor", re.IGNORECASE),
+}
+_MARKS: Final = re.compile(r"[\s*#>•·\-–—\d.)）、“\"(（]*")
+_PERSON: Final = _LEXICON.pattern("person")
+_NEGATION: Final = _LEXICON.pattern("negation", re.IGNORECASE)
+_COSTS: Final = {"strong": 0, "weak": 2, "part": 3, "lead": 3}
+_OF: Final = re.compile(r"\s?(?:的|['’]s)\s?|")
+_BREAK: Final = re.compile(r"[.;。；!！?？\n](?=\s|$|[\u3400-\u9fff])")
+_COMMA: Final = re.compile(r"[,，、()（）]")
+
+
+def _alike(first: Slot, second: Slot) -> bool:
+    if "value" in (first.kind, second.kind):
+        return first.value is not None and second.value is not None and first.value.kind == second.value.kind
+    return ("named" in (first.kind, second.kind)) == (first.kind == second.kind)
+
+
+@lru_cache(maxsize=64)
+def _named_pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
+    listed = sorted((word for word in words if len(word) > 1), key=len, reverse=True)
+    parts = [re.escape(word) if has_han(word) else rf"\b{re.escape(word)}s?\b" for word in listed]
+    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+
+
+# Filling
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """A frame with its places filled, and the signs that are seen of it."""
+
+    term: OntologyProperty
+    subject: Slot
+    object: Slot
+    sentence: tuple[int, int]
+    signs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FormEvidence:
+    """How a form of a property stands to an object: the nearer, the smaller the cost."""
+
+    term: OntologyProperty
+    cost: float
+    signs: tuple[str, ...]
+    place: tuple[int, int]
+
+
+class FrameReader:
+    """Fills the frames of one document."""
+
+    def __init__(self, reading: DocumentReading, referents: Referents, forms: FrameForms) -> None:
+        self._reading, self._forms = reading, forms
+        self._text, self._ontology = reading.text, reading.lexicon.ontology
+        finder = SlotFinder(reading, referents, forms)
+        self._sentences: list[tuple[int, int, list[Spoken], list[Slot]]] = []
+        for start, end in reading.sentences:
+            spoken = forms.spoken(self._text, start, end)
+            self._sentences.append((start, end, spoken, finder.slots(start, end, spoken)))
+        self._headings = [section.heading for section in reading.sections if section.heading is not None]
+        self._main = self._main_slot()
+        self._fitting: dict[tuple[NamedNode, ...], set[str]] = {}
+
+    def _main_slot(self) -> Slot | None:
+        """What the document is about: its main entity, else the longest name of the text that its title has."""
+        main, title = self._reading.main, self._reading.document.title
+        if main is not None:
+            return Slot(main.start, main.end, main.name, "name", main.type, mention=main)
+        if len(title) > 60:
+            return None
+        named = [
+            slot
+            for _, _, _, slots in self._sentences
+            for slot in slots
+            if slot.kind in ("name", "stranger") and slot.name in title and slot.name != title
+        ]
+        return max(named, key=lambda slot: (len(slot.name), -slot.start), default=None)
+
+    def fillings(self) -> Iterator[list[Filling]]:
+        """The fillings of each sentence that are worth a score."""
+        for number, (start, end, spoken, slots) in enumerate(self._sentences):
+            heading = self._heading(start)
+            under = self._reading.label_cues(heading.text) if heading is not None and heading.start < start else ()
+            outside = list(self._outside(number, heading))
+            found: list[Filling] = []
+            for slot in slots:
+                told = self._evidence(slot, spoken, slots)
+                for cue in under:
+                    if cue.term.iri not in told and self._fits_object(cue.term, slot):
+                        told[cue.term.iri] = FormEvidence(cue.term, 1, ("heading",), (0, 0))
+                found += self._filled(slot, told, slots, outside, (start, end))
+            yield found
+
+    def _heading(self, position: int) -> TextLine | None:
+        index = bisect_right([line.start for line in self._headings], position) - 1
+        return self._headings[index] if index >= 0 else None
+
+    def _outside(self, number: int, heading: TextLine | None) -> Iterator[tuple[str, Slot]]:
+        """What was spoken of before: in the sentences before, in the heading, in the title."""
+        start = self._sentences[number][0]
+        low = heading.start if heading is not None and heading.start < start else 0
+        for back in range(1, _BACK + 1):
+            if number - back < 0 or self._sentences[number - back][0] < low:
+                break
+            before = self._sentences[number - back]
+            names = [slot for slot in before[3] if self._is_topic(slot)]
+            for place, slot in enumerate(names[:1] + names[1:][-1:]):
+                yield f"before {back} {'first' if not place else 'last'}", slot
+        if heading is not None and heading.start < start:
+            for slot in self._sentence_slots(heading.start):
+                yield "heading", slot
+        if self._main is not None:
+            yield "main", self._main
+        above = (slot for sentence in self._sentences[:number] for slot in sentence[3])
+        opening = next(filter(self._is_topic, above), None)
+        if opening is not None:
+            yield "opening", opening
+
+    def _is_topic(self, slot: Slot) -> bool:
+        """Whether later sentences may speak of it: a name, and not what a label gives."""
+        lead = self._text[max(0, slot.start - 3) : slot.start].rstrip(" *")
+        return slot.kind in ("name", "stranger") and lead[-1:] not in (":", "：")
+
+    def _sentence_slots(self, position: int) -> list[Slot]:
+        found = [s for s in self._sentences if s[0] <= position < s[1]]
+        return [slot for slot in (found[0][3] if found else []) if slot.kind in ("name", "stranger")]
+
+    def _evidence(self, slot: Slot, spoken: Sequence[Spoken], slots: Sequence[Slot]) -> dict[NamedNode, FormEvidence]:
+        """For each property that the slot may be the object of, how its nearest form stands to it."""
+        found: dict[NamedNode, FormEvidence] = {}
+        for item in spoken:
+            if not self._fits_object(item.term, slot):
+                continue
+            seen = self._stands(item, slot, slots)
+            if seen is None:
+                continue
+            known = found.get(item.term.iri)
+            if known is None or seen[0] < known.cost:
+                found[item.term.iri] = FormEvidence(item.term, *seen, (item.start, item.end))
+        return found
+
+    def _stands(self, item: Spoken, slot: Slot, slots: Sequence[Slot]) -> tuple[float, tuple[str, ...]] | None:
+        text = self._text
+        if item.start < slot.end and slot.start < item.end:
+            inside = slot.kind == "value" and item.start >= slot.start and item.end <= slot.end
+            return (0.5, (f"{item.strength} inside",)) if inside else None
+        begins = slot.head if slot.head >= 0 else slot.start
+        if item.inner >= 0:
+            inside = item.end <= begins and slot.end <= item.inner
+            away = _away(text[item.end : begins]) + _away(text[slot.end : item.inner]) if inside else 99
+            return (away, (f"around {_bucket(away)}",)) if inside and away <= 6 else None
+        before = item.end <= begins
+        if item.strength in ("lead", "weak") and not before and not has_han(text[item.start : item.end]):
+            return None
+        low, high = (item.end, begins) if before else (slot.end, item.start)
+        if high < low:
+            return None
+        gap = text[low:high]
+        away = _away(gap)
+        if away > _FAR or _BREAK.search(gap):
+            return None
+        signs = [f"{item.strength} {'before' if before else 'behind'} {_bucket(away)}"]
+        if re.fullmatch(r"\s*\*{0,2}\s*[:：]\s*\*{0,2}\s*", gap):
+            signs = [f"{item.strength} label"]
+        elif _COMMA.search(gap):
+            signs.append(f"comma {'before' if before else 'behind'}")
+        passed = (other for other in slots if low <= other.start and other.end <= high)
+        between = sum(self._fits_object(item.term, other) for other in passed)
+        if between:
+            signs.append("passed over")
+        if slot.head >= 0:
+            signs.append("enumerated")
+        behind = 1 if has_han(text[item.start : item.end]) else 2
+        cost = away + _COSTS[item.strength] + 3 * between + behind * (not before)
+        return cost, tuple(signs)
+
+    def _fits_object(self, term: OntologyProperty, slot: Slot) -> bool:
+        if term.is_object:
+            if slot.kind == "value":
+                return False
+            if slot.kind == "noun":
+                return self._forms.is_common(term.ranges)
+            return slot.type is None or not slot.sure or self._forms.fit(slot.type, term.ranges) is not None
+        value = slot.value
+        if value is None and slot.kind == "stranger":
+            if term.pattern:
+                return bounded(term.pattern).fullmatch(slot.name) is not None
+            return term.iri in self._forms.written
+        if value is None:
+            return slot.kind == "noun" and term.iri in self._forms.phrases
+        if value.kind == "free":
+            return is_currency(term.unit)
+        if value.kind == "code":
+            return bool(term.pattern) and bounded(term.pattern or "").fullmatch(value.lexical) is not None
+        if value.kind in TOLD_KINDS:
+            return value.kind in self._forms.told[term.iri]
+        return accepts(term, value)
+
+    def _fit(self, slot: Slot, wanted: tuple[NamedNode, ...]) -> str | None:
+        if slot.kind == "noun":
+            return "noun" if self._forms.is_common(wanted) else None
+        if slot.type is None:
+            return "unknown"
+        return self._forms.fit(slot.type, wanted) or (None if slot.sure else "unknown")
+
+    def _filled(
+        self,
+        slot: Slot,
+        told: Mapping[NamedNode, FormEvidence],
+        slots: Sequence[Slot],
+        outside: Sequence[tuple[str, Slot]],
+        sentence: tuple[int, int],
+    ) -> Iterator[Filling]:
+        kind = slot.value.kind if slot.value is not None else slot.kind
+        if self._is_denied(slot, sentence):
+            return
+        for term in self._forms.terms:
+            evidence = told.get(term.iri)
+            if evidence is None and (slot.kind in ("noun", "stranger") or not self._fits_object(term, slot)):
+                continue
+            for where, subject, fit in self._subjects(term, slot, slots, outside):
+                if subject.name == slot.name and slot.kind != "value":
+                    continue
+                signs = [*where, f"subject {fit}", f"object {kind}"]
+                if subject.start < sentence[0] or subject.start >= sentence[1]:
+                    signs += self._elsewhere(term, subject, slot, slots, sentence)
+                if evidence is None:
+                    near = fit != "noun" or _away(self._text[subject.end : slot.start]) <= 2
+                    options = self._options(subject, fit, slot)
+                    if options > 2 or not near or (fit == "noun" and subject.start > slot.start):
+                        continue
+                    signs += [f"no form {options}", f"no form {kind}", f"no form {fit}"]
+                else:
+                    signs += evidence.signs
+                    low, high = evidence.place
+                    if low > 0 and min(high, slot.end) <= subject.start < max(low, slot.start):
+                        signs.append("subject between")
+                if slot.kind == "noun" and _NO_NOUN_ENDING.search(slot.name):
+                    signs.append("no noun ending")
+                if term.is_object and slot.kind in ("name", "stranger"):
+                    signs.append(f"object {self._fit(slot, term.ranges)}")
+                cost = evidence.cost if evidence is not None else 9
+                better = sum(
+                    other.cost < cost and self._fit(subject, other.term.domains) is not None
+                    for iri, other in told.items()
+                    if iri != term.iri and (term.inverse is None or iri != term.inverse)
+                )
+                signs.append(f"rank {min(better, 3)}")
+                way = evidence.signs[0].partition(" ")[0] if evidence is not None else "none"
+                way = "label" if evidence is not None and evidence.signs[0].endswith("label") else way
+                signs += [f"{way} & {where[0]}", f"{way} & {fit}", f"{way} & {kind}", f"{way} & {where[-1]}"]
+                yield Filling(term, subject, slot, sentence, tuple(dict.fromkeys(signs)))
+
+    def _elsewhere(
+        self, term: OntologyProperty, subject: Slot, slot: Slot, slots: Sequence[Slot], sentence: tuple[int, int]
+    ) -> Iterator[str]:
+        """How the sentence goes with a subject from outside it: how it opens, and what else could be meant."""
+        lead = _MARKS.match(self._text, *sentence)
+        start = lead.end() if lead is not None else sentence[0]
+        opening = next((name for name, pattern in _OPENINGS.items() if pattern.match(self._text, start)), "")
+        first = next((other for other in slots if other.start <= start + 4), None)
+        if not opening and first is not None and first is not slot and first.kind in ("name", "stranger"):
+            opening = "name"
+        yield f"opens {opening or 'plain'}"
+        if _PERSON.search(self._text, sentence[0], slot.start):
+            yield "person"
+        yield f"rivals {min(3, len(self._rivals(term.domains) - {subject.name}))}"
+        heading, above = self._heading(slot.start), self._heading(subject.start)
+        if heading is not None and (above is None or above.start != heading.start) and subject.start != heading.start:
+            yield "section before"
+
+    def _rivals(self, wanted: tuple[NamedNode, ...]) -> set[str]:
+        """The names of the document whose class fits what is wanted."""
+        if wanted not in self._fitting:
+            named = (slot for _, _, _, slots in self._sentences for slot in slots if slot.kind == "name")
+            self._fitting[wanted] = {slot.name for slot in named if self._fit(slot, wanted) == "fits"}
+        return self._fitting[wanted]
+
+    def _is_denied(self, slot: Slot, sentence: tuple[int, int]) -> bool:
+        """Whether the clause denies what it says of the slot, or a price is not that of all."""
+        start, kind = self._clause(sentence[0], slot.start), slot.value.kind if slot.value is not None else ""
+        if kind != "free" and _NEGATION.search(self._text, start, slot.start):
+            return True
+        if kind not in ("free", "money"):
+            return False
+        around = self._text[max(start, slot.start - 40) : slot.end + 12]
+        past = kind == "money" and NOT_THE_VALUE.search(self._text[start : slot.start])
+        return bool(past or PARTIAL.search(around) or (kind == "free" and NOT_FREE.search(around)))
+
+    def _is_elsewhere(self, subject: Slot, slot: Slot, slots: Sequence[Slot]) -> bool:
+        """Whether a later Chinese clause has a noun of its own in front: 望津里 in "乌镇门票150元，望津里门票110元"."""
+        clause = self._clause(subject.end, slot.start)
+        if clause <= subject.end or not has_han(self._text[clause : slot.start]):
+            return False
+        first = next((other for other in slots if other.start >= clause and other is not slot), None)
+        opens = first is not None and first.start <= clause + 1 and first.end <= slot.start
+        named = first is not None and first.name in self._reading.lexicon.han_suffixes
+        return opens and not named and first is not None and first.kind in ("noun", "stranger", "name")
+
+    def _clause(self, start: int, position: int) -> int:
+        return max(start, *(self._text.rfind(sign, start, position) + 1 for sign in ",，;；"))
+
+    def _options(self, subject: Slot, fit: str, slot: Slot) -> int:
+        """How many properties the two could be of, a property and its inverse counted once."""
+        found = set[str]()
+        for term in self._forms.terms:
+            if self._fit(subject, term.domains) in (fit, "fits") and self._fits_object(term, slot):
+                found.add(min(term.iri.value, term.inverse.value if term.inverse is not None else term.iri.value))
+        return len(found)
+
+    def _subjects(
+        self, term: OntologyProperty, slot: Slot, slots: Sequence[Slot], outside: Sequence[tuple[str, Slot]]
+    ) -> Iterator[tuple[tuple[str, ...], Slot, str]]:
+        seen: set[str] = set()
+        named = (other for other in slots if other is not slot and other.kind in ("name", "stranger", "noun"))
+        fitting = [(other, fit) for other in named if (fit := self._fit(other, term.domains))]
+        before = [pair for pair in fitting if pair[0].start < slot.start]
+        sure = bool(before) and any(fit == "fits" for _, fit in before)
+        place = 0
+        for other, fit in reversed(before):
+            if other.name in seen or (other.head >= 0 and other.head == slot.head) or other.start == slot.head:
+                continue
+            if slot.kind == "value" and self._is_elsewhere(other, slot, slots):
+                continue
+            seen.add(other.name)
+            signs = [f"subject {min(place, 2)} back"]
+            place += other.kind != "noun"
+            if other.start - self._sentence_start(slot) <= 3:
+                signs.append("opens")
+            if _COMMA.search(self._text[other.end : slot.start]):
+                signs.append("subject comma")
+            if _OF.fullmatch(self._text[other.end : slot.start]):
+                signs.append("subject of")
+            yield tuple(signs), other, fit
+        yield from self._subjects_behind(
+            slot, [pair for pair in fitting if pair[0].start > slot.start], seen, sure=sure
+        )
+        for where, other in outside:
+            fit = self._fit(other, term.domains)
+            if fit is not None and other.name not in seen:
+                seen.add(other.name)
+                yield (where, *(("outside beside",) if sure else ("outside alone",))), other, fit
+
+    @staticmethod
+    def _subjects_behind(
+        slot: Slot, fitting: Sequence[tuple[Slot, str]], seen: set[str], *, sure: bool
+    ) -> Iterator[tuple[tuple[str, ...], Slot, str]]:
+        for place, (other, fit) in enumerate(fitting[:2]):
+            if other.name not in seen and (slot.head >= 0 or other.head != slot.start):
+                seen.add(other.name)
+                yield (f"subject {place} on", *(("subject behind fitting",) if sure else ())), other, fit
+
+    def _sentence_start(self, slot: Slot) -> int:
+        number = bisect_right(self._starts, slot.start) - 1
+        return self._starts[number]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [start for start, _, _, _ in self._sentences]
+
+
+def _away(gap: str) -> int:
+    """How many words a stretch has, two Chinese characters being one."""
+    words = WORD.findall(gap)
+    han = sum(has_han(word) for word in words)
+    return len(words) - han + (han + 1) // 2
+
+
+def _bucket(away: int) -> str:
+    return "0" if not away else "1" if away == 1 else "2-3" if away <= 3 else "4-6" if away <= 6 else "7"
+
+
+# Scores
+
+
+@dataclass(frozen=True)
+class FrameWeights:
+    """The weights of signs and the share from which on a filling is a statement."""
+
+    weights: Mapping[str, float]
+    offset: float
+    threshold: float
+    candidate: float = 0.2
+
+    def shares(self, fillings: Sequence[Filling]) -> list[float]:
+        """How likely each is, of the fillings with one object: they and that none is true add up to 1."""
+        powers = [math.exp(self.offset + sum(self.weights.get(sign, 0.0) for sign in item.signs)) for item in fillings]
+        return [power / (1 + sum(powers)) for power in powers]
+
+
+@cache
+def carried_weights() -> FrameWeights | None:
+    """The weights beside this file."""
+    if not WEIGHTS.is_file():
+        return None
+    told = json.loads(WEIGHTS.read_text(encoding="utf-8"))
+    return FrameWeights(told["weights"], told["offset"], told["threshold"], told["candidate"])
+
+
+def chosen(fillings: Sequence[Filling], weights: FrameWeights) -> list[tuple[float, Filling]]:
+    """The likeliest fillings that agree with each other: an object is said once, a pair has one property."""
+    by_object: dict[tuple[int, int], list[Filling]] = defaultdict(list)
+    for item in fillings:
+        by_object[item.object.start, item.object.end].append(item)
+    scored = [pair for group in by_object.values() for pair in zip(weights.shares(group), group, strict=True)]
+    ranked = sorted(scored, key=lambda pair: -pair[0])
+    said: set[tuple[int, int]] = set()
+    pairs: set[frozenset[str]] = set()
+    values: set[tuple[str, NamedNode]] = set()
+    found: list[tuple[float, Filling]] = []
+    for share, item in ranked:
+        if share < weights.candidate:
+            break
+        place = item.object.start, item.object.end
+        pair = frozenset((item.subject.name, item.object.name))
+        one = item.subject.name, item.term.iri
+        if place in said or (item.term.is_object and pair in pairs) or (item.term.functional and one in values):
+            continue
+        said.add(place)
+        pairs.add(pair)
+        values.add(one)
+        found.append((share, item))
+    return found
+
+
+def read_frames(reading: DocumentReading, referents: Referents) -> None:
+    """Adds the statements that the frames find, and as candidates those that are less sure."""
+    weights = carried_weights()
+    if weights is None or WORD_LIST.search(reading.document.title):  # a glossary explains words
+        return
+    forms = reading.lexicon.forms
+    if _type_strangers(reading, FrameReader(reading, referents, forms), weights):
+        referents = Referents(reading)
+    _claim_codes(reading, forms)
+    said = {(item.predicate, _object_key(item)) for item in reading.claims.values()}
+    pairs = {_pair(item) for item in reading.claims.values()}
+    fixed = {(item.subject.name, item.predicate) for item in reading.claims.values()}
+    for fillings in FrameReader(reading, referents, forms).fillings():
+        for share, item in chosen(fillings, weights):
+            claim = claim_of(reading, item, share)
+            if claim is None:
+                continue
+            if _pair(claim) in pairs if item.term.is_object else (claim.predicate, _object_key(claim)) in said:
+                continue  # what was read before is another thing's, or another property of the two
+            if not (item.term.functional and (claim.subject.name, claim.predicate) in fixed):
+                (reading.claim if share >= weights.threshold else reading.offer)(claim)
+
+
+def _object_key(claim: Claim) -> str:
+    return claim.object.name if isinstance(claim.object, Mention) else f"{claim.start} {claim.object.value}"
+
+
+def _pair(claim: Claim) -> tuple[frozenset[str], int]:
+    return frozenset((claim.subject.name, _object_key(claim))), claim.start
+
+
+def _claim_codes(reading: DocumentReading, forms: FrameForms) -> None:
+    """Says of each thing that goes by a code what its code is; short ones, as of gates, tell nothing elsewhere."""
+    for start, end in reading.sentences:
+        for class_, term, pattern in naming_codes(reading, forms):
+            for match in pattern.finditer(reading.text, start, end):
+                if len(match.group()) >= 4 and CODE.search(match.group()):
+                    subject = Mention(match.group(), *match.span(), class_, match.group())
+                    reading.claim(Claim(subject, term.iri, Literal(match.group()), start, end, 0.95))
+
+
+def _type_strangers(reading: DocumentReading, reader: FrameReader, weights: FrameWeights) -> bool:
+    """Gives names of unknown class the class that their likeliest statements ask for; whether any was given."""
+    votes: dict[str, Counter[NamedNode]] = defaultdict(Counter)
+    spans: dict[str, TypedSpan] = {}
+    for fillings in reader.fillings():
+        for share, item in chosen(fillings, weights):
+            if share < weights.threshold:
+                continue
+            for slot, wanted in ((item.subject, item.term.domains), (item.object, item.term.ranges)):
+                if slot.kind == "stranger" and len(wanted) == 1:
+                    votes[slot.name][wanted[0]] += share  # type: ignore[assignment]
+                    spans.setdefault(slot.name, TypedSpan(slot.start, slot.end))
+    for name, classes in votes.items():
+        reading.finder.learn(spans[name], classes.most_common(1)[0][0])
+    if votes:
+        reading.finder.settle(reading.strangers)
+        reading.refresh()
+    return bool(votes)
+
+
+def claim_of(reading: DocumentReading, item: Filling, share: float) -> Claim | None:
+    """The claim that a filling makes; None where its value cannot be one of the property."""
+    subject = _mention(reading, item.subject, item.term.domains)
+    if item.term.is_object:
+        object_: Mention | Literal = _mention(reading, item.object, item.term.ranges)
+        return Claim(subject, item.term.iri, object_, *item.sentence, round(share, 2))
+    value = item.object.value
+    with suppress(ValueError):
+        if value is None or value.kind in (*TOLD_KINDS, "code"):
+            literal = literal_of(item.object.name, item.term)
+        elif value.kind in ("span", "clock", "year", "date", "url", "free"):
+            literal = literal_of(value.lexical, item.term)
+        else:
+            literal = literal_of(value.written(reading.text), item.term)
+        return Claim(subject, item.term.iri, literal, *item.sentence, round(share, 2))
+    return None
+
+
+def _mention(reading: DocumentReading, slot: Slot, wanted: tuple[NamedNode, ...]) -> Mention:
+    ontology = reading.lexicon.ontology
+    if slot.mention is not None and ontology.is_a(slot.mention.type, wanted):
+        return slot.mention
+    type_ = slot.type if slot.type is not None and ontology.is_a(slot.type, wanted) else wanted[0]
+    return Mention(reading.document.text[slot.start : slot.end], slot.start, slot.end, type_, slot.name)

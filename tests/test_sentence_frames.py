@@ -1,0 +1,110 @@
+"""Frames: what sentences say by a property's forms, their order and what stands around, in both languages."""
+
+import json
+
+import pytest
+from pyoxigraph import NamedNode
+
+from kgplatform.extraction.builtin import BuiltinExtractor
+from kgplatform.extraction.ontology_lexicon import compile_lexicon
+from kgplatform.extraction.sentence_frames import WEIGHTS, carried_weights
+from kgplatform.extraction.values import values_in
+from kgplatform.text import language_of
+from kgplatform.types import Chunk, Document, Mention
+from kgplatform.vocab import local_name
+from tests.turtle import shipped
+
+
+def read(text, pack, title=""):
+    iri = NamedNode("urn:document")
+    document = Document(
+        iri, text, title or text.split("\n")[0], "text/markdown", "note.md", "digest", language_of(text)
+    )
+    return BuiltinExtractor(shipped(pack)).extract(Chunk(NamedNode("urn:chunk"), iri, 0, 0, len(text), text), document)
+
+
+def said(found):
+    return {
+        (
+            c.subject.name,
+            local_name(c.predicate.value),
+            c.object.name if isinstance(c.object, Mention) else c.object.value,
+        )
+        for c in found
+    }
+
+
+@pytest.mark.parametrize(
+    ("pack", "text", "statement"),
+    [
+        # the title is what sentences without a subject speak of
+        ("travel", "# Marble Caves\n\nOpening hours: 9:00 to 16:30.\nTickets: 85 yuan.",
+         ("Marble Caves", "ticketPrice", "85")),
+        ("travel", "# 白石洞\n\n开放时间：9:00-16:30。\n门票：85元。", ("白石洞", "ticketPrice", "85")),
+        # names with a number have the shape of the ontology's examples
+        ("travel", "Take bus 47 from Elm Station to Harbour Museum; the bus ride takes 25 minutes.",
+         ("bus 47", "departsFrom", "Elm Station")),
+        # codes say themselves what they are
+        ("airport", "QF482 is boarding at gate C11.", ("QF482", "flightNumber", "QF482")),
+        ("airport", "东航MU5102从上海出发，登机口C11。", ("MU5102", "flightNumber", "MU5102")),
+        ("academic", "BX1034 Soil Physics is a course of 5 credits.", ("BX1034", "courseCode", "BX1034")),
+    ],
+)  # fmt: skip
+def test_what_frames_find_is_a_statement_with_its_passage(pack, text, statement):
+    found = read(text, pack)
+    assert statement in said(found.claims)
+    claim = next(c for c in found.claims if said([c]) == {statement})
+    assert 0 < claim.confidence <= 1
+    assert 0 <= claim.start < claim.end <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("pack", "text", "property_", "object_"),
+    [
+        ("travel", "Elm Temple has no car park and no lift.", "offers", "parking"),
+        ("travel", "清风寺没有停车场，也没有电梯。", "offers", "停车场"),
+        ("travel", "清风寺儿童免费。", "ticketPrice", "0"),
+        ("travel", "Elm Temple: children pay 20 yuan.", "ticketPrice", "20"),
+        ("travel", "清风寺门票50元，望津里门票30元。", "ticketPrice", "30"),
+    ],
+)
+def test_what_is_denied_or_said_of_others_is_no_statement(pack, text, property_, object_):
+    found = said(read(text, pack).claims)
+    assert not [s for s in found if s[0] in ("Elm Temple", "清风寺") and s[1:] == (property_, object_)]
+
+
+def test_what_is_less_sure_is_a_candidate_and_no_statement():
+    weights = carried_weights()
+    found = read("We liked Elm Temple. Nearby is Harbour Museum, and there is a bar. Tickets were 30 yuan.", "travel")
+    assert all(item.confidence < weights.threshold for item in found.candidates)
+    assert not said(found.candidates) & said(found.claims)
+
+
+def test_the_shipped_weights_hold_signs_and_no_words_of_texts():
+    told = json.loads(WEIGHTS.read_text(encoding="utf-8"))
+    assert 0 < told["candidate"] < told["threshold"] < 1
+    assert all(sign.isascii() for sign in told["weights"])
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("Plan three hours.", [("3", "hours")]),
+        ("It lasts an hour and a half.", [("1.5", "hour")]),
+        ("全程一个半小时，步行五分钟", [("1.5", "小时"), ("5", "分钟")]),
+    ],
+)
+def test_numbers_in_words_are_values(text, values):
+    assert [(value.lexical, value.unit) for value in values_in(text)] == values
+
+
+def test_looser_forms_are_heard_in_texts_alone():
+    ontology = shipped("travel")
+    term = next(t for t in ontology.domain_properties if local_name(t.iri.value) == "averageCost")
+    heard = {word.text for word in term.heard}
+    assert heard
+    assert not heard & {word.text for word in term.words}
+    labels = {
+        cue.text for cues in compile_lexicon(ontology).labels.values() for cue in cues if cue.term.iri == term.iri
+    }
+    assert not heard & labels
