@@ -2,25 +2,32 @@
 
 import json
 
+import numpy as np
 import pytest
 from pyoxigraph import NamedNode
 
 from kgplatform.extraction.builtin import BuiltinExtractor
+from kgplatform.extraction.han_tagger import carried_tagger
 from kgplatform.extraction.ontology_lexicon import compile_lexicon
 from kgplatform.extraction.sentence_frames import WEIGHTS, carried_weights
+from kgplatform.extraction.spans import ClassLabels, carried_spans, seen_stretches
 from kgplatform.extraction.values import values_in
 from kgplatform.text import language_of
 from kgplatform.types import Chunk, Document, Mention
 from kgplatform.vocab import local_name
-from tests.turtle import shipped
+from tests.turtle import ontology_of, shipped
 
 
 def read(text, pack, title=""):
+    return extracted(BuiltinExtractor(shipped(pack)), text, title)
+
+
+def extracted(extractor, text, title=""):
     iri = NamedNode("urn:document")
     document = Document(
         iri, text, title or text.split("\n")[0], "text/markdown", "note.md", "digest", language_of(text)
     )
-    return BuiltinExtractor(shipped(pack)).extract(Chunk(NamedNode("urn:chunk"), iri, 0, 0, len(text), text), document)
+    return extractor.extract(Chunk(NamedNode("urn:chunk"), iri, 0, 0, len(text), text), document)
 
 
 def said(found):
@@ -92,10 +99,64 @@ def test_the_shipped_weights_hold_signs_and_no_words_of_texts():
         ("Plan three hours.", [("3", "hours")]),
         ("It lasts an hour and a half.", [("1.5", "hour")]),
         ("全程一个半小时，步行五分钟", [("1.5", "小时"), ("5", "分钟")]),
+        ("素面十二元一碗，豆干四十块。", [("12", "CNY"), ("40", "CNY")]),
+        ("早上八点开门、傍晚五点半锁门", [("08:00-17:30", "")]),
+        ("二元论有一点难，一块石头", []),
     ],
 )
 def test_numbers_in_words_are_values(text, values):
     assert [(value.lexical, value.unit) for value in values_in(text)] == values
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("We shared a walnut dumpling soup at Copper Kettle and went home.", "Copper Kettle"),
+        ("傍晚在听涛客栈喝了一碗莼菜羹。", "听涛客栈"),
+    ],
+)
+def test_spans_that_name_something_are_likelier_than_the_rest(text, name):
+    tagged = carried_tagger().names(text)
+    seen = seen_stretches(text, 0, len(text), tagged)
+    spans = carried_spans().spans(seen, np.zeros((0, 0), np.float32), least=1)
+    shares = {text[span.start : span.end]: span.share for span in spans}
+    assert all(0 <= share <= 1 for share in shares.values())
+    assert shares[name] > 0.5 > np.median(list(shares.values()))
+
+
+def test_a_class_is_guessed_from_labels_alone():
+    labels = ClassLabels(ontology_of(PLACES))
+    text = "Dinner was at the Copper Kettle, a restaurant by the lake."
+    seen = seen_stretches(text, 0, len(text), ())
+    spans = carried_spans().spans(seen, labels.rows, least=0)
+    kettle = next(span for span in spans if text[span.start : span.end] == "Copper Kettle")
+    assert kettle.classes.sum() == pytest.approx(1, abs=1e-4)
+    assert len(kettle.classes) == len(labels.classes)
+    assert labels.share(kettle.classes, tuple(labels.classes)) == pytest.approx(1, abs=1e-4)
+
+
+PLACES = """:Eatery a owl:Class ; rdfs:label "restaurant"@en . :Peak a owl:Class ; rdfs:label "mountain"@en .
+:inPeak a owl:ObjectProperty ; rdfs:domain :Eatery ; rdfs:range :Peak ; rdfs:label "below"@en ."""
+
+
+def test_where_a_workspace_has_things_of_a_class_only_keys_name_them():
+    flights = {"20250312-QF481-D": NamedNode("https://w3id.org/kgplatform/airport#Flight")}
+    text = "QF482 is boarding at gate C11."
+    known = BuiltinExtractor(shipped("airport"), known=flights)
+    assert ("QF482", "flightNumber", "QF482") in said(read(text, "airport").claims)
+    assert not [found for found in said(extracted(known, text).claims) if found[0] == "QF482"]
+
+
+def test_a_known_name_is_found_in_the_possessive():
+    airlines = {"KLM": NamedNode("https://w3id.org/kgplatform/airport#Airline")}
+    known = BuiltinExtractor(shipped("airport"), known=airlines)
+    found = extracted(known, "KLM's flights use the new pier.").mentions
+    assert [(item.name, local_name(item.type.value)) for item in found] == [("KLM", "Airline")]
+
+
+def test_a_glossary_says_nothing_of_what_it_explains():
+    text = "STA is the scheduled time of arrival. Flight state: DIV is diverted, CNX is cancelled."
+    assert not read(text, "airport", title="Glossary").claims
 
 
 def test_looser_forms_are_heard_in_texts_alone():

@@ -69,6 +69,9 @@ _KEPT_READINGS: Final = 8
 _ROUNDS: Final = 3  # a name that was given a class can give one to the name beside it; chains are short
 
 
+_WAYS: Final = {"relations": read_relations, "clauses": read_clauses, "phrases": read_phrases, "facts": read_facts}
+
+
 class BuiltinExtractor:
     """Reads chunks with rules that take all their words from the ontology.
 
@@ -132,10 +135,10 @@ class BuiltinExtractor:
         settle_main(reading)
         read_labelled(reading)
         referents = Referents(reading)
-        read_relations(reading, referents)
-        read_clauses(reading, referents)
-        read_phrases(reading, referents)
-        read_facts(reading, referents)
+        for way, read in _WAYS.items():
+            reading.way = way
+            read(reading, referents)
+        reading.way = "frames"
         read_frames(reading, referents)
         if self._learnt is not None:
             read_learnt(reading, self._learnt, self._ontology)

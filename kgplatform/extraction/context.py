@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
 from pyoxigraph import NamedNode
 
 from kgplatform.extraction.names import MentionFinder, TypedSpan
 from kgplatform.extraction.ontology_lexicon import Cue, Lexicon, label_key
 from kgplatform.extraction.people import Byline, find_byline, people_in
+from kgplatform.extraction.spans import carried_spans, seen_stretches
 from kgplatform.lexicon import LexiconSection
 from kgplatform.ontology.schema import OntologyProperty
 from kgplatform.text import has_han, normalise, sentences
@@ -139,6 +141,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 _MAX_REFUSALS = 200
 _HEAD = 300
+_NAMED_SHARE = 0.5
 WORD_LIST = _LEXICON.pattern("word_list", re.IGNORECASE)
 
 
@@ -160,6 +163,10 @@ class DocumentReading:
     claims: dict[tuple[str, str, str], Claim] = field(default_factory=dict)
     refused: dict[Refusal, int] = field(default_factory=dict)
     possible: dict[tuple[str, str, str], Claim] = field(default_factory=dict)
+    way: str = ""
+    """How the document is being read; empty: by its form, as labels, tables and bylines are."""
+    ways: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """How each claim was read."""
     _starts: list[int] = field(default_factory=list)
 
     def refresh(self) -> None:
@@ -210,7 +217,8 @@ class DocumentReading:
         if isinstance(claim.object, Mention) and normalise(claim.object.name) == normalise(claim.subject.name):
             return
         key = (f"{claim.subject.name}\x1f{claim.start}", claim.predicate.value, object_)
-        self.claims.setdefault(key, claim)
+        if key not in self.claims:
+            self.claims[key], self.ways[key] = claim, self.way
 
     def offer(self, claim: Claim) -> None:
         """Keeps as a candidate what is too unsure to be claimed, the surest of each statement."""
@@ -275,8 +283,23 @@ def _main(reading: DocumentReading) -> Mention | None:
         voted = reading.lexicon.titled
     if voted is not None and reading.document.title:
         reading.structured = True
-        return _placed(reading, _own_title(reading), voted)
+        title = _own_title(reading)
+        return _placed(reading, title if voted == reading.lexicon.titled else _named_part(reading, title), voted)
     return _most_named(reading)
+
+
+def _named_part(reading: DocumentReading, title: str) -> str:
+    """The part of a title that names something which the text names again: "Tollan Ltd" of "Tollan Ltd at a glance"."""
+    network, seen = carried_spans(), seen_stretches(title, 0, len(title), ())
+    if network is None or seen is None:
+        return title
+    below = reading.text[reading.text.find("\n") + 1 :]
+    likely = [
+        (span.share, title[span.start : span.end])
+        for span in network.spans(seen, np.zeros((0, 0), np.float32), least=1.0)
+        if span.share >= _NAMED_SHARE and title[span.start : span.end] in below
+    ]
+    return max(likely, default=(0.0, title))[1]
 
 
 def _byline_of(reading: DocumentReading) -> Byline | None:

@@ -12,13 +12,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import NamedNode
 
 from kgplatform.lexicon import LexiconSection
 from kgplatform.ontology.schema import Ontology, OntologyClass, OntologyProperty, Word
 from kgplatform.text import has_han, singular
+
+if TYPE_CHECKING:
+    from kgplatform.extraction.spans import ClassLabels, TermWords
 
 _LEXICON: Final = LexiconSection("extraction", "ontology_lexicon")
 FUNCTION_WORDS: Final = _LEXICON.words("function_words")
@@ -103,6 +106,20 @@ class Lexicon:
     def is_specific(self, term: OntologyProperty) -> bool:
         """Whether few kinds of things have the property: less than a third of the classes."""
         return self._few(term.domains) and not set(term.domains) & set(term.ranges)
+
+    @cached_property
+    def class_labels(self) -> ClassLabels:
+        """The classes that a name may be guessed to be of."""
+        from kgplatform.extraction.spans import ClassLabels  # it looks at words with this module's lists
+
+        return ClassLabels(self.ontology)
+
+    @cached_property
+    def term_words(self) -> TermWords:
+        """The words of the properties, with their vectors."""
+        from kgplatform.extraction.spans import TermWords
+
+        return TermWords(self.ontology)
 
     @cached_property
     def forms(self) -> FrameForms:

@@ -18,17 +18,17 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.extraction.context import WORD_LIST, DocumentReading, Referents, TextLine
-from kgplatform.extraction.names import PROPER_TAGS, STOP_TOKENS, TypedSpan, clean_name
+from kgplatform.extraction.names import TypedSpan, clean_name
 from kgplatform.extraction.ontology_lexicon import (
-    FUNCTION_WORDS,
     TOLD_KINDS,
     WORD,
     FrameForms,
@@ -36,6 +36,7 @@ from kgplatform.extraction.ontology_lexicon import (
     bounded,
     told_texts,
 )
+from kgplatform.extraction.spans import ClassLabels, Floats, ScoredSpan, SeenStretches, carried_spans, seen_stretches
 from kgplatform.extraction.values import (
     NOT_FREE,
     NOT_THE_VALUE,
@@ -51,16 +52,18 @@ from kgplatform.ontology.schema import OntologyProperty
 from kgplatform.text import has_han
 from kgplatform.types import Claim, Mention
 
+NAMES: Final = ("name", "stranger", "guess", "noun")
 _LEXICON: Final = LexiconSection("extraction", "sentence_frames")
 WEIGHTS: Final = Path(__file__).with_name("learnt") / "sentence_frames.json"
-_MOST_SLOTS, _FAR, _BACK = 24, 12, 3
+_MOST_SLOTS, _FAR, _RECENT, _LEAST_SHARE, _TOPIC_SHARE = 32, 12, 6, 0.08, 0.35
+_ALIKE, _NEAR, _CLASS, _BESIDE = 0.6, (0.35, 0.45, 0.55, 0.65, 0.8), (0.02, 0.1, 0.3, 0.6, 0.85), 4
 
 # What may fill a place
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What may fill a place: ``kind`` is ``name``, ``stranger``, ``noun``, ``named`` or ``value``."""
+    """What may fill a place: ``kind`` is ``name``, ``stranger``, ``guess``, ``noun``, ``named`` or ``value``."""
 
     start: int
     end: int
@@ -71,24 +74,50 @@ class Slot:
     mention: Mention | None = None
     head: int = -1  # where the enumeration begins that it is part of
     sure: bool = True  # False: its class is a guess from how the text uses it
+    share: float = -1.0  # how likely it names something; -1: nobody asked
+    classes: Floats | None = field(default=None, compare=False)  # and each class of the ontology
 
 
 class SlotFinder:
     """Finds what may fill places in the sentences of one document."""
 
-    def __init__(self, reading: DocumentReading, referents: Referents, forms: FrameForms) -> None:
+    def __init__(self, reading: DocumentReading, referents: Referents, forms: FrameForms, labels: ClassLabels) -> None:
+        self._labels = labels
         self._reading, self._referents, self._forms = reading, referents, forms
         ontology = reading.lexicon.ontology
         self._named = _named_pattern(tuple(reading.lexicon.values))
         self._text = reading.text
+        self._spans = carried_spans()
         self.ontology = ontology
 
-    def slots(self, start: int, end: int, spoken: Sequence[Spoken]) -> list[Slot]:
+    def slots(self, start: int, end: int, stretches: SeenStretches | None) -> list[Slot]:
         """The slots of the sentence, in order, none inside another."""
-        found = list(self._sure(start, end))
-        found += list(self._nouns(start, end, spoken, found))
+        spans: list[ScoredSpan] = []
+        if self._spans is not None and stretches is not None:
+            spans = self._spans.spans(stretches, self._labels.rows, least=_LEAST_SHARE)
+        seen = {(span.start, span.end): span for span in spans}
+        found = [self._asked(slot, seen.get((slot.start, slot.end))) for slot in self._sure(start, end)]
+        for span in sorted(spans, key=lambda span: -span.share):
+            if span.share < _LEAST_SHARE or len(found) >= _MOST_SLOTS:
+                break
+            if not any(span.start < slot.end and slot.start < span.end for slot in found):
+                name = " ".join(self._text[span.start : span.end].split())
+                if name.casefold() not in _NO_NOUNS:
+                    kind = "stranger" if span.is_name else "noun"
+                    found.append(self._asked(Slot(span.start, span.end, name, kind), span))
         found.sort(key=lambda slot: slot.start)
         return self._enumerated(found[:_MOST_SLOTS])
+
+    def _asked(self, slot: Slot, span: ScoredSpan | None) -> Slot:
+        """The slot with how likely it names something, and with its likeliest class where none is known."""
+        if span is None:
+            return slot
+        guessed = None
+        if slot.type is None and slot.kind in ("stranger", "noun") and span.classes is not None:
+            guessed = self._labels.likely(span.classes)
+        if guessed is None:
+            return replace(slot, share=span.share, classes=span.classes)
+        return replace(slot, share=span.share, classes=span.classes, kind="guess", type=guessed, sure=False)
 
     def _sure(self, start: int, end: int) -> Iterator[Slot]:
         """Names, named values and values; of what overlaps, what comes first in the order of the ways to find them."""
@@ -102,7 +131,6 @@ class SlotFinder:
             self._listed(start, end, strangers),
             self._values(start, end),
             strangers,
-            self._proper(start, end),
         )
         for slot in itertools.chain.from_iterable(ways):
             address = slot.value is not None and slot.value.kind == "address"  # it names places too
@@ -151,19 +179,6 @@ class SlotFinder:
                 type_ = self.ontology.individuals[iri].types[0]
                 yield Slot(*match.span(), self.ontology.label(iri, language), "named", type_)
 
-    def _proper(self, start: int, end: int) -> Iterator[Slot]:
-        """What is written or tagged as a name and was found in no other way."""
-        for match in _CAPITALS.finditer(self._text, start, end):
-            yield Slot(*match.span(), match.group(), "stranger")
-        tokens = self._reading.finder.tokens_in(start, end)
-        for token, following in itertools.zip_longest(tokens, tokens[1:]):
-            goes_on = following is not None and following.start == token.end and following.tag.startswith("n")
-            proper = token.tag in PROPER_TAGS and has_han(token.text) and 2 <= len(token.text) <= 6
-            if proper and not goes_on and token.text not in STOP_TOKENS:
-                yield Slot(token.start, token.end, token.text, "stranger")
-        for match in _LATIN_IN_HAN.finditer(self._text, start, end):
-            yield Slot(*match.span("name"), match["name"], "stranger")
-
     def _strangers(self, start: int, end: int) -> list[Slot]:
         reading = self._reading
         low = bisect_left(reading.strangers, start, key=lambda span: span.start)
@@ -192,42 +207,6 @@ class SlotFinder:
         for value in found:
             yield Slot(value.start, value.end, value.lexical, "value", value=value)
 
-    def _nouns(self, start: int, end: int, spoken: Sequence[Spoken], taken: Sequence[Slot]) -> Iterator[Slot]:
-        """The noun phrases that are no name: runs of words that are neither grammar nor part of a telling form."""
-        places = [(slot.start, slot.end) for slot in taken]
-        places += [(item.start, item.end) for item in spoken if item.strength == "strong" and item.end - item.start > 1]
-        places += [(item.inner, item.inner + 2) for item in spoken if item.inner >= 0]
-
-        def crosses(first: int, last: int) -> bool:
-            return any(first < high and low < last for low, high in places)
-
-        run: list[tuple[int, int]] = []
-
-        def ended() -> Iterator[Slot]:
-            if run and run[-1][1] - run[0][0] >= 2 and len(run) <= 5:
-                first, last = run[0][0], run[-1][1]
-                yield Slot(first, last, " ".join(self._text[first:last].split()), "noun")
-            run.clear()
-
-        for first, last, is_noun in self._words(start, end):
-            gap = self._text[run[-1][1] : first].strip() if run else ""
-            if not is_noun or crosses(first, last) or gap:
-                yield from ended()
-            if is_noun and not crosses(first, last):
-                run.append((first, last))
-        yield from ended()
-
-    def _words(self, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
-        for match in _LATIN.finditer(self._text, start, end):
-            word = match.group().casefold()
-            if not has_han(match.group()):
-                is_noun = word not in FUNCTION_WORDS and not word.endswith("ly") and word not in _NO_NOUNS
-                yield *match.span(), is_noun and len(word) > 1
-            else:
-                for token in self._reading.finder.tokens_in(*match.span()):
-                    is_noun = token.tag.startswith(_NOUNS) and token.text not in _NO_NOUNS
-                    yield token.start, token.end, is_noun
-
     def _enumerated(self, slots: list[Slot]) -> list[Slot]:
         found: list[Slot] = []
         for slot in slots:
@@ -253,15 +232,9 @@ def naming_codes(
     ]
 
 
-_CAPITALS: Final = re.compile(r"(?<=[a-z,] )[A-Z][\w’'-]+(?: [A-Z0-9][\w’'-]*)*")
-_LATIN_IN_HAN: Final = re.compile(
-    r"(?<=[\u3400-\u9fff])\s?(?P<name>[A-Za-z][A-Za-z0-9-]+)(?=\s?[\u3400-\u9fff，。、；])"
-)
 CODE: Final = re.compile(r"(?=.*\d)(?=.*[A-Z])|.*-")
 _TITLED: Final = re.compile(r"《([^》\n]{1,60})》|“([A-Z][^”\n]{2,60})”|(?<![\w])\"([A-Z][^\"\n]{2,60})\"(?!\w)")
-_NOUNS: Final = ("n", "vn", "an", "l", "i", "j", "g", "b")
 _LIST: Final = _LEXICON.pattern("list")
-_LATIN: Final = re.compile(r"[\u3400-\u9fff]+|[^\W\d_\u3400-\u9fff]+(?:['’-][^\W\d_\u3400-\u9fff]+)*")
 _FREE: Final = _LEXICON.pattern("free", re.IGNORECASE)
 _NO_NOUN_ENDING: Final = re.compile(rf"(?:{_LEXICON.text('no_noun_ending')})$", re.IGNORECASE)
 _NO_NOUNS: Final = _LEXICON.words("no_nouns")
@@ -318,17 +291,27 @@ class FormEvidence:
 class FrameReader:
     """Fills the frames of one document."""
 
-    def __init__(self, reading: DocumentReading, referents: Referents, forms: FrameForms) -> None:
+    def __init__(self, reading: DocumentReading, referents: Referents, forms: FrameForms, labels: ClassLabels) -> None:
         self._reading, self._forms = reading, forms
         self._text, self._ontology = reading.text, reading.lexicon.ontology
-        finder = SlotFinder(reading, referents, forms)
+        finder = SlotFinder(reading, referents, forms, labels)
+        self._labels, self._words = labels, reading.lexicon.term_words
         self._sentences: list[tuple[int, int, list[Spoken], list[Slot]]] = []
+        self._near: dict[int, tuple[list[tuple[int, int]], Floats]] = {}
         for start, end in reading.sentences:
             spoken = forms.spoken(self._text, start, end)
-            self._sentences.append((start, end, spoken, finder.slots(start, end, spoken)))
+            seen = seen_stretches(self._text, start, end, reading.finder.names.tagged) if carried_spans() else None
+            if seen is not None:
+                places = [(start + word.start, start + word.end) for word in seen.words]
+                self._near[start] = places, self._words.near(seen)
+            self._sentences.append((start, end, spoken, finder.slots(start, end, seen)))
         self._headings = [section.heading for section in reading.sections if section.heading is not None]
         self._main = self._main_slot()
         self._fitting: dict[tuple[NamedNode, ...], set[str]] = {}
+        self._read: dict[int, list[tuple[Claim, str]]] = defaultdict(list)
+        for key, claim in reading.claims.items():
+            if way := reading.ways.get(key):
+                self._read[claim.start].append((claim, way))
 
     def _main_slot(self) -> Slot | None:
         """What the document is about: its main entity, else the longest name of the text that its title has."""
@@ -341,7 +324,7 @@ class FrameReader:
             slot
             for _, _, _, slots in self._sentences
             for slot in slots
-            if slot.kind in ("name", "stranger") and slot.name in title and slot.name != title
+            if slot.kind in ("name", "stranger", "guess") and slot.name in title and slot.name != title
         ]
         return max(named, key=lambda slot: (len(slot.name), -slot.start), default=None)
 
@@ -350,7 +333,7 @@ class FrameReader:
         for number, (start, end, spoken, slots) in enumerate(self._sentences):
             heading = self._heading(start)
             under = self._reading.label_cues(heading.text) if heading is not None and heading.start < start else ()
-            outside = list(self._outside(number, heading))
+            outside = self._outside(number, heading)
             found: list[Filling] = []
             for slot in slots:
                 told = self._evidence(slot, spoken, slots)
@@ -364,35 +347,36 @@ class FrameReader:
         index = bisect_right([line.start for line in self._headings], position) - 1
         return self._headings[index] if index >= 0 else None
 
-    def _outside(self, number: int, heading: TextLine | None) -> Iterator[tuple[str, Slot]]:
-        """What was spoken of before: in the sentences before, in the heading, in the title."""
+    def _outside(self, number: int, heading: TextLine | None) -> list[tuple[tuple[str, ...], Slot]]:
+        """What was spoken of before the sentence, the latest first, with how it was; the main entity is among it."""
         start = self._sentences[number][0]
-        low = heading.start if heading is not None and heading.start < start else 0
-        for back in range(1, _BACK + 1):
-            if number - back < 0 or self._sentences[number - back][0] < low:
-                break
-            before = self._sentences[number - back]
-            names = [slot for slot in before[3] if self._is_topic(slot)]
-            for place, slot in enumerate(names[:1] + names[1:][-1:]):
-                yield f"before {back} {'first' if not place else 'last'}", slot
-        if heading is not None and heading.start < start:
-            for slot in self._sentence_slots(heading.start):
-                yield "heading", slot
+        above = heading.start if heading is not None and heading.start < start else -1
+        found: dict[str, tuple[tuple[str, ...], Slot]] = {}
+        for back in range(1, number + 1):
+            begins, ends, _, slots = self._sentences[number - back]
+            in_heading = begins <= above < ends
+            for slot in reversed([slot for slot in slots if self._is_topic(slot)]):
+                if slot.name in found or len(found) == _RECENT:
+                    continue
+                signs = [f"recent {len(found)}", f"back {min(back, 4)}"]
+                signs += ["in heading"] * in_heading
+                signs += ["opened its sentence"] * (slot.start - begins <= 4)
+                signs += ["in title"] * (slot.name in self._reading.document.title)
+                found[slot.name] = (tuple(signs), slot)
         if self._main is not None:
-            yield "main", self._main
-        above = (slot for sentence in self._sentences[:number] for slot in sentence[3])
-        opening = next(filter(self._is_topic, above), None)
-        if opening is not None:
-            yield "opening", opening
+            main = found.pop(self._main.name, ((f"recent {_RECENT}", "back 5"), self._main))
+            found[self._main.name] = ((*main[0], "main"), main[1])
+        return list(found.values())
 
     def _is_topic(self, slot: Slot) -> bool:
         """Whether later sentences may speak of it: a name, and not what a label gives."""
         lead = self._text[max(0, slot.start - 3) : slot.start].rstrip(" *")
-        return slot.kind in ("name", "stranger") and lead[-1:] not in (":", "：")
+        is_name = slot.share >= _TOPIC_SHARE or (slot.kind in ("name", "stranger") and slot.share < 0)
+        return is_name and slot.kind not in ("value", "named") and lead[-1:] not in (":", "：")
 
     def _sentence_slots(self, position: int) -> list[Slot]:
         found = [s for s in self._sentences if s[0] <= position < s[1]]
-        return [slot for slot in (found[0][3] if found else []) if slot.kind in ("name", "stranger")]
+        return [slot for slot in (found[0][3] if found else []) if self._is_topic(slot)]
 
     def _evidence(self, slot: Slot, spoken: Sequence[Spoken], slots: Sequence[Slot]) -> dict[NamedNode, FormEvidence]:
         """For each property that the slot may be the object of, how its nearest form stands to it."""
@@ -447,11 +431,9 @@ class FrameReader:
         if term.is_object:
             if slot.kind == "value":
                 return False
-            if slot.kind == "noun":
-                return self._forms.is_common(term.ranges)
             return slot.type is None or not slot.sure or self._forms.fit(slot.type, term.ranges) is not None
         value = slot.value
-        if value is None and slot.kind == "stranger":
+        if value is None and slot.kind in ("stranger", "guess"):
             if term.pattern:
                 return bounded(term.pattern).fullmatch(slot.name) is not None
             return term.iri in self._forms.written
@@ -467,7 +449,7 @@ class FrameReader:
 
     def _fit(self, slot: Slot, wanted: tuple[NamedNode, ...]) -> str | None:
         if slot.kind == "noun":
-            return "noun" if self._forms.is_common(wanted) else None
+            return "noun" if self._forms.is_common(wanted) else "bare"
         if slot.type is None:
             return "unknown"
         return self._forms.fit(slot.type, wanted) or (None if slot.sure else "unknown")
@@ -477,48 +459,103 @@ class FrameReader:
         slot: Slot,
         told: Mapping[NamedNode, FormEvidence],
         slots: Sequence[Slot],
-        outside: Sequence[tuple[str, Slot]],
+        outside: Sequence[tuple[tuple[str, ...], Slot]],
         sentence: tuple[int, int],
     ) -> Iterator[Filling]:
-        kind = slot.value.kind if slot.value is not None else slot.kind
         if self._is_denied(slot, sentence):
             return
-        for term in self._forms.terms:
+        near = self._nearness(slot, sentence[0])
+        terms = [term for term in self._forms.terms if term.iri in told or self._fits_object(term, slot)]
+        nearest = max(terms, key=lambda term: near[self._words.numbers[term.iri]], default=None)
+        for term in terms:
+            alike = float(near[self._words.numbers[term.iri]])
             evidence = told.get(term.iri)
-            if evidence is None and (slot.kind in ("noun", "stranger") or not self._fits_object(term, slot)):
+            if evidence is None and slot.kind in ("noun", "stranger") and alike < _ALIKE:
                 continue
             for where, subject, fit in self._subjects(term, slot, slots, outside):
-                if subject.name == slot.name and slot.kind != "value":
+                said = self._as_said(evidence, subject, fit, slot, alike)
+                if said is None or (subject.name == slot.name and slot.kind != "value"):
                     continue
-                signs = [*where, f"subject {fit}", f"object {kind}"]
-                if subject.start < sentence[0] or subject.start >= sentence[1]:
+                signs = [*where, *said, f"near {_edges(alike, _NEAR)}", *["nearest"] * (term is nearest)]
+                if not sentence[0] <= subject.start < sentence[1]:
                     signs += self._elsewhere(term, subject, slot, slots, sentence)
-                if evidence is None:
-                    near = fit != "noun" or _away(self._text[subject.end : slot.start]) <= 2
-                    options = self._options(subject, fit, slot)
-                    if options > 2 or not near or (fit == "noun" and subject.start > slot.start):
-                        continue
-                    signs += [f"no form {options}", f"no form {kind}", f"no form {fit}"]
-                else:
-                    signs += evidence.signs
-                    low, high = evidence.place
-                    if low > 0 and min(high, slot.end) <= subject.start < max(low, slot.start):
-                        signs.append("subject between")
-                if slot.kind == "noun" and _NO_NOUN_ENDING.search(slot.name):
-                    signs.append("no noun ending")
-                if term.is_object and slot.kind in ("name", "stranger"):
-                    signs.append(f"object {self._fit(slot, term.ranges)}")
-                cost = evidence.cost if evidence is not None else 9
-                better = sum(
-                    other.cost < cost and self._fit(subject, other.term.domains) is not None
-                    for iri, other in told.items()
-                    if iri != term.iri and (term.inverse is None or iri != term.inverse)
-                )
-                signs.append(f"rank {min(better, 3)}")
-                way = evidence.signs[0].partition(" ")[0] if evidence is not None else "none"
-                way = "label" if evidence is not None and evidence.signs[0].endswith("label") else way
-                signs += [f"{way} & {where[0]}", f"{way} & {fit}", f"{way} & {kind}", f"{way} & {where[-1]}"]
+                signs += self._of_the_ends(term, subject, fit, slot)
+                signs.append(f"rank {min(self._better(term, subject, told), 3)}")
+                signs += self._as_read(term, subject, slot, sentence)
+                way = _way(evidence)
+                signs += [f"{way} & {sign}" for sign in (where[0], where[-1], fit, _kind(slot))]
                 yield Filling(term, subject, slot, sentence, tuple(dict.fromkeys(signs)))
+
+    def _as_said(
+        self, evidence: FormEvidence | None, subject: Slot, fit: str, slot: Slot, alike: float
+    ) -> list[str] | None:
+        """How the property is said; without a form of it, None where the two could be of many properties."""
+        if evidence is not None:
+            low, high = evidence.place
+            between = low > 0 and min(high, slot.end) <= subject.start < max(low, slot.start)
+            return [*evidence.signs, *["subject between"] * between]
+        beside = fit != "noun" or _away(self._text[subject.end : slot.start]) <= 2
+        options = self._options(subject, fit, slot)
+        told_apart = options <= 2 and beside and (fit != "noun" or subject.start <= slot.start)
+        if not told_apart and alike < _ALIKE:
+            return None
+        return [f"no form {min(options, 3)}", f"no form {_kind(slot)}", f"no form {fit}"]
+
+    def _of_the_ends(self, term: OntologyProperty, subject: Slot, fit: str, slot: Slot) -> Iterator[str]:
+        """How subject and object fit, by their classes and as names."""
+        yield from (f"subject {fit}", f"object {_kind(slot)}")
+        if subject.classes is not None:
+            yield f"subject class {_edges(self._labels.share(subject.classes, term.domains), _CLASS)}"
+        if slot.classes is not None and term.is_object:
+            yield f"object class {_edges(self._labels.share(slot.classes, term.ranges), _CLASS)}"
+        yield from (f"object span {_share_bucket(slot)}", f"subject span {_share_bucket(subject)}")
+        if slot.kind == "noun" and _NO_NOUN_ENDING.search(slot.name):
+            yield "no noun ending"
+        if term.is_object and slot.kind in NAMES:
+            yield f"object {self._fit(slot, term.ranges)}"
+
+    def _better(self, term: OntologyProperty, subject: Slot, told: Mapping[NamedNode, FormEvidence]) -> int:
+        """How many other properties the subject can have are said nearer to the object."""
+        cost = told[term.iri].cost if term.iri in told else 9
+        return sum(
+            other.cost < cost and self._fit(subject, other.term.domains) is not None
+            for iri, other in told.items()
+            if iri != term.iri and (term.inverse is None or iri != term.inverse)
+        )
+
+    def _nearness(self, slot: Slot, start: int) -> Floats:
+        """How near the words beside a slot are in meaning to each property's."""
+        nothing = np.zeros(len(self._words.numbers), np.float32)
+        places, alike = self._near.get(start, ([], nothing))
+        before = [n for n, (_, end) in enumerate(places) if end <= slot.start][-_BESIDE:]
+        behind = [n for n, (begin, _) in enumerate(places) if begin >= slot.end][:_BESIDE]
+        inside = [n for n, (begin, end) in enumerate(places) if slot.start <= begin and end <= slot.end]
+        words = before + behind + (inside if slot.kind == "value" else [])
+        return np.asarray(alike[words].max(axis=0), np.float32) if words else nothing
+
+    def _as_read(self, term: OntologyProperty, subject: Slot, slot: Slot, sentence: tuple[int, int]) -> Iterator[str]:
+        """What the ways of reading by phrases have made of the same object: this, or something else."""
+        found = {
+            how if how != "same" else f"read {way}"
+            for claim, way in self._read.get(sentence[0], ())
+            if (how := self._compared(claim, term, subject, slot))
+        }
+        same = sorted(sign for sign in found if sign.startswith("read "))
+        yield from same or (f"other read {how}" for how in ("inverse", "pair", "subject", "object") if how in found)
+
+    def _compared(self, claim: Claim, term: OntologyProperty, subject: Slot, slot: Slot) -> str:
+        """How what was read stands to a filling: the ``same``, of one ``pair``, ``subject`` or ``object``, or not."""
+        mine = claim.subject.name == subject.name
+        if isinstance(claim.object, Mention):
+            if claim.subject.name == slot.name and claim.object.name == subject.name:
+                return "inverse" if claim.predicate == term.inverse else "pair"
+            if claim.object.name != slot.name:
+                return ""
+        elif (term.is_object and slot.value is None) or said_value(term, slot, self._text) != claim.object.value:
+            return ""
+        if mine:
+            return "same" if claim.predicate == term.iri else "pair"
+        return "subject" if claim.predicate == term.iri else "object"
 
     def _elsewhere(
         self, term: OntologyProperty, subject: Slot, slot: Slot, slots: Sequence[Slot], sentence: tuple[int, int]
@@ -528,7 +565,7 @@ class FrameReader:
         start = lead.end() if lead is not None else sentence[0]
         opening = next((name for name, pattern in _OPENINGS.items() if pattern.match(self._text, start)), "")
         first = next((other for other in slots if other.start <= start + 4), None)
-        if not opening and first is not None and first is not slot and first.kind in ("name", "stranger"):
+        if not opening and first is not None and first is not slot and first.kind in ("name", "stranger", "guess"):
             opening = "name"
         yield f"opens {opening or 'plain'}"
         if _PERSON.search(self._text, sentence[0], slot.start):
@@ -564,7 +601,7 @@ class FrameReader:
         first = next((other for other in slots if other.start >= clause and other is not slot), None)
         opens = first is not None and first.start <= clause + 1 and first.end <= slot.start
         named = first is not None and first.name in self._reading.lexicon.han_suffixes
-        return opens and not named and first is not None and first.kind in ("noun", "stranger", "name")
+        return opens and not named and first is not None and first.kind in NAMES
 
     def _clause(self, start: int, position: int) -> int:
         return max(start, *(self._text.rfind(sign, start, position) + 1 for sign in ",，;；"))
@@ -578,10 +615,10 @@ class FrameReader:
         return len(found)
 
     def _subjects(
-        self, term: OntologyProperty, slot: Slot, slots: Sequence[Slot], outside: Sequence[tuple[str, Slot]]
+        self, term: OntologyProperty, slot: Slot, slots: Sequence[Slot], outside: Sequence[tuple[tuple[str, ...], Slot]]
     ) -> Iterator[tuple[tuple[str, ...], Slot, str]]:
         seen: set[str] = set()
-        named = (other for other in slots if other is not slot and other.kind in ("name", "stranger", "noun"))
+        named = (other for other in slots if other is not slot and other.kind in NAMES)
         fitting = [(other, fit) for other in named if (fit := self._fit(other, term.domains))]
         before = [pair for pair in fitting if pair[0].start < slot.start]
         sure = bool(before) and any(fit == "fits" for _, fit in before)
@@ -608,7 +645,7 @@ class FrameReader:
             fit = self._fit(other, term.domains)
             if fit is not None and other.name not in seen:
                 seen.add(other.name)
-                yield (where, *(("outside beside",) if sure else ("outside alone",))), other, fit
+                yield (*where, *(("outside beside",) if sure else ("outside alone",))), other, fit
 
     @staticmethod
     def _subjects_behind(
@@ -626,6 +663,25 @@ class FrameReader:
     @cached_property
     def _starts(self) -> list[int]:
         return [start for start, _, _, _ in self._sentences]
+
+
+def _kind(slot: Slot) -> str:
+    return slot.value.kind if slot.value is not None else slot.kind
+
+
+def _way(evidence: FormEvidence | None) -> str:
+    """How the property is said, in a word."""
+    if evidence is None:
+        return "none"
+    return "label" if evidence.signs[0].endswith("label") else evidence.signs[0].partition(" ")[0]
+
+
+def _edges(value: float, edges: Sequence[float]) -> int:
+    return sum(value >= edge for edge in edges)
+
+
+def _share_bucket(slot: Slot) -> str:
+    return "unasked" if slot.share < 0 else str(_edges(slot.share, (0.1, 0.25, 0.5, 0.75)))
 
 
 def _away(gap: str) -> int:
@@ -698,14 +754,18 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
     if weights is None or WORD_LIST.search(reading.document.title):  # a glossary explains words
         return
     forms = reading.lexicon.forms
-    if _type_strangers(reading, FrameReader(reading, referents, forms), weights):
+    labels = reading.lexicon.class_labels
+    if _type_strangers(reading, FrameReader(reading, referents, forms, labels), weights):
         referents = Referents(reading)
     _claim_codes(reading, forms)
-    said = {(item.predicate, _object_key(item)) for item in reading.claims.values()}
-    pairs = {_pair(item) for item in reading.claims.values()}
-    fixed = {(item.subject.name, item.predicate) for item in reading.claims.values()}
-    for fillings in FrameReader(reading, referents, forms).fillings():
-        for share, item in chosen(fillings, weights):
+    formed = [item for key, item in reading.claims.items() if not reading.ways.get(key)]
+    said = {(item.predicate, _object_key(item)) for item in formed}
+    pairs = {_pair(item) for item in formed}
+    fixed = {(item.subject.name, item.predicate) for item in formed}
+    for fillings in FrameReader(reading, referents, forms, labels).fillings():
+        likely = chosen(fillings, weights)
+        _withdraw(reading, fillings, {id(item) for share, item in likely if share >= weights.threshold})
+        for share, item in likely:
             claim = claim_of(reading, item, share)
             if claim is None:
                 continue
@@ -713,6 +773,19 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
                 continue  # what was read before is another thing's, or another property of the two
             if not (item.term.functional and (claim.subject.name, claim.predicate) in fixed):
                 (reading.claim if share >= weights.threshold else reading.offer)(claim)
+
+
+def _withdraw(reading: DocumentReading, fillings: Sequence[Filling], kept: set[int]) -> None:
+    """Takes back what was read by phrases where a filling says the same and is not likely enough."""
+    for item in fillings:
+        if id(item) not in kept and any(sign.startswith("read ") for sign in item.signs):
+            claim = claim_of(reading, item, 1.0)
+            object_ = _object_key(claim) if claim is not None else ""
+            if claim is not None and isinstance(claim.object, Literal):
+                object_ = str(claim.object)
+            key = (f"{item.subject.name}\x1f{item.sentence[0]}", item.term.iri.value, object_)
+            if reading.claims.pop(key, None) is not None:
+                del reading.ways[key]
 
 
 def _object_key(claim: Claim) -> str:
@@ -742,7 +815,7 @@ def _type_strangers(reading: DocumentReading, reader: FrameReader, weights: Fram
             if share < weights.threshold:
                 continue
             for slot, wanted in ((item.subject, item.term.domains), (item.object, item.term.ranges)):
-                if slot.kind == "stranger" and len(wanted) == 1:
+                if slot.kind in ("stranger", "guess") and len(wanted) == 1:
                     votes[slot.name][wanted[0]] += share  # type: ignore[assignment]
                     spans.setdefault(slot.name, TypedSpan(slot.start, slot.end))
     for name, classes in votes.items():
@@ -757,18 +830,27 @@ def claim_of(reading: DocumentReading, item: Filling, share: float) -> Claim | N
     """The claim that a filling makes; None where its value cannot be one of the property."""
     subject = _mention(reading, item.subject, item.term.domains)
     if item.term.is_object:
-        object_: Mention | Literal = _mention(reading, item.object, item.term.ranges)
+        object_ = _mention(reading, item.object, item.term.ranges)
         return Claim(subject, item.term.iri, object_, *item.sentence, round(share, 2))
-    value = item.object.value
+    literal = _literal(item.term, item.object, reading.text)
+    return Claim(subject, item.term.iri, literal, *item.sentence, round(share, 2)) if literal is not None else None
+
+
+def _literal(term: OntologyProperty, slot: Slot, text: str) -> Literal | None:
+    value = slot.value
     with suppress(ValueError):
         if value is None or value.kind in (*TOLD_KINDS, "code"):
-            literal = literal_of(item.object.name, item.term)
-        elif value.kind in ("span", "clock", "year", "date", "url", "free"):
-            literal = literal_of(value.lexical, item.term)
-        else:
-            literal = literal_of(value.written(reading.text), item.term)
-        return Claim(subject, item.term.iri, literal, *item.sentence, round(share, 2))
+            return literal_of(slot.name, term)
+        if value.kind in ("span", "clock", "year", "date", "url", "free"):
+            return literal_of(value.lexical, term)
+        return literal_of(value.written(text), term)
     return None
+
+
+def said_value(term: OntologyProperty, slot: Slot, text: str) -> str | None:
+    """The value that the slot gives the property, as it is written in the graph."""
+    literal = _literal(term, slot, text)
+    return literal.value if literal is not None else None
 
 
 def _mention(reading: DocumentReading, slot: Slot, wanted: tuple[NamedNode, ...]) -> Mention:

@@ -56,7 +56,7 @@ def clock(text: str) -> str | None:
     match = _CLOCK_PARTS.search(text)
     if match is None:
         return None
-    hour = int(match["hour"])
+    hour = int(match["hour"]) if match["hour"].isdecimal() else han_number(match["hour"]) or 0
     minute = 30 if match["half"] else int(match["minute"] or match["han"] or 0)
     afternoon = match["part"] in _AFTERNOON or (match["half_day"] or "").lower() == "p"
     if afternoon and hour < 12:
@@ -109,6 +109,7 @@ _SAID = re.compile(
 )
 _URL = re.compile(r"https?://[^\s<>\"，。）)]+[^\s<>\"，。）).,;]")
 _HAN_DIGITS: Final = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}
+_HAN_NUMERALS: Final = frozenset({*_HAN_DIGITS, "十", "百"})
 _TRUE: Final = _LEXICON.words("true")
 _FALSE: Final = _LEXICON.words("false")
 _RANGES: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE, XSD_BOOLEAN, XSD_DATE, XSD_DATETIME, XSD_GYEAR)
@@ -133,6 +134,8 @@ class FoundValue:
 
     def written(self, text: str) -> str:
         """What the text has there; a number that is said in words, in digits."""
+        if self.kind in ("number", "money") and text[self.start] in _HAN_NUMERALS:
+            return f"{self.lexical} {self.unit}".rstrip()
         if self.kind == "number" and not text[self.start].isdigit():
             return f"{self.lexical} {self.unit}".rstrip()
         return text[self.start : self.end]
@@ -174,7 +177,10 @@ def _candidates(text: str, start: int, end: int) -> Iterator[FoundValue]:
             yield FoundValue("date", *match.span(), day)
     for match in _MONEY.finditer(text, start, end):
         sign = (match["before"] or match["after"]).strip().lower()
-        yield FoundValue("money", *match.span(), (match["one"] or match["two"]).replace(",", ""), _CURRENCY_OF[sign])
+        amount = (match["one"] or match["two"]).replace(",", "")
+        amount = amount if amount[0].isdigit() else str(han_number(amount) or "")
+        if amount:
+            yield FoundValue("money", *match.span(), amount, _CURRENCY_OF[sign])
     for match in ONE_CLOCK.finditer(text, start, end):
         if moment := clock(match.group()):
             yield FoundValue("clock", *match.span(), moment)

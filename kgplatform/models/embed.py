@@ -139,6 +139,11 @@ class MiniLM:
                 found = list(self._through(some))
             yield from found
 
+    def still(self, text: str) -> Floats:
+        """The mean of the vectors that a text's tokens have before any context is seen: a table's rows."""
+        ids = self._tokenizer.encode(text).ids[1:-1]
+        return np.asarray(self._words[ids].mean(axis=0) if ids else np.zeros(self._words.shape[1], np.float32))
+
     def states(self, text: str, layers: Sequence[int]) -> tuple[list[tuple[int, int]], Floats]:
         """The offsets of a text's tokens, the marks of its ends left out, and their vectors after those layers."""
         coded = self._tokenizer.encode(text)

@@ -201,7 +201,7 @@ class FrameModel:
     """The two networks with their weights, and the sentence model below them."""
 
     def __init__(self, weights: Mapping[str, Any], model: MiniLM) -> None:
-        self._weights = {name: _unpacked(name, weights) for name in weights if not name.endswith(SCALE)}
+        self._weights = {name: unpacked(name, weights) for name in weights if not name.endswith(SCALE)}
         self._model = model
         self._texts: OrderedDict[str, SeenText] = OrderedDict()
         self._labels: dict[str, Floats] = {}
@@ -280,7 +280,8 @@ def packed(name: str, values: Floats) -> dict[str, Any]:
     return {name: np.round(values / scale).astype(np.int8), name + SCALE: scale.astype(np.float32)}
 
 
-def _unpacked(name: str, weights: Mapping[str, Any]) -> Floats:
+def unpacked(name: str, weights: Mapping[str, Any]) -> Floats:
+    """The matrix that `packed` was given."""
     return np.asarray(weights[name] * np.float32(weights.get(name + SCALE, 1)), np.float32)
 
 
@@ -325,13 +326,14 @@ def in_english(text: str, words: Sequence[TextWord]) -> tuple[str, list[tuple[in
         kind = NAMED.get(name.tag, "") if name is not None and word.end <= name.end else ""
         said += " " if word.start > position or word.tag or (said and not said[-1].isspace()) else ""
         start = len(said)
-        said += _gloss(word.text, kind) if word.tag else word.text
+        said += english_gloss(word.text, kind) if word.tag else word.text
         places.append((start, len(said)))
         position = word.end
     return said, places
 
 
-def _gloss(word: str, kind: str) -> str:
+def english_gloss(word: str, kind: str = "") -> str:
+    """English for a Chinese word, by the dictionary; for a name its kind and the gloss of its last sign."""
     senses = glosses("zh")
     found = senses.get(word)
     if found:
