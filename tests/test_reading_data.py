@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.reading import DATA, judged, rows_of
+from benchmarks.reading import DATA, judged, ontology_of, rows_of
 from kgplatform.extraction.learnt.examples import TermNames
 from kgplatform.ontology.packs import load
 
 
 @pytest.mark.parametrize("name", ["own.jsonl", "train.jsonl"])
 def test_annotated_statements_are_in_terms_of_the_ontologies_and_of_the_text(name: str) -> None:
-    terms = {pack: TermNames(load([pack], folder=Path()).ontology) for pack in ("travel", "academic", "airport")}
+    packs = {row["ontology"] for row in rows_of(name)}
+    terms = {pack: TermNames(load([ontology_of(pack)], folder=Path()).ontology) for pack in packs}
     for row in rows_of(name):
         for subject, predicate, _ in (*row["triples"], *row.get("second", ())):
             assert terms[row["ontology"]].property(predicate) is not None, (row["id"], predicate)

@@ -254,7 +254,7 @@ _COMMA: Final = re.compile(r"[,，、()（）]")
 def _alike(first: Slot, second: Slot) -> bool:
     if "value" in (first.kind, second.kind):
         return first.value is not None and second.value is not None and first.value.kind == second.value.kind
-    return ("named" in (first.kind, second.kind)) == (first.kind == second.kind)
+    return (first.kind == "named") == (second.kind == "named")
 
 
 @lru_cache(maxsize=64)
@@ -465,7 +465,9 @@ class FrameReader:
         if self._is_denied(slot, sentence):
             return
         near = self._nearness(slot, sentence[0])
-        terms = [term for term in self._forms.terms if term.iri in told or self._fits_object(term, slot)]
+        fitting = [term for term in self._forms.terms if self._fits_object(term, slot)]
+        terms = [term for term in self._forms.terms if term.iri in told or term in fitting] if told else fitting
+        options: dict[tuple[object, ...], int] = {}
         nearest = max(terms, key=lambda term: near[self._words.numbers[term.iri]], default=None)
         for term in terms:
             alike = float(near[self._words.numbers[term.iri]])
@@ -473,8 +475,10 @@ class FrameReader:
             if evidence is None and slot.kind in ("noun", "stranger") and alike < _ALIKE:
                 continue
             for where, subject, fit in self._subjects(term, slot, slots, outside):
-                said = self._as_said(evidence, subject, fit, slot, alike)
+                said = self._as_said(evidence, subject, fit, slot, alike, fitting, options)
                 if said is None or (subject.name == slot.name and slot.kind != "value"):
+                    continue
+                if sentence[0] <= slot.end <= subject.start and _NEGATION.search(self._text, slot.end, subject.start):
                     continue
                 signs = [*where, *said, f"near {_edges(alike, _NEAR)}", *["nearest"] * (term is nearest)]
                 if not sentence[0] <= subject.start < sentence[1]:
@@ -487,7 +491,14 @@ class FrameReader:
                 yield Filling(term, subject, slot, sentence, tuple(dict.fromkeys(signs)))
 
     def _as_said(
-        self, evidence: FormEvidence | None, subject: Slot, fit: str, slot: Slot, alike: float
+        self,
+        evidence: FormEvidence | None,
+        subject: Slot,
+        fit: str,
+        slot: Slot,
+        alike: float,
+        fitting: Sequence[OntologyProperty],
+        known: dict[tuple[object, ...], int],
     ) -> list[str] | None:
         """How the property is said; without a form of it, None where the two could be of many properties."""
         if evidence is not None:
@@ -495,7 +506,8 @@ class FrameReader:
             between = low > 0 and min(high, slot.end) <= subject.start < max(low, slot.start)
             return [*evidence.signs, *["subject between"] * between]
         beside = fit != "noun" or _away(self._text[subject.end : slot.start]) <= 2
-        options = self._options(subject, fit, slot)
+        key = (fit, subject.kind, subject.type, subject.sure)
+        options = known[key] = known[key] if key in known else self._options(subject, fit, fitting)
         told_apart = options <= 2 and beside and (fit != "noun" or subject.start <= slot.start)
         if not told_apart and alike < _ALIKE:
             return None
@@ -606,11 +618,11 @@ class FrameReader:
     def _clause(self, start: int, position: int) -> int:
         return max(start, *(self._text.rfind(sign, start, position) + 1 for sign in ",，;；"))
 
-    def _options(self, subject: Slot, fit: str, slot: Slot) -> int:
-        """How many properties the two could be of, a property and its inverse counted once."""
+    def _options(self, subject: Slot, fit: str, fitting: Sequence[OntologyProperty]) -> int:
+        """How many of the properties the subject could have, a property and its inverse counted once."""
         found = set[str]()
-        for term in self._forms.terms:
-            if self._fit(subject, term.domains) in (fit, "fits") and self._fits_object(term, slot):
+        for term in fitting:
+            if self._fit(subject, term.domains) in (fit, "fits"):
                 found.add(min(term.iri.value, term.inverse.value if term.inverse is not None else term.iri.value))
         return len(found)
 
@@ -624,7 +636,10 @@ class FrameReader:
         sure = bool(before) and any(fit == "fits" for _, fit in before)
         place = 0
         for other, fit in reversed(before):
-            if other.name in seen or (other.head >= 0 and other.head == slot.head) or other.start == slot.head:
+            if other.name in seen:
+                continue
+            if (other.head >= 0 and other.head == slot.head) or other.start == slot.head:
+                seen.add(other.name)  # what is listed with it is beside it
                 continue
             if slot.kind == "value" and self._is_elsewhere(other, slot, slots):
                 continue
@@ -758,34 +773,25 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
     if _type_strangers(reading, FrameReader(reading, referents, forms, labels), weights):
         referents = Referents(reading)
     _claim_codes(reading, forms)
-    formed = [item for key, item in reading.claims.items() if not reading.ways.get(key)]
-    said = {(item.predicate, _object_key(item)) for item in formed}
-    pairs = {_pair(item) for item in formed}
-    fixed = {(item.subject.name, item.predicate) for item in formed}
+    said = {(item.predicate, _object_key(item)) for item in reading.claims.values()}
+    pairs = {_pair(item) for item in reading.claims.values()}
+    fixed = {(item.subject.name, item.predicate) for item in reading.claims.values()}
+    formed = [claim for key, claim in reading.claims.items() if not reading.ways.get(key)]
     for fillings in FrameReader(reading, referents, forms, labels).fillings():
-        likely = chosen(fillings, weights)
-        _withdraw(reading, fillings, {id(item) for share, item in likely if share >= weights.threshold})
-        for share, item in likely:
+        for share, item in chosen(fillings, weights):
             claim = claim_of(reading, item, share)
             if claim is None:
                 continue
             if _pair(claim) in pairs if item.term.is_object else (claim.predicate, _object_key(claim)) in said:
                 continue  # what was read before is another thing's, or another property of the two
+            if any(one.start <= item.object.start < one.end and _same_object(one, claim) for one in formed):
+                continue  # a label, a table or a byline says whose it is
             if not (item.term.functional and (claim.subject.name, claim.predicate) in fixed):
                 (reading.claim if share >= weights.threshold else reading.offer)(claim)
 
 
-def _withdraw(reading: DocumentReading, fillings: Sequence[Filling], kept: set[int]) -> None:
-    """Takes back what was read by phrases where a filling says the same and is not likely enough."""
-    for item in fillings:
-        if id(item) not in kept and any(sign.startswith("read ") for sign in item.signs):
-            claim = claim_of(reading, item, 1.0)
-            object_ = _object_key(claim) if claim is not None else ""
-            if claim is not None and isinstance(claim.object, Literal):
-                object_ = str(claim.object)
-            key = (f"{item.subject.name}\x1f{item.sentence[0]}", item.term.iri.value, object_)
-            if reading.claims.pop(key, None) is not None:
-                del reading.ways[key]
+def _same_object(one: Claim, other: Claim) -> bool:
+    return one.predicate == other.predicate and _object_key(one).split()[-1:] == _object_key(other).split()[-1:]
 
 
 def _object_key(claim: Claim) -> str:

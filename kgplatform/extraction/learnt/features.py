@@ -193,6 +193,8 @@ class Stretches:
                     yield self.of(first, last, "han")
 
     def _seen(self) -> Iterator[Stretch]:
+        if self._known == ():
+            return
         for first in range(len(self.words)):
             for last in range(first + 1, min(first + _MAX_NAME + 6, len(self.words)) + 1):
                 stretch = self.of(first, last, "seen")
