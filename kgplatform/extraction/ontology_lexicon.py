@@ -21,7 +21,7 @@ from kgplatform.ontology.schema import Ontology, OntologyClass, OntologyProperty
 from kgplatform.text import has_han, singular
 
 if TYPE_CHECKING:
-    from kgplatform.extraction.spans import ClassLabels, TermWords
+    from kgplatform.extraction.spans import ClassLabels, PropertyMeanings
 
 _LEXICON: Final = LexiconSection("extraction", "ontology_lexicon")
 FUNCTION_WORDS: Final = _LEXICON.words("function_words")
@@ -115,11 +115,11 @@ class Lexicon:
         return ClassLabels(self.ontology)
 
     @cached_property
-    def term_words(self) -> TermWords:
+    def term_words(self) -> PropertyMeanings:
         """The words of the properties, with their vectors."""
-        from kgplatform.extraction.spans import TermWords
+        from kgplatform.extraction.spans import PropertyMeanings
 
-        return TermWords(self.ontology)
+        return PropertyMeanings(self.ontology)
 
     @cached_property
     def forms(self) -> FrameForms:

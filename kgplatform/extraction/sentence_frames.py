@@ -15,7 +15,7 @@ import json
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ import numpy as np
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.extraction.context import WORD_LIST, DocumentReading, Referents, TextLine
-from kgplatform.extraction.names import TypedSpan, clean_name
+from kgplatform.extraction.names import clean_name
 from kgplatform.extraction.ontology_lexicon import (
     TOLD_KINDS,
     WORD,
@@ -55,7 +55,7 @@ from kgplatform.types import Claim, Mention
 NAMES: Final = ("name", "stranger", "guess", "noun")
 _LEXICON: Final = LexiconSection("extraction", "sentence_frames")
 WEIGHTS: Final = Path(__file__).with_name("learnt") / "sentence_frames.json"
-_MOST_SLOTS, _FAR, _RECENT, _LEAST_SHARE, _TOPIC_SHARE = 32, 12, 6, 0.08, 0.35
+_MOST_SLOTS, _FAR, _RECENT, _LEAST_SHARE, _TOPIC_SHARE = 24, 12, 6, 0.15, 0.35
 _ALIKE, _NEAR, _CLASS, _BESIDE = 0.6, (0.35, 0.45, 0.55, 0.65, 0.8), (0.02, 0.1, 0.3, 0.6, 0.85), 4
 
 # What may fill a place
@@ -770,8 +770,6 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
         return
     forms = reading.lexicon.forms
     labels = reading.lexicon.class_labels
-    if _type_strangers(reading, FrameReader(reading, referents, forms, labels), weights):
-        referents = Referents(reading)
     _claim_codes(reading, forms)
     said = {(item.predicate, _object_key(item)) for item in reading.claims.values()}
     pairs = {_pair(item) for item in reading.claims.values()}
@@ -810,26 +808,6 @@ def _claim_codes(reading: DocumentReading, forms: FrameForms) -> None:
                 if len(match.group()) >= 4 and CODE.search(match.group()):
                     subject = Mention(match.group(), *match.span(), class_, match.group())
                     reading.claim(Claim(subject, term.iri, Literal(match.group()), start, end, 0.95))
-
-
-def _type_strangers(reading: DocumentReading, reader: FrameReader, weights: FrameWeights) -> bool:
-    """Gives names of unknown class the class that their likeliest statements ask for; whether any was given."""
-    votes: dict[str, Counter[NamedNode]] = defaultdict(Counter)
-    spans: dict[str, TypedSpan] = {}
-    for fillings in reader.fillings():
-        for share, item in chosen(fillings, weights):
-            if share < weights.threshold:
-                continue
-            for slot, wanted in ((item.subject, item.term.domains), (item.object, item.term.ranges)):
-                if slot.kind in ("stranger", "guess") and len(wanted) == 1:
-                    votes[slot.name][wanted[0]] += share  # type: ignore[assignment]
-                    spans.setdefault(slot.name, TypedSpan(slot.start, slot.end))
-    for name, classes in votes.items():
-        reading.finder.learn(spans[name], classes.most_common(1)[0][0])
-    if votes:
-        reading.finder.settle(reading.strangers)
-        reading.refresh()
-    return bool(votes)
 
 
 def claim_of(reading: DocumentReading, item: Filling, share: float) -> Claim | None:

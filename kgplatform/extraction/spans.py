@@ -172,7 +172,7 @@ class ClassLabels:
         return float(shares[self._wanted[wanted]].sum())
 
 
-class TermWords:
+class PropertyMeanings:
     """The words of properties' labels, for finding words that are near to them in meaning."""
 
     def __init__(self, ontology: Ontology) -> None:
