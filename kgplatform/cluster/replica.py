@@ -64,14 +64,10 @@ class Replica:
             StoreError: the journal cannot be reached.
         """
         assert workspace.recorder is not None
-        self._workspace = workspace
-        self._recorder = workspace.recorder
-        self._stands_by = stands_by
-        self._over = threading.Event()
-        self._grown = threading.Condition()
-        self._indexed = 0
-        self.leads = not workspace.follows
-        self._trouble = ""
+        self._workspace, self._recorder = workspace, workspace.recorder
+        self._stands_by, self.leads = stands_by, not workspace.follows
+        self._over, self._grown = threading.Event(), threading.Condition()
+        self._indexed, self._trouble = 0, ""
         self._recorder.took_rows = self._take_up_ontology
         if self.leads:
             self.number = self._recorder.number

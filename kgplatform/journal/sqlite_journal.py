@@ -110,11 +110,7 @@ class SqliteJournal:
         return int(number)
 
     def fill(self, patches: Iterable[Patch]) -> None:
-        """Takes over the patches of another journal, numbers and moments too; this one must be empty.
-
-        Raises:
-            StoreError: it holds patches, or the disk refuses; nothing was written.
-        """
+        """Takes over the patches of another journal, numbers and moments too; raises as the protocol says."""
         with self._writing() as db:
             if db.execute("SELECT 1 FROM patches LIMIT 1").fetchone():
                 raise StoreError(f"{self._path}: the journal holds patches already; move it away")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import re
+import select
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -29,14 +30,13 @@ NUMBER: Final = "Kgplatform-Patch"
 _COOKIE: Final = "kgplatform_patch"
 MARKS: Final = (b"kgplatform-patch", b"kgplatform_patch")
 """What a request holds that is to see a change; such go to the application."""
-_PATIENCE_SECONDS: Final = 2.0
-_KEPT_SECONDS: Final = 60
-_LEADER_SECONDS: Final = 120.0
+_KEPT_SECONDS, _PIECE = 60, 1 << 16
+_PATIENCE_SECONDS, _CONNECT_SECONDS, _LEADER_SECONDS, _LOOK_SECONDS = 2.0, 10.0, 120.0, 1.0
+_UNKNOWN: Final = "the leader did not answer, and leads no more: whether it did what was asked is not known; look at it"
 _READS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 _HOP_BY_HOP: Final = frozenset(
     ("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "host")
 ) | {"origin", "referer", "content-length", "server", "date"}
-_PIECE: Final = 1 << 16
 
 
 def add(app: Flask, kg: KnowledgeGraph, replica: Replica | None) -> None:
@@ -83,19 +83,29 @@ def passed_on(replica: Replica) -> Response:
     """The leader's response to this request.
 
     Raises:
-        ProtocolError: 503, there is no leader that can be asked.
+        ProtocolError: 503, there is no leader that can be asked, or another leads before it answers.
     """
     try:
-        where = urlsplit(replica.leader)
+        where = urlsplit(address := replica.leader)
         if where.hostname is None:
             raise ProtocolError(503, "No leader", "nobody leads at the moment, or its address is not known; try again")
         kind = http.client.HTTPSConnection if where.scheme == "https" else http.client.HTTPConnection
-        link = kind(where.hostname, where.port, timeout=_LEADER_SECONDS)
+        link = kind(where.hostname, where.port, timeout=_CONNECT_SECONDS)
+        link.connect()
+        link.sock.settimeout(_LEADER_SECONDS)
         headers = {name: value for name, value in request.headers if name.lower() not in _HOP_BY_HOP}
         if client().role is not Role.ADMIN or client().has_token:  # who is local there is not meant
             headers["X-Forwarded-For"] = request.remote_addr or ""
         body = None if request.method in _READS else request.get_data(cache=True, parse_form_data=False)
         link.request(request.method, request.full_path.removesuffix("?"), body, headers)
+        answers = select.poll()
+        answers.register(link.sock, select.POLLIN)
+        for _ in range(int(_LEADER_SECONDS / _LOOK_SECONDS)):
+            if answers.poll(_LOOK_SECONDS * 1000):
+                break
+            if replica.leader != address:
+                link.close()
+                raise ProtocolError(503, "No leader", _UNKNOWN)
         found = link.getresponse()
     except (KgPlatformError, OSError, http.client.HTTPException) as error:
         if isinstance(error, ProtocolError):
@@ -104,8 +114,7 @@ def passed_on(replica: Replica) -> Response:
 
     def pieces() -> Iterator[bytes]:
         with suppress(OSError, http.client.HTTPException):
-            while piece := found.read1(_PIECE):
-                yield piece
+            yield from iter(lambda: found.read1(_PIECE), b"")
         link.close()
 
     kept = [(name, value) for name, value in found.getheaders() if name.lower() not in _HOP_BY_HOP]

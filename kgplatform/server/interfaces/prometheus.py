@@ -212,12 +212,7 @@ def unready(kg: KnowledgeGraph) -> str:
     try:
         next(kg.store.quads(None, None, None), None)
         kg.registry.counts()
-    except (
-        KgPlatformError,
-        OSError,
-        sqlite3.Error,
-        AttributeError,
-    ):  # a store that was closed has no attribute for what is open
+    except (KgPlatformError, OSError, sqlite3.Error, AttributeError):  # a closed store lacks the attribute
         return "the store does not answer"
     return kg.replica.trouble if kg.replica is not None else ""
 
