@@ -44,7 +44,7 @@ from kgplatform.vocab import local_name
 
 PENALTY, FOLDS, LEAST_SEEN, LEAST_WEIGHT = 0.7, 4, 4, 0.05
 WIDTH, EPOCHS, CLASS_WIDTH, CLASS_EPOCHS = 48, 6, 48, 30
-THRESHOLD, CANDIDATE = 0.3, 0.15
+THRESHOLD, CANDIDATE = 0.45, 0.15
 
 
 # Which stretches name something

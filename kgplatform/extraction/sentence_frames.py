@@ -102,7 +102,7 @@ class SlotFinder:
                 break
             if not any(span.start < slot.end and slot.start < span.end for slot in found):
                 name = " ".join(self._text[span.start : span.end].split())
-                if name.casefold() not in _NO_NOUNS:
+                if len(name) > 1 and name.casefold() not in _NO_NOUNS:
                     kind = "stranger" if span.is_name else "noun"
                     found.append(self._asked(Slot(span.start, span.end, name, kind), span))
         found.sort(key=lambda slot: slot.start)
@@ -196,7 +196,7 @@ class SlotFinder:
         return words[max(named, key=len)] if named else None
 
     def _values(self, start: int, end: int) -> Iterator[Slot]:
-        found = []
+        found = [value for value in values_in(self._text, start, end) if value.kind == "date"]
         for term in self._forms.terms:
             if term.pattern and not term.is_object and re.search(r"\\d|0-9", term.pattern) and ":" not in term.pattern:
                 for match in bounded(term.pattern).finditer(self._text, start, end):
@@ -248,6 +248,7 @@ _NEGATION: Final = _LEXICON.pattern("negation", re.IGNORECASE)
 _COSTS: Final = {"strong": 0, "weak": 2, "part": 3, "lead": 3}
 _OF: Final = re.compile(r"\s?(?:的|['’]s)\s?|")
 _BREAK: Final = re.compile(r"[.;。；!！?？\n](?=\s|$|[\u3400-\u9fff])")
+_BRACKET: Final = re.compile(r"\s?[（(]")
 _COMMA: Final = re.compile(r"[,，、()（）]")
 
 
@@ -478,6 +479,8 @@ class FrameReader:
                 said = self._as_said(evidence, subject, fit, slot, alike, fitting, options)
                 if said is None or (subject.name == slot.name and slot.kind != "value"):
                     continue
+                if self._is_other_name(subject, slot):
+                    continue
                 if sentence[0] <= slot.end <= subject.start and _NEGATION.search(self._text, slot.end, subject.start):
                     continue
                 signs = [*where, *said, f"near {_edges(alike, _NEAR)}", *["nearest"] * (term is nearest)]
@@ -489,6 +492,12 @@ class FrameReader:
                 way = _way(evidence)
                 signs += [f"{way} & {sign}" for sign in (where[0], where[-1], fit, _kind(slot))]
                 yield Filling(term, subject, slot, sentence, tuple(dict.fromkeys(signs)))
+
+    def _is_other_name(self, subject: Slot, slot: Slot) -> bool:
+        """Whether one is another name of the other: West Lake (西湖)."""
+        first, last = sorted((subject, slot), key=lambda one: one.start)
+        beside = slot.kind != "value" and _BRACKET.fullmatch(self._text[first.end : last.start])
+        return bool(beside) or slot.name in self._reading.finder.names.aliases.get(subject.name, ())
 
     def _as_said(
         self,
