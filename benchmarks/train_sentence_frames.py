@@ -4,7 +4,7 @@
     python -m benchmarks.train_sentence_frames --write     the same, and writes the weights that are shipped
 
 Of the fillings with one object at most one is true, so they and "none" share the probability (a conditional log-linear
-model); the penalty on the squares of the weights is `PENALTY`. Under a minute of processor time.
+model); the penalty on the squares of the weights is `PENALTY`. Some fifteen minutes of processor time.
 """
 
 from __future__ import annotations

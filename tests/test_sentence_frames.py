@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pyoxigraph import NamedNode
 
+from kgplatform.extraction import context, sentence_frames, spans
 from kgplatform.extraction.builtin import BuiltinExtractor
 from kgplatform.extraction.han_tagger import carried_tagger
 from kgplatform.extraction.ontology_lexicon import compile_lexicon
@@ -167,3 +168,16 @@ def test_looser_forms_are_heard_in_texts_alone():
         cue.text for cues in compile_lexicon(ontology).labels.values() for cue in cues if cue.term.iri == term.iri
     }
     assert not heard & labels
+
+
+def test_without_the_sentence_model_the_rest_is_read(monkeypatch):
+    for module in (context, sentence_frames):
+        monkeypatch.setattr(module, "carried_spans", lambda: None)
+    monkeypatch.setattr(spans, "_model", lambda: pytest.fail("the sentence model is asked"))
+    found = read("# Marble Caves\n\nOpening hours: 9:00 to 16:30.\n\nElm Temple was built in 1210.", "travel")
+    assert ("Elm Temple", "builtIn", "1210") in said(found.claims)
+
+
+def test_a_line_without_end_is_no_sentence_to_look_at_word_by_word():
+    assert seen_stretches("ab cd " * 300, 0, 1_800, ()) is None
+    assert read("Elm Temple was built in 1210. " + "ab cd " * 20_000, "travel").claims

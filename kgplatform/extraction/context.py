@@ -290,7 +290,8 @@ def _main(reading: DocumentReading) -> Mention | None:
 
 def _named_part(reading: DocumentReading, title: str) -> str:
     """The part of a title that names something which the text names again: "Tollan Ltd" of "Tollan Ltd at a glance"."""
-    network, seen = carried_spans(), seen_stretches(title, 0, len(title), ())
+    network = carried_spans()
+    seen = seen_stretches(title, 0, len(title), ()) if network is not None else None
     if network is None or seen is None:
         return title
     below = reading.text[reading.text.find("\n") + 1 :]

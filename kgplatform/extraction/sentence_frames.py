@@ -1,9 +1,10 @@
 """Statements of a sentence: every property is a frame, and what fills its two places is scored by one log-linear model.
 
 A frame takes what it knows from the ontology: its lexical forms, domain, range, unit, pattern and examples. What may
-fill a place are names, named values, values and, for classes and texts whose examples are common nouns, noun phrases.
-Of each filling a few signs are seen that are the same for every property and language: how a form stands to the
-object, where the subject is found, how well both fit, and how many other properties would fit as well. Their weights
+fill a place are names, named values, values and the stretches that the network of `spans` finds likely to name
+something. Of each filling a few signs are seen that are the same for every property and language: how a form stands to
+the object, what the words around mean, where the subject is found, how well both fit, what else would. Without the
+sentence model, whose table of words `spans` needs, nothing is read by frames. The weights
 are learnt from annotated documents (``python -m benchmarks.train_sentence_frames --write``) and stand in
 ``learnt/sentence_frames.json`` with the threshold that they were calibrated to.
 """
@@ -774,7 +775,7 @@ def chosen(fillings: Sequence[Filling], weights: FrameWeights) -> list[tuple[flo
 
 def read_frames(reading: DocumentReading, referents: Referents) -> None:
     """Adds the statements that the frames find, and as candidates those that are less sure."""
-    weights = carried_weights()
+    weights = carried_weights() if carried_spans() is not None else None
     if weights is None or WORD_LIST.search(reading.document.title):  # a glossary explains words
         return
     forms = reading.lexicon.forms

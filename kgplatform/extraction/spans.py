@@ -29,6 +29,7 @@ Floats: TypeAlias = NDArray[np.float32]
 
 WEIGHTS: Final = Path(__file__).with_name("learnt") / "spans.safetensors"
 _BESIDE: Final = 2
+_LONGEST: Final = 1_500
 _TAGS: Final = ("n", "nr", "ns", "nz", "v", "a", "m", "u", "d")
 _KINDS: Final = ("person", "place", "organisation")
 _NAMES: Final = ("name", "quoted", "mixed")
@@ -62,7 +63,9 @@ class SeenStretches:
 
 
 def seen_stretches(text: str, start: int, end: int, tagged: Sequence[TaggedName]) -> SeenStretches | None:
-    """The stretches of the sentence; ``tagged``: the Chinese names of the text. None where it has no word."""
+    """The stretches of the sentence; ``tagged``: the Chinese names of the text. None: no word, or too many."""
+    if end - start > _LONGEST:  # no sentence: a dump, whose stretches would fill the memory
+        return None
     sentence = text[start:end]
     words = words_of(sentence)
     stretches = Stretches(sentence, words, ()).all() if words else []
