@@ -274,6 +274,8 @@ def test_an_answer_opens_its_passages_and_is_kept_judged_and_asked_on(browsing):
     page.wait_for_url(re.compile(r"/ask/[0-9a-f]{16}$"))
     assert "shown unchanged" in page.content()
     page.get_by_role("button", name="Yes").click()
+    page.wait_for_url(re.compile(r"said=right"))
+    page.wait_for_selector("html[data-ready=yes]", state="attached")  # what stands below a figure is hidden until then
     assert "worked example" in page.locator("#said").inner_text()
     page.locator(".follow input[type=text]").fill("How many are there?")
     page.locator(".follow button").click()
