@@ -37,7 +37,6 @@ ONE_IMPORTER = {
     "evaluation.retrievers": "a door: `benchmark retrieval`",
     "extraction.relations": "a stage of the built-in reader",
     "extraction.sentence_frames": "a stage of the built-in reader",
-    "journal.postgres_journal": "a door to a database",
     "linking.places.hierarchy": "a stage: what documented places lie in",
     "mapping.ontology_draft": "a door: `ontology draft`",
     "ontology.parse": "a stage: from a file to triples",

@@ -1,5 +1,8 @@
 """Vectors in PostgreSQL: the same index as in files, told in one line what is wrong, and gone on without."""
 
+import http.server
+import re
+import threading
 import time
 
 import numpy as np
@@ -8,10 +11,14 @@ import pytest
 pytest.importorskip("pg8000", reason="needs pg8000: pip install 'kgplatform[cluster]'")
 
 from postgres_server import CutLine, postgres_server
+from test_journal import journaled
 from workspaces import new_workspace
 
+from kgplatform.cli.main import main
+from kgplatform.cluster.backup import move
 from kgplatform.errors import ConfigError, StoreError
 from kgplatform.graph import KnowledgeGraph
+from kgplatform.journal import postgres_journal
 from kgplatform.models.stubs import HashEmbedder
 from kgplatform.store import pgvector
 from kgplatform.store.pgvector import PostgresVectors, connected
@@ -169,3 +176,70 @@ def test_passages_are_found_by_vectors_in_the_database_and_by_words_while_it_is_
         finally:
             database.start()
         assert kg.chunks.nearest("garden", 1)
+
+
+def test_doctor_asks_the_database_and_the_followers_and_names_the_way_out(database, tmp_path, capsys, monkeypatch):
+    kg, moved = journaled(tmp_path / "w"), f"{database.url}?schema=doctored"
+
+    def said(text):
+        """The line of each machine of these settings, and whether all is well."""
+        toml = tmp_path / "w" / "kgplatform.toml"
+        toml.write_text(re.sub(r"(?s)\[cluster\].*", "", toml.read_text()) + f"\n[cluster]\n{text}\n")
+        status = main(["doctor", "-w", str(tmp_path / "w")])
+        lines = capsys.readouterr().out.splitlines()
+        return status, [line for line in lines if re.search("PostgreSQL|FAULT", line)]
+
+    with kg:
+        status, lines = said(f'database = "{moved}"')
+        assert (status, len(lines)) == (0, 1)
+        assert re.search(r"ok +database +PostgreSQL \d+\S*, no journal in it yet; `kgplatform move --to`", lines[0])
+        move(kg.workspace, moved)
+    status, (line,) = said(f'database = "{moved}"')
+    assert re.search(r"ok +database +PostgreSQL \d+\S*, journal at patch [1-9]\d*, nobody leads", line), line
+    away, wrong = moved.replace(str(database.port), "9"), moved.replace("secret", "wrong")
+    for url, told in (
+        (away, "cannot be used: .*refused; see to it, or change cluster.database"),
+        (wrong, "password authentication failed .*; the password is that of the address, or PGPASSWORD; see to it"),
+        (moved.replace(f":{database.port}", ":port"), "is not an address of PostgreSQL: Port could not be cast"),
+    ):
+        status, lines = said(f'database = "{url}"')
+        assert (status, len(lines)) == (1, 1)
+        assert re.search(rf"FAULT +database +.*{told}", lines[0]), lines
+    for name, oldest, told in (
+        ("database", (postgres_journal, "_OLDEST", 990000), "PostgreSQL 13 or later is needed; see to it"),
+        ("vectors", (pgvector, "_OLDEST", (99, 0)), "has no half precision; update the extension to 0.8; see to it"),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(*oldest)
+            status, lines = said(f'{name} = "{database.url}"')
+        assert (status, len(lines)) == (1, 1)
+        assert told in lines[0]
+    with Refusing() as engine:
+        status, lines = said(f'followers = ["oxigraph http://127.0.0.1:9", "fuseki http://x@127.0.0.1:{engine.port}"]')
+        assert status == 1
+        assert re.search(
+            r"FAULT +follower +http://127.0.0.1:9 cannot be reached: .*; see to it, or change cluster", lines[0]
+        )
+        assert re.search(r"FAULT +follower .*refuses: 401 .*KGPLATFORM_FOLLOWER_PASSWORD; see to it", lines[1])
+
+
+class Refusing:
+    """An engine that lets nobody in."""
+
+    def __enter__(self):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_error(401)
+
+            def log_message(self, *_):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._server.server_close()

@@ -265,9 +265,7 @@ def _serve(folder: Path, port: int) -> None:
         serve_workspace(kg, port=port, announce=_say)
 
 
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+_say: Final = partial(print, flush=True)
 
 
 _REQUIRED = (
@@ -396,19 +394,24 @@ def _serving(settings: config.Settings) -> Diagnosis:
 
 def _others(settings: config.Settings) -> Iterator[Diagnosis]:
     """The machines that the settings name, each asked; none is named on a machine by itself."""
+    chosen = settings.cluster
+    if chosen == config.ClusterSettings() and not settings.server.analytics:
+        return
     from kgplatform.cluster import dask_cluster, followers
+    from kgplatform.journal import postgres_journal
     from kgplatform.store import pgvector
 
-    chosen, followed = settings.cluster, partial(followers.described, base=settings.base)
-    asked: list[tuple[str, str, Callable[[str], str]]] = [
-        ("Dask scheduler", chosen.dask, dask_cluster.asked),
-        ("vectors", chosen.vectors, pgvector.described),
-        *(("follower", item, followed) for item in chosen.followers),
-        ("heavy queries", settings.server.analytics, followed),
+    followed = partial(followers.described, base=settings.base)
+    asked: list[tuple[str, str, str, Callable[[str], str]]] = [
+        ("database", "cluster.database", chosen.database, postgres_journal.described),
+        ("Dask scheduler", "cluster.dask", chosen.dask, dask_cluster.asked),
+        ("vectors", "cluster.vectors", chosen.vectors, pgvector.described),
+        *(("follower", "cluster.followers", item, followed) for item in chosen.followers),
+        ("heavy queries", "server.analytics", settings.server.analytics, followed),
     ]
-    for what, where, ask in asked:
+    for what, setting, where, ask in asked:
         if where:
             try:
                 yield Diagnosis(what, ask(where))
             except KgPlatformError as error:
-                yield Diagnosis(what, str(error), "FAULT")
+                yield Diagnosis(what, f"{error}; see to it, or change {setting}", "FAULT")

@@ -29,7 +29,7 @@ import pyoxigraph as ox
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
 
 from kgplatform.errors import ClusterError, ConfigError, KgPlatformError
-from kgplatform.journal.patch import GraphDigest, Journal, Patch, commits, digests, graph_digest
+from kgplatform.journal.patch import GraphDigest, Journal, Patch, commits, digests, graph_digest, graph_of
 from kgplatform.settings import Settings, follower_password
 from kgplatform.sparql.tokens import landmarks, scan
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
@@ -151,6 +151,8 @@ class RemoteStore:
         except urllib.error.HTTPError as error:
             said = b" ".join(error.read(2_000).split())[:200].decode("utf-8", "replace")
             error.close()
+            if error.code in (401, 403):
+                said = "name the user, the password is in KGPLATFORM_FOLLOWER_PASSWORD"
             raise FollowerError(f"{self.address} refuses: {error.code} {error.reason}; {said}") from error
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = getattr(error, "reason", None) or error
@@ -369,8 +371,7 @@ class Follower:
         keeps = self.engine.profile.keeps
         here: dict[str, GraphDigest] = {}
         for name in digests(store):
-            graph = DEFAULT_GRAPH if name == "default" else NamedNode(name)
-            here[name] = graph_digest(filter(keeps, store.quads(graph=graph)))
+            here[name] = graph_digest(filter(keeps, store.quads(graph=graph_of(name))))
         found = []
         for name, digest in here.items():
             there = graph_digest(filter(keeps, self.engine.get(self._place(name))))
@@ -385,8 +386,7 @@ class Follower:
     def mend(self, store: Store, different: Iterable[GraphDifference]) -> None:
         """Puts whole graphs in the place of those that differ; raises as `compare`."""
         for item in different:
-            graph = DEFAULT_GRAPH if item.graph == "default" else NamedNode(item.graph)
-            triples = self._taken(store, graph)
+            triples = self._taken(store, graph_of(item.graph))
             self.engine.put(self._place(item.graph), triples) if triples else self.engine.delete(NamedNode(item.graph))
 
 

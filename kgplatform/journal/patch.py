@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import threading
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Triple
 from kgplatform.errors import StoreError
 from kgplatform.store.oxigraph import Store
 
+_POLL: Final = 0.05
+_AT_ONCE: Final = 16
 Row: TypeAlias = Sequence[Any]
 """A row of the registry as it came to be: table, key, and its values by column, or None for one that went."""
 
@@ -145,6 +149,38 @@ class Journal(Protocol):
 
     def close(self) -> None:
         """Lets the journal go; with it the lead."""
+
+
+class PolledJournal:
+    """What journals have in common: patches are read a few at a time, and who waits for the next looks now and then."""
+
+    _grown: threading.Condition
+
+    @property
+    def newest(self) -> int:
+        """The number of the last patch; 0 where there is none."""
+        raise NotImplementedError
+
+    def _read(self, after: int, most: int) -> list[Patch]:
+        raise NotImplementedError
+
+    def patches(self, after: int, *, limit: int | None = None) -> Iterator[Patch]:
+        """Those after the one of that number, in order, at most ``limit``; raises as the protocol says."""
+        left = limit
+        while left is None or left > 0:
+            some = self._read(after, _AT_ONCE if left is None else min(left, _AT_ONCE))
+            yield from some
+            if not some:
+                return
+            after, left = some[-1].number, None if left is None else left - len(some)
+
+    def wait(self, after: int, seconds: float) -> int:
+        """The number of the last patch, as soon as it is above ``after``, at the latest after so many seconds."""
+        end = time.monotonic() + seconds
+        while (newest := self.newest) <= after and (left := end - time.monotonic()) > 0:
+            with self._grown:
+                self._grown.wait(min(left, _POLL))  # another process may append too
+        return newest
 
 
 def packed(quads: Sequence[Quad]) -> bytes:

@@ -11,15 +11,15 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from kgplatform.errors import ConfigError, StoreError
-from kgplatform.journal.patch import Draft, FencedError, Patch, UnseenError, packed, packed_rows
-from kgplatform.store.pgvector import connected
+from kgplatform.journal.patch import Draft, FencedError, Patch, PolledJournal, UnseenError, packed, packed_rows
+from kgplatform.store.pgvector import connected, driver, said
 
 _SCHEMA: Final = (
     "CREATE SCHEMA IF NOT EXISTS {0}",
@@ -31,8 +31,6 @@ _SCHEMA: Final = (
     " epoch bigint NOT NULL, session integer NOT NULL DEFAULT 0, address text NOT NULL DEFAULT '',"
     " beat timestamptz NOT NULL DEFAULT '-infinity')",
 )
-_POLL: Final = 0.05
-_AT_ONCE: Final = 16
 _BEAT_SECONDS: Final = 1.0
 LEASE_SECONDS: Final = 6.0
 """A leader that has not been heard of for so long does not lead any more."""
@@ -52,29 +50,28 @@ def _reaching(method: Callable[Concatenate[Any, _P], _R]) -> Callable[Concatenat
         with journal._lock:
             for is_last in (False, True):
                 try:
+                    if journal._link is None:
+                        journal._connect()
                     return method(journal, *args, **named)
                 except (journal._errors, OSError) as error:
-                    code, text = _said(error)
+                    code, text = said(error)
                     was_cut = not code or code[:2] in ("57", "08")  # the session was ended, or the line is
-                    with suppress(journal._errors, OSError):
-                        journal._link.close() if was_cut else journal._link.rollback()
+                    journal._let_go()
                     if not was_cut or is_last:
                         raise StoreError(f"the journal at {journal.where}: {text}") from error
-                    journal._link = connected(journal.url, seconds=ANSWER_SECONDS)
         raise AssertionError
 
     return asked
 
 
-class PostgresJournal:
+class PostgresJournal(PolledJournal):
     """A `kgplatform.journal.patch.Journal` in ``postgresql://user:password@host:port/database?schema=name``."""
 
     def __init__(self, url: str) -> None:
-        """Connects, and makes the tables if there are none.
+        """Connects when it is asked, and makes the tables if there are none.
 
         Raises:
-            ConfigError: the driver is missing, or the address is none.
-            StoreError: the database cannot be reached, does not let us in, or is too old.
+            ConfigError: the driver is missing, or the schema has no name.
         """
         self.url = url
         parts = urlsplit(url)
@@ -84,28 +81,40 @@ class PostgresJournal:
                 f"schema {self.schema!r} of the database may have letters, digits and _ only",
                 setting="cluster.database",
             )
-        self.where = f"{parts.hostname}:{parts.port or 5432}{parts.path}"
+        self.where = f"{parts.netloc.rpartition('@')[2]}{parts.path}"
         self._lock = threading.RLock()
         self._grown = threading.Condition(self._lock)
-        self._link = connected(url, seconds=ANSWER_SECONDS)
-        from pg8000 import dbapi
-
-        self._errors: type[Exception] = dbapi.Error
+        self._errors: type[Exception] = driver().Error
+        self._link: Any = None
         self._lease: _Lease | None = None
-        self._newest = 0
+        self._newest, self._name = 0, ""
+
+    @cached_property
+    @_reaching
+    def name(self) -> str:
+        """What tells this journal from any other, for as long as it is there."""
+        return self._name
+
+    def _connect(self, *, makes: bool = True) -> None:
+        """Connects, to a journal that is there then; raises StoreError too where it cannot be, or is too old."""
+        self._link = connected(self.url, seconds=ANSWER_SECONDS)
         try:
-            self.name = self._prepared()
-        except StoreError:
-            self.close()
+            if int(self._rows("SHOW server_version_num")[0][0]) < _OLDEST:
+                raise StoreError(f"the journal at {self.where}: PostgreSQL 13 or later is needed")
+            if makes and not self._name:
+                self._make()
+        except BaseException:
+            self._let_go()
             raise
 
-    @_reaching
-    def _prepared(self) -> str:
-        if int(self._rows("SHOW server_version_num")[0][0]) < _OLDEST:
-            raise StoreError(f"the journal at {self.where}: PostgreSQL 13 or later is needed")
-        link = self._link
-        link.autocommit = True
-        cursor = link.cursor()
+    def _let_go(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            with suppress(self._errors, OSError):
+                link.close()
+
+    def _make(self) -> None:
+        cursor = self._link.cursor()
         cursor.execute("SELECT pg_advisory_lock(hashtext(%s))", (f"make {self.schema}",))
         try:
             for statement in _SCHEMA:
@@ -116,7 +125,7 @@ class PostgresJournal:
             )
         finally:
             cursor.execute("SELECT pg_advisory_unlock(hashtext(%s))", (f"make {self.schema}",))
-        return str(self._rows(f"SELECT name FROM {self.schema}.journal")[0][0])
+        self._name = str(self._rows(f"SELECT name FROM {self.schema}.journal")[0][0])
 
     def _rows(self, sql: str, *values: object) -> Sequence[Sequence[Any]]:
         cursor = self._link.cursor()
@@ -130,16 +139,6 @@ class PostgresJournal:
         """The number of the last patch; 0 where there is none."""
         return int(self._rows(f"SELECT coalesce(max(number), 0) FROM {self.schema}.patches")[0][0])
 
-    def patches(self, after: int, *, limit: int | None = None) -> Iterator[Patch]:
-        """Those after the one of that number, in order, at most ``limit``; raises as the protocol says."""
-        left = limit
-        while left is None or left > 0:
-            some = self._read(after, _AT_ONCE if left is None else min(left, _AT_ONCE))
-            yield from some
-            if not some:
-                return
-            after, left = some[-1].number, None if left is None else left - len(some)
-
     @_reaching
     def _read(self, after: int, most: int) -> list[Patch]:
         sql = (
@@ -147,14 +146,6 @@ class PostgresJournal:
             " ORDER BY number LIMIT %s"
         )
         return [Patch(*row[:4], *map(bytes, row[4:])) for row in self._rows(sql, after, most)]
-
-    def wait(self, after: int, seconds: float) -> int:
-        """The number of the last patch, as soon as it is above ``after``, at the latest after so many seconds."""
-        end = time.monotonic() + seconds
-        while (newest := self.newest) <= after and (left := end - time.monotonic()) > 0:
-            with self._grown:
-                self._grown.wait(min(left, _POLL))
-        return newest
 
     @_reaching
     def at(self, moment: datetime) -> int:
@@ -195,12 +186,13 @@ class PostgresJournal:
 
     def lead(self) -> int:
         """Begins an epoch, a leader put out that was not heard of for `LEASE_SECONDS`; raises as the protocol says."""
+        self.newest  # noqa: B018 (its tables are there then)
         lease = _Lease(self.url, self.schema, self._errors)
         try:
             epoch = lease.take()
         except (self._errors, OSError) as error:
             lease.end()
-            raise StoreError(f"the journal at {self.where}: {_said(error)[1]}") from error
+            raise StoreError(f"the journal at {self.where}: {said(error)[1]}") from error
         if epoch is None:
             lease.end()
             raise FencedError(
@@ -279,8 +271,22 @@ class PostgresJournal:
         """Lets the connections go; with them the lead."""
         if self._lease is not None:
             self._lease.end(freed=True)
-        with self._lock, suppress(self._errors, OSError):
-            self._link.close()
+        with self._lock:
+            self._let_go()
+
+
+def described(url: str) -> str:
+    """The version of a database and what it holds of the journal; raises as a journal does, and makes nothing."""
+    journal = PostgresJournal(url)
+    journal._connect(makes=False)
+    with closing(journal):
+        ((version, is_there),) = journal._rows(
+            "SELECT current_setting('server_version'), to_regclass(%s) IS NOT NULL", f"{journal.schema}.patches"
+        )
+        if not is_there:
+            return f"PostgreSQL {version}, no journal in it yet; `kgplatform move --to` or `serve` begins one"
+        leads = "nobody leads" if journal.is_free else f"the leader is at {journal.leader or 'no known address'}"
+        return f"PostgreSQL {version}, journal at patch {journal.newest}, {leads}"
 
 
 class _Lease:
@@ -368,12 +374,3 @@ class _Lease:
                     f"UPDATE {self._schema}.journal SET beat = '-infinity' WHERE session = pg_backend_pid()"
                 )
             self._link.close()
-
-
-def _said(error: BaseException) -> tuple[str, str]:
-    """The code of the database's error, empty if it is none of its own, and what it said in one line."""
-    said = error.args[0] if error.args else ""
-    if isinstance(said, dict):
-        return str(said.get("C", "")), str(said.get("M", "")).splitlines()[0]
-    text = error if isinstance(error, OSError) else said or error
-    return "", " ".join(str(text).split()) or type(error).__name__

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-import time
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kgplatform.errors import StoreError, WorkspaceError
-from kgplatform.journal.patch import Draft, FencedError, Patch, packed, packed_rows
+from kgplatform.journal.patch import Draft, FencedError, Patch, PolledJournal, packed, packed_rows
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS patches (
@@ -22,11 +21,9 @@ CREATE TABLE IF NOT EXISTS patches (
 CREATE INDEX IF NOT EXISTS patches_by_moment ON patches (moment);
 CREATE TABLE IF NOT EXISTS journal (name TEXT NOT NULL, epoch INTEGER NOT NULL);
 """
-_POLL: Final = 0.2
-_AT_ONCE: Final = 16
 
 
-class SqliteJournal:
+class SqliteJournal(PolledJournal):
     """A `kgplatform.journal.patch.Journal` in a file; other processes may read it meanwhile."""
 
     def __init__(self, path: Path) -> None:
@@ -55,25 +52,12 @@ class SqliteJournal:
         """The number of the last patch; 0 where there is none."""
         return int(self._one("SELECT coalesce(max(number), 0) FROM patches"))
 
-    def patches(self, after: int, *, limit: int | None = None) -> Iterator[Patch]:
-        """Those after the one of that number, in order, at most ``limit``; raises as the protocol says."""
-        left = limit
-        while left is None or left > 0:
-            sql = "SELECT * FROM patches WHERE number > ? ORDER BY number LIMIT ?"
-            rows = self._rows(sql, after, _AT_ONCE if left is None else min(left, _AT_ONCE))
-            if not rows:
-                return
-            for number, epoch, moment, more, *blobs in rows:
-                yield Patch(number, epoch, datetime.fromisoformat(moment), bool(more), *blobs)
-            after, left = rows[-1][0], None if left is None else left - len(rows)
-
-    def wait(self, after: int, seconds: float) -> int:
-        """The number of the last patch, as soon as it is above ``after``, at the latest after so many seconds."""
-        end = time.monotonic() + seconds
-        with self._grown:
-            while (newest := self.newest) <= after and (left := end - time.monotonic()) > 0:
-                self._grown.wait(min(left, _POLL))  # another process may append too
-            return newest
+    def _read(self, after: int, most: int) -> list[Patch]:
+        rows = self._rows("SELECT * FROM patches WHERE number > ? ORDER BY number LIMIT ?", after, most)
+        return [
+            Patch(number, epoch, datetime.fromisoformat(moment), bool(more), *blobs)
+            for number, epoch, moment, more, *blobs in rows
+        ]
 
     def at(self, moment: datetime) -> int:
         """The number of the last patch that was there at that moment; 0 where none was."""

@@ -29,6 +29,7 @@ _GRAPH_FROM: Final = 2_000
 """From so many vectors on a graph is made; fewer are compared one by one."""
 _EF_SEARCH: Final = 200
 _SPARE: Final = 8
+_OLDEST: Final = (0, 7)
 _ROWS: Final = 20_000
 _CONNECT_SECONDS: Final = 10
 _READ_SECONDS: Final = 15.0
@@ -46,19 +47,14 @@ def connected(url: str, *, seconds: float | None = None) -> Any:
         ConfigError: pg8000 is not installed, or the address is none.
         StoreError: the database cannot be reached, or does not let us in.
     """
-    try:
-        from pg8000 import dbapi as pg8000
-    except ImportError as error:
-        message = "PostgreSQL needs its driver; install it with `pip install 'kgplatform[cluster]'`"
-        raise ConfigError(message, setting="cluster.vectors") from error
+    pg8000 = driver()
     try:
         parts = urlsplit(url)
         port, options = parts.port or 5432, parse_qs(parts.query)
+        if parts.scheme not in ("postgresql", "postgres") or not parts.hostname:
+            raise ValueError("such is postgresql://user@host:5432/database")
     except ValueError as error:
-        raise ConfigError(f"{url!r} is not an address of PostgreSQL: {error}", setting="cluster.vectors") from error
-    if parts.scheme not in ("postgresql", "postgres") or not parts.hostname:
-        form = "postgresql://user@host:5432/database"
-        raise ConfigError(f"{url!r} is not an address of PostgreSQL such as {form}", setting="cluster.vectors")
+        raise ConfigError(f"{url!r} is not an address of PostgreSQL: {error}", setting="cluster") from error
     where, name = f"{parts.hostname}:{port}", unquote(parts.path.lstrip("/")) or "postgres"
     secure = options.get("sslmode", [""])[0] in ("require", "verify-ca", "verify-full")
     line = None
@@ -79,29 +75,52 @@ def connected(url: str, *, seconds: float | None = None) -> Any:
     except (pg8000.Error, OSError) as error:
         if line is not None and line.fileno() >= 0:
             os.close(line.detach())  # the driver's own file on it is still open
-        raise StoreError(f"the database {name} at {where} cannot be used: {_reason(error)}") from error
+        code, text = said(error)
+        way_out = "; the password is that of the address, or PGPASSWORD" if code[:2] == "28" else ""
+        raise StoreError(f"the database {name} at {where} cannot be used: {text}{way_out}") from error
     return made
 
 
+def driver() -> Any:
+    """The module of pg8000.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    try:
+        from pg8000 import dbapi
+    except ImportError as error:
+        message = "PostgreSQL needs its driver; install it with `pip install 'kgplatform[cluster]'`"
+        raise ConfigError(message, setting="cluster") from error
+    return dbapi
+
+
 def described(url: str) -> str:
-    """The versions of a database and of pgvector in it; raises as `connected`, StoreError too where that is missing."""
+    """The versions of a database and of its pgvector; raises as `connected`, and as `_of_use` where that is no use."""
     with closing(connected(url, seconds=_READ_SECONDS)) as link:
         cursor = link.cursor()
         cursor.execute(
-            "SELECT current_setting('server_version'), default_version FROM pg_available_extensions "
-            "WHERE name = 'vector'"
+            "SELECT current_setting('server_version'), coalesce(installed_version, default_version)"
+            " FROM pg_available_extensions WHERE name = 'vector'"
         )
         found = cursor.fetchone()
     if found is None:
         raise StoreError("the database has no pgvector; install the extension `vector`")
-    return f"PostgreSQL {found[0]}, pgvector {found[1]}"
+    return f"PostgreSQL {found[0]}, pgvector {_of_use(found[1])}"
 
 
-def _reason(error: BaseException) -> str:
-    """What the database said, in one line."""
-    said = error.args[0] if error.args else ""
-    text = said.get("M", "") if isinstance(said, dict) else error if isinstance(error, OSError) else said or error
-    return " ".join(str(text).split()) or type(error).__name__
+def _of_use(version: str) -> str:
+    if tuple(map(int, version.split(".")[:2])) < _OLDEST:
+        raise StoreError(f"pgvector {version} has no half precision; update the extension to 0.8")
+    return version
+
+
+def said(error: BaseException) -> tuple[str, str]:
+    """The code of the database's error, empty if it is none of its own, and what it said in one line."""
+    told = error.args[0] if error.args else ""
+    if isinstance(told, dict):
+        return str(told.get("C", "")), " ".join(str(told.get("M", "")).split())
+    return "", " ".join(str(error if isinstance(error, OSError) else told or error).split()) or type(error).__name__
 
 
 class PostgresVectors:
@@ -133,9 +152,7 @@ class PostgresVectors:
             if not found:
                 self._rows("CREATE EXTENSION IF NOT EXISTS vector")
                 found = self._rows("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
-            version = tuple(int(part) for part in str(found[0][0]).split(".")[:2])
-            if version < (0, 7):
-                raise StoreError(f"pgvector {found[0][0]} has no half precision; update the extension to 0.8")
+            _of_use(str(found[0][0]))
             self._rows(_INDEXES)
             known = self._rows("SELECT relation, model, dimensions FROM kgplatform_vectors WHERE name = %s", self._name)
             mine = [row for row in known if row[0] == self._table]
@@ -161,8 +178,7 @@ class PostgresVectors:
         Raises:
             StoreError: the database refuses, or cannot be reached.
         """
-        from pg8000 import dbapi as pg8000
-
+        pg8000 = driver()
         for is_last in (False, True):
             if self._connection is None:
                 self._connection = connected(self._url)
@@ -176,9 +192,9 @@ class PostgresVectors:
                 lost = self._is_changing
                 self.close()
                 if is_last or lost:
-                    raise StoreError(f"the vectors in PostgreSQL cannot be reached: {_reason(error)}") from error
+                    raise StoreError(f"the vectors in PostgreSQL cannot be reached: {said(error)[1]}") from error
             except pg8000.Error as error:
-                raise StoreError(f"the vectors in PostgreSQL: {_reason(error)}") from error
+                raise StoreError(f"the vectors in PostgreSQL: {said(error)[1]}") from error
         raise AssertionError
 
     def _has_hnsw(self) -> bool:
@@ -312,9 +328,7 @@ class PostgresVectors:
         """Lets the connection go; what was not saved is dropped."""
         with self._lock:
             if self._connection is not None:
-                from pg8000 import dbapi as pg8000
-
-                with suppress(pg8000.Error, OSError):
+                with suppress(driver().Error, OSError):
                     self._connection.close()
                 self._connection, self._is_changing = None, False
 
