@@ -15,6 +15,7 @@
     │   ├── QueryRejectedError     .issues           an update or SERVICE on a read-only path, nesting, length …
     │   └── QueryTimeoutError      .seconds
     ├── StoreError
+    │   └── AwayError                           the journal cannot be reached, or another server leads
     ├── ClusterError                            a scheduler, a worker or another server that cannot be used
     └── NotFoundError            .name
 
@@ -148,6 +149,10 @@ class QueryTimeoutError(QueryError):
 
 class StoreError(KgPlatformError):
     """The dataset could not be read or written."""
+
+
+class AwayError(StoreError):
+    """The journal, or who leads, cannot be used at the moment: nothing was changed, and the next time may do."""
 
 
 class ClusterError(KgPlatformError):

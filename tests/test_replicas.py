@@ -219,6 +219,45 @@ def test_a_standby_takes_over_and_the_old_leader_cannot_write_but_follows(
 
 
 @pytest.mark.slow
+def test_nodes_that_start_while_the_database_is_away_show_what_they_have_and_go_on_when_it_is_back(
+    tmp_path: Path, database: PostgresServer
+) -> None:
+    cluster(tmp_path, f"{database.url}?schema=away", "copy")
+    database.stop("immediate")
+    try:
+        with served(tmp_path / "leader") as leader, served(tmp_path / "copy", "--replica") as copy:
+            for node in (leader, copy):
+                assert node.has("first")
+                status, text, _ = node.ask("GET", "/readyz")
+                assert (status, node.ask("GET", "/healthz")[0]) == (503, 200)
+                assert re.search(rf"127\.0\.0\.1:{database.port} cannot be used: ", text), text
+                for method, path, body, kind in (
+                    ("POST", "/sparql", f"INSERT DATA {{ <{EX}no> <{EX}p> 1 }}", "application/sparql-update"),
+                    ("PUT", f"/graphs?graph={EX}g", f"<{EX}x> <{EX}p> 1 .", "text/turtle"),
+                ):
+                    status, text, _ = node.ask(method, path, body, {"Content-Type": kind, "Accept": "text/plain"})
+                    assert (status, len(text.splitlines())) == (503, 1), text
+                    assert re.search(rf":{database.port} cannot be used: ", text), text
+                assert node.ask("GET", "/changes?after=0")[0] == 503
+            database.start()
+            for node in (leader, copy):
+                until(lambda node=node: node.ask("GET", "/readyz")[0] == 200, 60)
+            until(lambda: copy.ask("POST", "/sparql", f"INSERT DATA {{ <{EX}now> <{EX}p> 1 }}", UPDATE)[0] < 300, 60)
+            assert leader.has("now")
+            until(lambda: copy.has("now"))
+            assert not leader.has("no")
+            database.stop("immediate")  # who leads then keeps on showing what there is, and takes no change
+            status, text, _ = leader.ask(
+                "POST", "/sparql", f"INSERT DATA {{ <{EX}no> <{EX}p> 1 }}", {**UPDATE, "Accept": "text/plain"}
+            )
+            assert (status, len(text.splitlines())) == (503, 1), text
+            assert leader.has("now")
+    finally:
+        database.stop("immediate")
+        database.start()
+
+
+@pytest.mark.slow
 def test_parts_that_are_killed_at_random_lose_nothing_acknowledged() -> None:
     acknowledged, *found = cluster_kills.measure(6, cut=8.0)  # the number is the seed too
     assert acknowledged.value > 0

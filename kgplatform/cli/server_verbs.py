@@ -21,7 +21,7 @@ from kgplatform import resources
 from kgplatform import settings as config
 from kgplatform.cli import output
 from kgplatform.cli.verb import DONE, SHORT, Given, argument, opened, option, verb
-from kgplatform.errors import ConfigError, KgPlatformError, NotFoundError, WorkspaceHeldError
+from kgplatform.errors import AwayError, ConfigError, KgPlatformError, NotFoundError, WorkspaceHeldError
 
 if TYPE_CHECKING:
     from kgplatform.graph import KnowledgeGraph
@@ -48,8 +48,15 @@ def serve(given: Given) -> int:
 
     with ExitStack() as held:
         follows = given.replica or given.standby
-        kgs = [held.enter_context(opened(folder, follows=follows)) for folder in given.workspaces]
-        for kg in kgs:
+        kgs: list[KnowledgeGraph] = []
+        for folder in given.workspaces:
+            try:
+                kg = held.enter_context(opened(folder, follows=follows))
+            except AwayError as error:
+                if type(error) is not AwayError:
+                    raise  # another leads
+                kg = held.enter_context(opened(folder, follows=True))  # until the database is back
+            kgs.append(kg)
             if kg.settings.cluster.database:
                 from kgplatform.cluster.replica import Replica
 

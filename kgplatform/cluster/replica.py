@@ -19,7 +19,7 @@ from pyoxigraph import Quad
 
 from kgplatform import settings as config
 from kgplatform.documents.registry import Registry
-from kgplatform.errors import KgPlatformError, StoreError
+from kgplatform.errors import AwayError, KgPlatformError, StoreError
 from kgplatform.journal.patch import FencedError
 from kgplatform.ontology import packs
 from kgplatform.store.oxigraph import Part
@@ -57,24 +57,26 @@ class Replica:
     """Follows the journal in a thread of its own, unless it leads; as what a store is to be recorded by, it refuses."""
 
     def __init__(self, workspace: Workspace, *, stands_by: bool = False) -> None:
-        """Brings the workspace in line with the journal as it is now, if it was opened to follow; else it leads.
+        """Brings the workspace in line with the journal, if it was opened to follow and can reach it; else it leads.
 
         Raises:
             WorkspaceError: the workspace does not belong to the journal.
-            StoreError: the journal cannot be reached.
+            StoreError: the database does not let us in.
         """
         assert workspace.recorder is not None
         self._workspace, self._recorder = workspace, workspace.recorder
         self._stands_by, self.leads = stands_by, not workspace.follows
         self._over, self._grown = threading.Event(), threading.Condition()
-        self._indexed, self._trouble = 0, ""
+        self._indexed, self._trouble, self.number = 0, "", -1
         self._recorder.took_rows = self._take_up_ontology
         if self.leads:
             self.number = self._recorder.number
         else:
-            self._recorder.prepare()
             workspace.store.recorder = self
-            self.number = self._caught_up()
+            try:
+                self.number = self._caught_up()
+            except AwayError as error:
+                self._trouble = str(error)
         self._thread = threading.Thread(target=self._follow, daemon=True, name="kgplatform replica")
         self.took_over: Callable[[], None] = lambda: None
         """Called once it leads in another's place."""
@@ -127,11 +129,11 @@ class Replica:
                     with self._grown:
                         self.number = number
                         self._grown.notify_all()
+                elif self._stands_by and journal.is_free:
+                    self._take_over()
                 else:
                     self._index()
                 self._trouble = ""
-                if self._stands_by and journal.is_free:
-                    self._take_over()
             except FencedError:
                 continue  # another standby was sooner
             except (KgPlatformError, OSError) as error:
@@ -141,6 +143,8 @@ class Replica:
                 self._over.wait(_PATIENCE)
 
     def _caught_up(self) -> int:
+        if self.number < 0:
+            self._recorder.prepare()
         self._recorder.take_back()
         number = self._recorder.catch_up()
         self._workspace.versions.rest()

@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import pyoxigraph as ox
 from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Triple
 
-from kgplatform.errors import StoreError
+from kgplatform.errors import AwayError
 from kgplatform.store.oxigraph import Store
 
 _POLL: Final = 0.05
@@ -30,11 +30,11 @@ Row: TypeAlias = Sequence[Any]
 """A row of the registry as it came to be: table, key, and its values by column, or None for one that went."""
 
 
-class FencedError(StoreError):
+class FencedError(AwayError):
     """Another process leads by now: nothing may be appended in the name of the epoch before."""
 
 
-class UnseenError(StoreError):
+class UnseenError(AwayError):
     """The journal holds a commit that was taken to be refused: the line was cut before its answer came."""
 
 

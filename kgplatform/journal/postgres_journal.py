@@ -17,9 +17,9 @@ from functools import cached_property, wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
-from kgplatform.errors import ConfigError, StoreError
+from kgplatform.errors import AwayError, ConfigError, StoreError
 from kgplatform.journal.patch import Draft, FencedError, Patch, PolledJournal, UnseenError, packed, packed_rows
-from kgplatform.store.pgvector import connected, driver, said
+from kgplatform.store.pgvector import CUT, connected, driver, said
 
 _SCHEMA: Final = (
     "CREATE SCHEMA IF NOT EXISTS {0}",
@@ -55,10 +55,9 @@ def _reaching(method: Callable[Concatenate[Any, _P], _R]) -> Callable[Concatenat
                     return method(journal, *args, **named)
                 except (journal._errors, OSError) as error:
                     code, text = said(error)
-                    was_cut = not code or code[:2] in ("57", "08")  # the session was ended, or the line is
                     journal._let_go()
-                    if not was_cut or is_last:
-                        raise StoreError(f"the journal at {journal.where}: {text}") from error
+                    if is_last or code[:2] not in ("", *CUT):
+                        raise AwayError(f"the journal at {journal.where}: {text}") from error
         raise AssertionError
 
     return asked
@@ -192,7 +191,7 @@ class PostgresJournal(PolledJournal):
             epoch = lease.take()
         except (self._errors, OSError) as error:
             lease.end()
-            raise StoreError(f"the journal at {self.where}: {said(error)[1]}") from error
+            raise AwayError(f"the journal at {self.where}: {said(error)[1]}") from error
         if epoch is None:
             lease.end()
             raise FencedError(

@@ -20,7 +20,7 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException
 
 from kgplatform import resources
-from kgplatform.errors import ConfigError, KgPlatformError, NotFoundError
+from kgplatform.errors import AwayError, ConfigError, KgPlatformError, NotFoundError
 from kgplatform.ontology.packs import plugins
 from kgplatform.server import endpoint, frame, graph_store, self_description
 from kgplatform.server.access import Access, Rates, Rights, Role, client, guard, identify, plain_fields, require
@@ -254,7 +254,7 @@ def _add_error_pages(app: Flask, kg: KnowledgeGraph) -> None:
 
     @app.errorhandler(KgPlatformError)
     def failed(error: KgPlatformError) -> Any:
-        return _error(kg, 500, str(error))
+        return _error(kg, 503 if isinstance(error, AwayError) else 500, str(error))
 
     @app.errorhandler(Exception)
     def unexpected(error: Exception) -> Any:

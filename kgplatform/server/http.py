@@ -15,6 +15,7 @@ from flask import Response, has_request_context, request
 from werkzeug.urls import iri_to_uri
 
 from kgplatform.errors import (
+    AwayError,
     ConfigError,
     KgPlatformError,
     QueryError,
@@ -23,7 +24,6 @@ from kgplatform.errors import (
     QueryTimeoutError,
     StoreError,
 )
-from kgplatform.journal.patch import FencedError
 from kgplatform.server import words
 from kgplatform.server.frame import language
 from kgplatform.sparql.protocol import (
@@ -220,8 +220,8 @@ def query_status(error: KgPlatformError) -> tuple[int, str]:
         return 400, "Bad request"
     if isinstance(error, StoreError) and str(error).startswith(_FULL):
         return 507, "Not stored"
-    if isinstance(error, FencedError):
-        return 503, "Another server leads"
+    if isinstance(error, AwayError):
+        return 503, "Not changed"
     return 500, "Query failed"
 
 
@@ -240,7 +240,7 @@ def query_problem(error: KgPlatformError, *, elapsed_seconds: float | None = Non
         extra["elapsed_seconds"] = round(elapsed_seconds, 3)
     if status in _WAYS_ON:
         extra["help"] = _WAYS_ON[status]
-    is_told = isinstance(error, QueryError | ConfigError | FencedError) or status == 507
+    is_told = isinstance(error, QueryError | ConfigError | AwayError) or status == 507
     detail = str(error) if is_told else "the query could not be run"
     headers = {"Retry-After": "2"} if isinstance(error, WorkersBusyError) else {}
     return problem(status, title, detail, headers=headers, **extra)
@@ -249,6 +249,8 @@ def query_problem(error: KgPlatformError, *, elapsed_seconds: float | None = Non
 def store_problem(error: StoreError) -> Response:
     """The answer for RDF that does not parse or cannot be stored."""
     detail = str(error)
+    if isinstance(error, AwayError):
+        return query_problem(error)
     if detail.startswith("the dataset was not changed"):
         return problem(507, "Not stored", detail, help=_WAYS_ON[507])
     return problem(400, "Bad content", detail)

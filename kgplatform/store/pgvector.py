@@ -21,7 +21,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from kgplatform.errors import ConfigError, StoreError
+from kgplatform.errors import AwayError, ConfigError, StoreError
 from kgplatform.settings import database_password
 from kgplatform.store.vectors import Keys
 
@@ -33,6 +33,8 @@ _OLDEST: Final = (0, 7)
 _ROWS: Final = 20_000
 _CONNECT_SECONDS: Final = 10
 _READ_SECONDS: Final = 15.0
+CUT: Final = ("57", "08")
+"""How the codes of the database begin that say that the session was ended, or the line."""
 _INDEXES: Final = """CREATE TABLE IF NOT EXISTS kgplatform_vectors (
   relation text PRIMARY KEY, name text NOT NULL, model text NOT NULL, dimensions integer NOT NULL)"""
 
@@ -45,7 +47,8 @@ def connected(url: str, *, seconds: float | None = None) -> Any:
 
     Raises:
         ConfigError: pg8000 is not installed, or the address is none.
-        StoreError: the database cannot be reached, or does not let us in.
+        AwayError: the database cannot be reached.
+        StoreError: it does not let us in.
     """
     pg8000 = driver()
     try:
@@ -77,7 +80,8 @@ def connected(url: str, *, seconds: float | None = None) -> Any:
             os.close(line.detach())  # the driver's own file on it is still open
         code, text = said(error)
         way_out = "; the password is that of the address, or PGPASSWORD" if code[:2] == "28" else ""
-        raise StoreError(f"the database {name} at {where} cannot be used: {text}{way_out}") from error
+        kind = AwayError if code[:2] in ("", *CUT) else StoreError
+        raise kind(f"the database {name} at {where} cannot be used: {text}{way_out}") from error
     return made
 
 

@@ -137,5 +137,7 @@ def begin(kg: KnowledgeGraph, address: str, announce: Callable[[str], object]) -
 
     replica.took_over = leads
     replica.start()
-    if not replica.leads:
-        announce(f"A replica, at patch {replica.number}; the leader is at {replica.leader or 'no known address'}")
+    if replica.trouble:
+        announce(f"What is here is served, and no change is taken: {replica.trouble}")
+    elif not replica.leads:
+        announce(f"A replica, at patch {replica.number}")
