@@ -511,6 +511,32 @@ print([name for name in sys.modules if name.startswith(mine) or name.partition("
     assert done.stdout == "[]\n", done.stderr[-2000:]
 
 
+def test_serve_and_doctor_of_such_a_workspace_import_nothing_of_clusters_either(tmp_path: Path) -> None:
+    KnowledgeGraph.create(tmp_path / "w", base=EX).close()
+    root = Path(__file__).parents[1]
+
+    def command(verb: str, *words: str) -> list[str]:
+        return [sys.executable, "-X", "importtime", "-m", "kgplatform", verb, "-w", str(tmp_path / "w"), *words]
+
+    said = subprocess.run(command("doctor"), capture_output=True, text=True, check=False, cwd=root).stderr
+    with (tmp_path / "log").open("w+") as log:
+        with subprocess.Popen(
+            command("serve", "--port", "0"), stdout=subprocess.PIPE, stderr=log, text=True, cwd=root
+        ) as server:
+            assert server.stdout is not None
+            match = re.search(r"http://[\w.]+:\d+", server.stdout.readline())
+            assert match
+            for path in ("/", "/sparql?query=ASK%7B%7D", "/readyz", "/metrics"):
+                assert urlopen(f"{match.group()}{path}", timeout=60).status == 200
+            server.terminate()
+        log.seek(0)
+        imported = {line.rpartition("|")[2].strip() for line in f"{said}{log.read()}".splitlines() if "|" in line}
+    assert "kgplatform.server.app" in imported
+    mine = ("kgplatform.cluster", "kgplatform.journal", "kgplatform.store.pgvector")
+    others = ("distributed", "dask", "pg8000", "s3fs", "botocore")
+    assert [name for name in imported if name.startswith(mine) or name.partition(".")[0] in others] == []
+
+
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of a bucket on a server of this machine that speaks as S3 does."""

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final
 from flask import Blueprint, Response, request
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, serialize
 
-from kgplatform.journal.patch import Journal, Patch, commits
 from kgplatform.sparql.protocol import ProtocolError
 from kgplatform.vocab import DCTERMS, TYPE, XSD
 
 if TYPE_CHECKING:
     from kgplatform.graph import KnowledgeGraph
+    from kgplatform.journal.patch import Journal, Patch
 
 _RDF_PATCH: Final = "application/rdf-patch"
 _EVENTS: Final = "text/event-stream"
@@ -83,6 +83,8 @@ def _stream_page(journal: Journal, page: int) -> Response:
 
 def _since(journal: Journal, after: int) -> Response:
     """Some commits after that number, whole; the address of those that follow is in a header."""
+    from kgplatform.journal.patch import commits  # only where there is a journal
+
     found = list(commits(journal.patches(after, limit=_AT_ONCE)))
     if not found and journal.newest > after:  # one that is larger than that, or not finished yet
         found = list(islice(commits(journal.patches(after)), 1))
@@ -120,6 +122,8 @@ def _patch_text(journal: Journal, groups: list[list[Patch]]) -> Iterator[bytes]:
 
 def _events(journal: Journal, after: int) -> Iterator[bytes]:
     """One event a commit; a comment now and then tells whether anybody listens still."""
+    from kgplatform.journal.patch import commits
+
     yield b": the changes follow\n\n"
     while True:
         if journal.wait(after, _SILENCE_SECONDS) <= after:
