@@ -1,10 +1,13 @@
 """The files for running a cluster name verbs, options and settings that there are."""
 
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 from ruamel.yaml import YAML
@@ -12,7 +15,8 @@ from ruamel.yaml import YAML
 from kgplatform import settings
 from kgplatform.cluster.followers import remote_of
 
-FOLDER = Path(__file__).resolve().parents[1] / "examples" / "cluster"
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "examples" / "cluster"
 
 
 def called():
@@ -55,3 +59,63 @@ def test_the_settings_are_settings_and_nothing_runs_as_root(tmp_path):
     ] * 2
     assert re.search(r"^USER 10001$", (FOLDER / "Containerfile").read_text(), re.M)
     assert all("DynamicUser=yes" in unit.read_text() for unit in (FOLDER / "systemd").glob("*.service"))
+
+
+def sent_to_a_build():
+    """The entries at the root of the repository that a container is built from, and the patterns left out of them."""
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    lines = [line for line in lines if line and not line.startswith("#")]
+    assert lines[0] == "*", "nothing unless it is named"
+    return [line[1:] for line in lines[1:] if line.startswith("!")], [line for line in lines[1:] if line[0] != "!"]
+
+
+def test_a_container_is_built_from_what_a_package_is_built_from_and_no_more(tmp_path):
+    named, left_out = sent_to_a_build()
+    assert not {".git", ".venv", "demo", "build", "tests"} & set(named)
+    assert {"frontend/node_modules", "kgplatform/server/static", "**/__pycache__"} <= set(left_out)
+    for name in named:  # as COPY takes it, the assets stood in for
+        source, target = ROOT / name, tmp_path / name
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("node_modules", "static", "__pycache__"))
+        else:
+            shutil.copy(source, target)
+    static = tmp_path / "kgplatform" / "server" / "static"
+    static.mkdir()
+    (static / "manifest.json").write_text("{}")
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(tmp_path / "out"),
+        str(tmp_path),
+    ]
+    environment = {**os.environ, "KGPLATFORM_WEB": "keep"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    (wheel,) = (tmp_path / "out").glob("*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+    assert {"kgplatform/server/static/manifest.json", "kgplatform/graph.py"} <= held
+    assert any(name.startswith("kgplatform/_files/ontology/") for name in held)
+
+
+def test_the_container_file_copies_what_is_sent_and_builds_the_pages_with_the_lock():
+    text = (FOLDER / "Containerfile").read_text(encoding="utf-8")
+    named, _ = sent_to_a_build()
+    copied = re.findall(r"^COPY (?!--from)(\S+) ", text, re.M)
+    assert copied == ["frontend", "."]
+    assert set(copied) - {"."} <= set(named)
+    used = re.findall(r"/source/([\w.]+)", text)
+    assert set(used) <= {*named, "frontend"}
+    stages = re.findall(r"^FROM \S+(?: AS (\w+))?$", text, re.M)
+    assert stages == ["pages", ""]
+    assert set(re.findall(r"--from=(\w+)", text)) == {"pages"}
+    assert "npm ci" in text
+    assert (ROOT / "frontend" / "package-lock.json").is_file()
+    assert 'join(here, "..", "kgplatform", "server", "static")' in (ROOT / "frontend" / "build.mjs").read_text()
+    assert re.search(r"^ARG PIP_EXTRA_INDEX_URL$", text, re.M)
+    pinned = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.M))
+    for name, version in re.findall(r"([\w-]+)==([\w.]+)", text):
+        assert pinned[name.replace("-", "_")] == version, name
