@@ -15,6 +15,7 @@ from contextlib import suppress
 from http.client import HTTPException
 from itertools import product
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from urllib.error import HTTPError
 from urllib.parse import quote, unquote, urlencode, urlsplit
@@ -293,6 +294,7 @@ class KnowledgeGraphStore(RdflibStore):
         self._access: _Access | None = None
         self._namespaces: dict[str, URIRef] = {}
         self._added: dict[Quad, bool] = {}
+        self._sending = RLock()
         if configuration is not None:
             self.open(configuration)
 
@@ -336,12 +338,12 @@ class KnowledgeGraphStore(RdflibStore):
         self._ready()
 
     def rollback(self) -> None:
-        """Never: what was read after it was added has been written.
+        """Never: what was read after it was added has been written; rdflib's ``AuditableStore`` around it does.
 
         Raises:
             StoreError: always.
         """
-        raise StoreError("writes are not rolled back; remove what was added")
+        raise StoreError("writes are not rolled back; remove what was added, or open an AuditableStore of it")
 
     def _open(self) -> _Access:
         if self._access is None:
@@ -355,9 +357,10 @@ class KnowledgeGraphStore(RdflibStore):
         return access
 
     def _send(self, access: _Access) -> None:
-        added, self._added = self._added, {}
-        if added:
-            access.write(added)
+        with self._sending:  # whoever reads waits for what another thread is sending
+            added, self._added = self._added, {}
+            if added:
+                access.write(added)
 
     # reading
 
@@ -486,7 +489,8 @@ class KnowledgeGraphStore(RdflibStore):
         s, p, o = (_sent_node(node, access.genid) for node in triple)
         if not isinstance(s, NamedNode) or not isinstance(p, NamedNode) or not isinstance(triple[1], URIRef):
             raise StoreError(f"not a statement of RDF: {' '.join(str(term) for term in (s, p, o))}"[:300])
-        self._added[Quad(s, p, o, where)] = True
+        with self._sending:
+            self._added[Quad(s, p, o, where)] = True
         super().add(triple, context)  # type: ignore[arg-type]  # tells who listens
         if len(self._added) >= _AT_ONCE:
             self._send(access)
@@ -516,8 +520,6 @@ class KnowledgeGraphStore(RdflibStore):
     def remove_graph(self, graph: Graph) -> None:
         """Removes the graph with its statements; raises as `remove`."""
         self.remove((None, None, None), graph)
-
-    # names
 
     def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:  # noqa: FBT001, FBT002
         """Gives a namespace a prefix for as long as the store is in use."""

@@ -566,7 +566,7 @@ class QueryWorkers:
             worker.try_update(request, self._prefixes)
             return
         trial: Path | None = None
-        if "WHERE" in scan(text).keywords:  # the others do not depend on what is there
+        if scan(text).keywords & {"WHERE", "DROP", "CLEAR", "COPY", "MOVE", "ADD"}:  # which look at what is there
             with self._lock:
                 self._made += 1
                 trial = self._folder.resolve() / f"{_TRIAL}{os.getpid()}-{self._made}"
