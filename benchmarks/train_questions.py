@@ -148,17 +148,23 @@ def _described(item: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     return described(names, comments, of=of, to=in_english(to))
 
 
-class _Adapted(nn.Module):
+class Adapted(nn.Module):
     """A linear layer with a low-rank addition that is learnt."""
 
-    def __init__(self, inside: nn.Linear) -> None:
+    def __init__(self, inside: nn.Linear, rank: int = RANK) -> None:
         super().__init__()
         self.inside = inside
-        self.down = nn.Parameter(torch.randn(RANK, inside.in_features) * 0.02)
-        self.up = nn.Parameter(torch.zeros(inside.out_features, RANK))
+        self.down = nn.Parameter(torch.randn(rank, inside.in_features) * 0.02)
+        self.up = nn.Parameter(torch.zeros(inside.out_features, rank))
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        """The layer with what is added to it."""
         return self.inside(rows) + 2.0 * (rows @ self.down.T) @ self.up.T
+
+    def learnt(self) -> dict[str, NDArray[Any]]:
+        """The two matrices whose product is added to the weight, as `MiniLM` takes them."""
+        sides = {"down": self.down, "up": 2.0 * self.up}
+        return {side: values.detach().numpy().astype(np.float16) for side, values in sides.items()}
 
 
 class _Encoder(nn.Module):
@@ -174,9 +180,9 @@ class _Encoder(nn.Module):
             parameter.requires_grad = False
         for layer in self.model.encoder.layer[LOWER:]:
             own = layer.attention.self
-            own.query, own.key, own.value = map(_Adapted, (own.query, own.key, own.value))
+            own.query, own.key, own.value = map(Adapted, (own.query, own.key, own.value))
             for part in (layer.attention.output, layer.intermediate, layer.output):
-                part.dense = _Adapted(part.dense)
+                part.dense = Adapted(part.dense)
         self.scale, self.bias = nn.Parameter(torch.tensor(12.0)), nn.Parameter(torch.tensor(-6.0))
         self.head = nn.Linear(self.model.config.hidden_size, len(OPERATIONS))
         self._states: dict[str, torch.Tensor] = {}
@@ -214,9 +220,8 @@ class _Encoder(nn.Module):
         """What `IntentModel` reads."""
         found: dict[str, NDArray[Any]] = {}
         for name, module in self.model.named_modules():
-            if isinstance(module, _Adapted):
-                found[f"{name}.down"] = module.down.detach().numpy().astype(np.float16)
-                found[f"{name}.up"] = (2.0 * module.up.detach()).numpy().astype(np.float16)
+            if isinstance(module, Adapted):
+                found |= {f"{name}.{side}": values for side, values in module.learnt().items()}
         head = {"head.weight": self.head.weight, "head.bias": self.head.bias}
         alone = {"scale": self.scale.reshape(1), "bias": self.bias.reshape(1)}
         return found | {name: value.detach().numpy() for name, value in (head | alone).items()}

@@ -4,7 +4,6 @@ import io
 import json
 import re
 import time
-from dataclasses import replace
 
 import pytest
 from pyoxigraph import NamedNode
@@ -12,7 +11,7 @@ from small_graph import small_graph
 
 from kgplatform.documents.progress import RunState
 from kgplatform.extraction import sentence_frames
-from kgplatform.extraction.sentence_frames import carried_weights
+from kgplatform.extraction.sentence_network import Thresholds, carried_network
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.server.access import Access
 from kgplatform.server.app import JOBS, create_app
@@ -197,8 +196,9 @@ UNSURE = "The Canal Hotel is quiet. It rained.\n\nBooking: 12 rooms. There are f
 def test_a_possible_statement_is_accepted_by_a_click_with_its_passage_undone_and_kept_when_read_again(
     client, kg, monkeypatch
 ):
-    surest = replace(carried_weights(), threshold=1.0)  # of nothing is it as sure as that
-    monkeypatch.setattr(sentence_frames, "carried_weights", lambda: surest)
+    network, thresholds = carried_network()
+    surest = network, Thresholds(1.0, thresholds.candidate)  # of nothing is it as sure as that
+    monkeypatch.setattr(sentence_frames, "carried_network", lambda: surest)
     name = added(client, kg, UNSURE)
     assert rooms(kg) == set()
     text = client.get(f"/documents/{name}").text

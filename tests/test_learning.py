@@ -116,11 +116,11 @@ def test_it_reads_what_its_examples_teach(learnt, text, facts):
 
 def test_most_of_that_is_not_read_without_examples():
     assert not said(read("据说杜甫设计了白虎桥。", None))
-    assert ("Morden Bridge", "author", "Ivy Lake") not in said(read("Morden Bridge was conceived by Ivy Lake.", None))
+    assert not said(read("Ivy Lake is behind Morden Bridge.", None))
 
 
-def test_a_date_is_read_without_examples_where_one_property_takes_it(learnt):
-    text, fact = "Morden Bridge welcomed its first carts on 3 May 1911.", ("Morden Bridge", "opened", "1911-05-03")
+def test_what_words_of_the_ontology_say_is_read_without_examples(learnt):
+    text, fact = "Morden Bridge was opened on 3 May 1911.", ("Morden Bridge", "opened", "1911-05-03")
     assert fact in said(read(text, None))
     assert fact in said(read(text, learnt))
 
@@ -245,13 +245,14 @@ def workspace(tmp_path):
 
 def test_learn_teaches_and_evaluate_shows_it(workspace, tmp_path, capsys):
     examples = written(tmp_path / "examples.jsonl", [*english(), {"text": "x", "triples": [["x", "y", "z"]]}])
-    triple, text = ["Morden Bridge", "author", "Ivy Lake"], "Morden Bridge was conceived by Ivy Lake."
-    gold = written(tmp_path / "gold.jsonl", [{"id": "g", "text": text, "triples": [triple]}])
+    text = "The Nidda is crossed by Morden Bridge, which Ivy Lake conceived."
+    triples = [["Morden Bridge", "author", "Ivy Lake"], ["Morden Bridge", "spans", "Nidda"]]
+    gold = written(tmp_path / "gold.jsonl", [{"id": "g", "text": text, "triples": triples}])
     output = tmp_path / "results.jsonl"
     there = ["-w", str(workspace)]
     evaluate = ["evaluate", "extraction", str(gold), *there]
     assert main([*evaluate, "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["strict"]["f1"]["value"] == 0
+    assert json.loads(capsys.readouterr().out)["strict"]["f1"]["value"] < 1
     assert main(["learn", str(examples), *there, "--format", "json"]) == 0
     captured = capsys.readouterr()
     told = json.loads(captured.out)
@@ -262,7 +263,7 @@ def test_learn_teaches_and_evaluate_shows_it(workspace, tmp_path, capsys):
     assert main([*evaluate, "--format", "json", "--output", str(output)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["strict"]["f1"]["value"], found["conformance"]) == (1, 1)
-    assert json.loads(output.read_text(encoding="utf-8"))["triples"] == [triple]
+    assert json.loads(output.read_text(encoding="utf-8"))["triples"] == triples
     assert main(evaluate) == 0
     assert "text2kgbench" in capsys.readouterr().out
     assert main(["learn", str(written(tmp_path / "none.jsonl", [])), *there]) == 1

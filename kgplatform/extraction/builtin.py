@@ -25,6 +25,7 @@ from kgplatform.extraction.relations import guess_classes, read_clauses, read_ph
 from kgplatform.extraction.sentence_frames import read_frames
 from kgplatform.extraction.values import read_facts
 from kgplatform.lexicon import LexiconSection
+from kgplatform.models.embed import one_thread
 from kgplatform.ontology.schema import Ontology
 from kgplatform.text import has_han
 from kgplatform.types import Chunk, Claim, Document, Extraction, Extractor, Mention, StretchExtractor
@@ -120,7 +121,8 @@ class BuiltinExtractor:
         with self._lock:
             found = self._readings.get(key)
             if found is None:
-                found = self._readings[key] = self._read(document)
+                with one_thread():
+                    found = self._readings[key] = self._read(document)
                 while len(self._readings) > _KEPT_READINGS:
                     self._readings.popitem(last=False)
             return found

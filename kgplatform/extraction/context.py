@@ -15,7 +15,7 @@ from pyoxigraph import NamedNode
 from kgplatform.extraction.names import MentionFinder, TypedSpan
 from kgplatform.extraction.ontology_lexicon import Cue, Lexicon, label_key
 from kgplatform.extraction.people import Byline, find_byline, people_in
-from kgplatform.extraction.spans import carried_spans, seen_stretches
+from kgplatform.extraction.sentence_network import carried_network, seen_sentence
 from kgplatform.lexicon import LexiconSection
 from kgplatform.ontology.schema import OntologyProperty
 from kgplatform.text import has_han, normalise, sentences
@@ -290,14 +290,14 @@ def _main(reading: DocumentReading) -> Mention | None:
 
 def _named_part(reading: DocumentReading, title: str) -> str:
     """The part of a title that names something which the text names again: "Tollan Ltd" of "Tollan Ltd at a glance"."""
-    network = carried_spans()
-    seen = seen_stretches(title, 0, len(title), ()) if network is not None else None
-    if network is None or seen is None:
+    carried = carried_network()
+    seen = seen_sentence(title, 0, len(title), ()) if carried is not None else None
+    if carried is None or seen is None:
         return title
-    below = reading.text[reading.text.find("\n") + 1 :]
+    network, below = carried[0], reading.text[reading.text.find("\n") + 1 :]
     likely = [
         (span.share, title[span.start : span.end])
-        for span in network.spans(seen, np.zeros((0, 0), np.float32), least=1.0)
+        for span in network.spans(seen, network.rows([seen])[0], np.zeros((0, 0), np.float32), least=1.0)
         if span.share >= _NAMED_SHARE and title[span.start : span.end] in below
     ]
     return max(likely, default=(0.0, title))[1]

@@ -21,7 +21,7 @@ from kgplatform.ontology.schema import Ontology, OntologyClass, OntologyProperty
 from kgplatform.text import has_han, singular
 
 if TYPE_CHECKING:
-    from kgplatform.extraction.spans import ClassLabels, PropertyMeanings
+    from kgplatform.extraction.sentence_network import ClassLabels, PropertyLabels
 
 _LEXICON: Final = LexiconSection("extraction", "ontology_lexicon")
 FUNCTION_WORDS: Final = _LEXICON.words("function_words")
@@ -110,16 +110,16 @@ class Lexicon:
     @cached_property
     def class_labels(self) -> ClassLabels:
         """The classes that a name may be guessed to be of."""
-        from kgplatform.extraction.spans import ClassLabels  # it looks at words with this module's lists
+        from kgplatform.extraction.sentence_network import ClassLabels  # it looks at words with this module's lists
 
         return ClassLabels(self.ontology)
 
     @cached_property
-    def term_words(self) -> PropertyMeanings:
-        """The words of the properties, with their vectors."""
-        from kgplatform.extraction.spans import PropertyMeanings
+    def property_labels(self) -> PropertyLabels:
+        """The properties as frames are asked for them."""
+        from kgplatform.extraction.sentence_network import PropertyLabels
 
-        return PropertyMeanings(self.ontology)
+        return PropertyLabels(self.forms.terms, self.ontology, self.class_labels)
 
     @cached_property
     def forms(self) -> FrameForms:

@@ -12,16 +12,13 @@ are learnt from annotated documents (``python -m benchmarks.train_sentence_frame
 from __future__ import annotations
 
 import itertools
-import json
-import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, lru_cache
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -37,7 +34,17 @@ from kgplatform.extraction.ontology_lexicon import (
     bounded,
     told_texts,
 )
-from kgplatform.extraction.spans import ClassLabels, Floats, ScoredSpan, SeenStretches, carried_spans, seen_stretches
+from kgplatform.extraction.sentence_network import (
+    AWAY,
+    AskedObject,
+    Floats,
+    ScoredSpan,
+    SentenceNetwork,
+    WordPlace,
+    carried_network,
+    how_far,
+    seen_sentence,
+)
 from kgplatform.extraction.values import (
     NOT_FREE,
     NOT_THE_VALUE,
@@ -55,9 +62,23 @@ from kgplatform.types import Claim, Mention
 
 NAMES: Final = ("name", "stranger", "guess", "noun")
 _LEXICON: Final = LexiconSection("extraction", "sentence_frames")
-WEIGHTS: Final = Path(__file__).with_name("learnt") / "sentence_frames.json"
+KINDS: Final = (
+    *(*NAMES, "named", "money", "number", "quantity", "date", "year", "clock", "span", "code", "url", "free"),
+    *("address", "duration", "other"),
+)
+"""The kinds of slots and of values, in the order in which the network knows them."""
+FITS: Final = {None: -1, "fits": 0, "above": 1, "unknown": 2, "bare": 3, "noun": 4}
 _MOST_SLOTS, _FAR, _RECENT, _LEAST_SHARE, _TOPIC_SHARE = 24, 12, 6, 0.15, 0.35
-_ALIKE, _NEAR, _CLASS, _BESIDE = 0.6, (0.35, 0.45, 0.55, 0.65, 0.8), (0.02, 0.1, 0.3, 0.6, 0.85), 4
+_SURER: Final = (
+    0.7  # beside a label, which tells all there is; and of what goes on from thing to thing, as a mistake would
+)
+_BUCKETS: Final = len(AWAY) + 1
+_OPENS: Final = 2 * _BUCKETS + 4
+_KIND: Final = _OPENS + 2
+_OUTSIDE: Final = _KIND + 2 * len(KINDS)
+_LAST: Final = _OUTSIDE + _RECENT + 13
+_WIDTH: Final = _LAST + 4
+
 
 # What may fill a place
 
@@ -76,26 +97,21 @@ class Slot:
     head: int = -1  # where the enumeration begins that it is part of
     sure: bool = True  # False: its class is a guess from how the text uses it
     share: float = -1.0  # how likely it names something; -1: nobody asked
-    classes: Floats | None = field(default=None, compare=False)  # and each class of the ontology
+    is_common: bool = False  # it is a common noun, whatever its class
 
 
 class SlotFinder:
     """Finds what may fill places in the sentences of one document."""
 
-    def __init__(self, reading: DocumentReading, referents: Referents, forms: FrameForms, labels: ClassLabels) -> None:
-        self._labels = labels
-        self._reading, self._referents, self._forms = reading, referents, forms
-        ontology = reading.lexicon.ontology
+    def __init__(self, reading: DocumentReading, referents: Referents, network: SentenceNetwork) -> None:
+        self._labels, self._forms = reading.lexicon.class_labels, reading.lexicon.forms
+        self._reading, self._referents, self._network = reading, referents, network
         self._named = _named_pattern(tuple(reading.lexicon.values))
         self._text = reading.text
-        self._spans = carried_spans()
-        self.ontology = ontology
+        self.ontology = reading.lexicon.ontology
 
-    def slots(self, start: int, end: int, stretches: SeenStretches | None) -> list[Slot]:
-        """The slots of the sentence, in order, none inside another."""
-        spans: list[ScoredSpan] = []
-        if self._spans is not None and stretches is not None:
-            spans = self._spans.spans(stretches, self._labels.rows, least=_LEAST_SHARE)
+    def slots(self, start: int, end: int, spans: Sequence[ScoredSpan]) -> list[Slot]:
+        """The slots of the sentence with those stretches, in order, none inside another."""
         seen = {(span.start, span.end): span for span in spans}
         found = [self._asked(slot, seen.get((slot.start, slot.end))) for slot in self._sure(start, end)]
         for span in sorted(spans, key=lambda span: -span.share):
@@ -117,8 +133,9 @@ class SlotFinder:
         if slot.type is None and slot.kind in ("stranger", "noun") and span.classes is not None:
             guessed = self._labels.likely(span.classes)
         if guessed is None:
-            return replace(slot, share=span.share, classes=span.classes)
-        return replace(slot, share=span.share, classes=span.classes, kind="guess", type=guessed, sure=False)
+            return replace(slot, share=span.share)
+        is_common = slot.kind == "noun"
+        return replace(slot, share=span.share, kind="guess", type=guessed, sure=False, is_common=is_common)
 
     def _sure(self, start: int, end: int) -> Iterator[Slot]:
         """Names, named values and values; of what overlaps, what comes first in the order of the ways to find them."""
@@ -237,17 +254,14 @@ CODE: Final = re.compile(r"(?=.*\d)(?=.*[A-Z])|.*-")
 _TITLED: Final = re.compile(r"《([^》\n]{1,60})》|“([A-Z][^”\n]{2,60})”|(?<![\w])\"([A-Z][^\"\n]{2,60})\"(?!\w)")
 _LIST: Final = _LEXICON.pattern("list")
 _FREE: Final = _LEXICON.pattern("free", re.IGNORECASE)
-_NO_NOUN_ENDING: Final = re.compile(rf"(?:{_LEXICON.text('no_noun_ending')})$", re.IGNORECASE)
 _NO_NOUNS: Final = _LEXICON.words("no_nouns")
 _OPENINGS: Final = {
     "generic": _LEXICON.pattern("generic", re.IGNORECASE),
     "anaphor": _LEXICON.pattern("anaphor", re.IGNORECASE),
 }
 _MARKS: Final = re.compile(r"[\s*#>•·\-–—\d.)）、“\"(（]*")
-_PERSON: Final = _LEXICON.pattern("person")
 _NEGATION: Final = _LEXICON.pattern("negation", re.IGNORECASE)
 _COSTS: Final = {"strong": 0, "weak": 2, "part": 3, "lead": 3}
-_OF: Final = re.compile(r"\s?(?:的|['’]s)\s?|")
 _BREAK: Final = re.compile(r"[.;。；!！?？\n](?=\s|$|[\u3400-\u9fff])")
 _BRACKET: Final = re.compile(r"\s?[（(]")
 _COMMA: Final = re.compile(r"[,，、()（）]")
@@ -271,13 +285,12 @@ def _named_pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """A frame with its places filled, and the signs that are seen of it."""
+    """A frame with its places filled."""
 
     term: OntologyProperty
     subject: Slot
     object: Slot
     sentence: tuple[int, int]
-    signs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,29 +300,60 @@ class FormEvidence:
     term: OntologyProperty
     cost: float
     signs: tuple[str, ...]
-    place: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    start: int
+    end: int
+    spoken: Sequence[Spoken]
+    slots: Sequence[Slot]
+    places: Sequence[WordPlace]
+
+
+@dataclass(frozen=True)
+class OpenFrames:
+    """What may be stated with one object: of what property of ``terms`` and what subject."""
+
+    asked: AskedObject
+    terms: Sequence[OntologyProperty]
+    subjects: Sequence[Slot]
+    object: Slot
+    sentence: tuple[int, int]
 
 
 class FrameReader:
     """Fills the frames of one document."""
 
-    def __init__(self, reading: DocumentReading, referents: Referents, forms: FrameForms, labels: ClassLabels) -> None:
-        self._reading, self._forms = reading, forms
+    def __init__(self, reading: DocumentReading, referents: Referents, network: SentenceNetwork) -> None:
+        self._reading, self._network, self._forms = reading, network, reading.lexicon.forms
         self._text, self._ontology = reading.text, reading.lexicon.ontology
-        finder = SlotFinder(reading, referents, forms, labels)
-        self._labels, self._words = labels, reading.lexicon.term_words
-        self._sentences: list[tuple[int, int, list[Spoken], list[Slot]]] = []
-        self._near: dict[int, tuple[list[tuple[int, int]], Floats]] = {}
-        for start, end in reading.sentences:
-            spoken = forms.spoken(self._text, start, end)
-            seen = seen_stretches(self._text, start, end, reading.finder.names.tagged) if carried_spans() else None
-            if seen is not None:
-                places = [(start + word.start, start + word.end) for word in seen.words]
-                self._near[start] = places, self._words.near(seen)
-            self._sentences.append((start, end, spoken, finder.slots(start, end, seen)))
+        tagged = reading.finder.names.tagged
+        self.seen = [
+            (start, end, seen)
+            for start, end in reading.sentences
+            if (seen := seen_sentence(self._text, start, end, tagged)) is not None
+        ]
+        self.rows = network.rows([seen for _, _, seen in self.seen])
+        finder = SlotFinder(reading, referents, network)
+        numbers = {iri: n for n, iri in enumerate(reading.lexicon.class_labels.classes)}
+        self.sentences: list[_Sentence] = []
+        for (start, end, seen), rows in zip(self.seen, self.rows, strict=True):
+            placed = []
+            spans = network.spans(seen, rows, reading.lexicon.class_labels.rows, least=_LEAST_SHARE)
+            for slot in finder.slots(start, end, spans):
+                covered = [
+                    n for n, w in enumerate(seen.words) if start + w.start < slot.end and slot.start < start + w.end
+                ]
+                if covered:
+                    class_ = numbers.get(slot.type, -1) if slot.type is not None and slot.sure else -1
+                    placed.append((slot, WordPlace(covered[0], covered[-1] + 1, _kind_number(slot), class_)))
+            spoken = self._forms.spoken(self._text, start, end)
+            slots, places = [slot for slot, _ in placed], [place for _, place in placed]
+            self.sentences.append(_Sentence(start, end, spoken, slots, places))
+        self._at = {id(slot): (n, m) for n, one in enumerate(self.sentences) for m, slot in enumerate(one.slots)}
         self._headings = [section.heading for section in reading.sections if section.heading is not None]
         self._main = self._main_slot()
-        self._fitting: dict[tuple[NamedNode, ...], set[str]] = {}
         self._read: dict[int, list[tuple[Claim, str]]] = defaultdict(list)
         for key, claim in reading.claims.items():
             if way := reading.ways.get(key):
@@ -324,61 +368,144 @@ class FrameReader:
             return None
         named = [
             slot
-            for _, _, _, slots in self._sentences
-            for slot in slots
+            for sentence in self.sentences
+            for slot in sentence.slots
             if slot.kind in ("name", "stranger", "guess") and slot.name in title and slot.name != title
         ]
         return max(named, key=lambda slot: (len(slot.name), -slot.start), default=None)
 
-    def fillings(self) -> Iterator[list[Filling]]:
-        """The fillings of each sentence that are worth a score."""
-        for number, (start, end, spoken, slots) in enumerate(self._sentences):
-            heading = self._heading(start)
-            under = self._reading.label_cues(heading.text) if heading is not None and heading.start < start else ()
-            outside = self._outside(number, heading)
-            found: list[Filling] = []
-            for slot in slots:
-                told = self._evidence(slot, spoken, slots)
-                for cue in under:
-                    if cue.term.iri not in told and self._fits_object(cue.term, slot):
-                        told[cue.term.iri] = FormEvidence(cue.term, 1, ("heading",), (0, 0))
-                found += self._filled(slot, told, slots, outside, (start, end))
+    def statements(self, least: float) -> Iterator[list[tuple[float, Filling]]]:
+        """The fillings of each sentence that are likely enough, with their shares."""
+        places = [sentence.places for sentence in self.sentences]
+        lexicon = self._reading.lexicon
+        scores = self._network.statements(self.rows, places, lexicon.property_labels, lexicon.class_labels.rows)
+        for number in range(len(self.sentences)):
+            found: list[tuple[float, Filling]] = []
+            for frames in self.open_frames(number):
+                shares = scores.shares(frames.asked)
+                for term, subject in np.argwhere(shares >= least):
+                    item = Filling(frames.terms[term], frames.subjects[subject], frames.object, frames.sentence)
+                    if not self._is_barred(item):
+                        found.append((float(shares[term, subject]), item))
             yield found
+
+    def open_frames(self, number: int) -> Iterator[OpenFrames]:
+        """What is asked of the objects of a sentence."""
+        sentence = self.sentences[number]
+        start, end, slots = sentence.start, sentence.end, sentence.slots
+        heading = self._heading(start)
+        under = self._reading.label_cues(heading.text) if heading is not None and heading.start < start else ()
+        outside = self._outside(number, heading)
+        opening = self._opening(start, end)
+        for place, slot in enumerate(slots):
+            if self._is_denied(slot, (start, end)):
+                continue
+            fitting = [(n, term) for n, term in enumerate(self._forms.terms) if self._fits_object(term, slot)]
+            said = [(n, t) for n, t in fitting if t.is_object or said_value(t, slot, self._text) is not None]
+            within = [other for other in slots if other is not slot and other.kind in NAMES and other.name != slot.name]
+            named = {slot.name, *(other.name for other in within)}
+            beyond = [pair for pair in outside if pair[1].name not in named]
+            subjects = [*within, *(other for _, other in beyond)]
+            if not said or not subjects:
+                continue
+            features = [self._beside(other, slot, sentence) for other in within]
+            features += [self._beyond(signs, other, slot, opening, alone=not within) for signs, other in beyond]
+            told = self._evidence(slot, sentence.spoken, slots)
+            for cue in under:
+                if cue.term.iri not in told and self._fits_object(cue.term, slot):
+                    told[cue.term.iri] = FormEvidence(cue.term, 1, ("heading",))
+            terms = [term for _, term in said]
+            fits = [[FITS[self._fit(other, term.domains)] for other in subjects] for term in terms]
+            asked = AskedObject(
+                number,
+                place,
+                [n for n, _ in said],
+                [self._at.get(id(other)) for other in subjects],
+                np.array(features, np.float32),
+                np.array(fits, np.int8),
+                [self._signs(term, told) for term in terms],
+                self._as_read(terms, subjects, slot, start),
+            )
+            yield OpenFrames(asked, terms, subjects, slot, (start, end))
+
+    def _opening(self, start: int, end: int) -> int:
+        lead = _MARKS.match(self._text, start, end)
+        start = lead.end() if lead is not None else start
+        found = (n for n, pattern in enumerate(_OPENINGS.values()) if pattern.match(self._text, start))
+        return next(found, len(_OPENINGS))
+
+    def _beside(self, subject: Slot, slot: Slot, sentence: _Sentence) -> Floats:
+        """What is seen of a subject in the sentence of its object."""
+        signs = np.zeros(_WIDTH, np.float32)
+        one, other = (sentence.places[self._at[id(item)][1]] for item in (subject, slot))
+        before = one.last <= other.first
+        signs[how_far(other.first - one.last) if before else _BUCKETS + how_far(max(0, one.first - other.last))] = 1
+        low, high = (subject.end, slot.start) if before else (slot.end, subject.start)
+        between = sum(low <= item.start and item.end <= high and item.kind in NAMES for item in sentence.slots)
+        signs[2 * _BUCKETS + min(3, between)] = 1
+        signs[_OPENS] = one.first <= 1
+        signs[_OPENS + 1] = slot.head in (subject.head, subject.start) if slot.head >= 0 else subject.head == slot.start
+        signs[[_KIND + _kind_number(subject), _KIND + len(KINDS) + _kind_number(slot)]] = 1
+        signs[_LAST + 1] = slot.head >= 0
+        return signs
+
+    def _beyond(self, told: Floats, subject: Slot, slot: Slot, opening: int, *, alone: bool) -> Floats:
+        """What is seen of a subject that other sentences speak of."""
+        signs = np.zeros(_WIDTH, np.float32)
+        signs[_OUTSIDE : _OUTSIDE + len(told)] = told
+        signs[[_OUTSIDE + len(told) + opening, _KIND + len(KINDS) + _kind_number(slot)]] = 1
+        if id(subject) in self._at:
+            signs[_KIND + _kind_number(subject)] = 1
+        signs[[_LAST, _LAST + 1]] = not alone, slot.head >= 0
+        return signs
+
+    def _signs(self, term: OntologyProperty, told: Mapping[NamedNode, FormEvidence]) -> list[str]:
+        """How the property is said, and how many others are said nearer to the object."""
+        evidence = told.get(term.iri)
+        cost = evidence.cost if evidence is not None else 9
+        nearer = sum(other.cost < cost for iri, other in told.items() if iri != term.iri)
+        return [*(evidence.signs if evidence is not None else ("no form",)), f"rank {min(3, nearer)}"]
+
+    def _as_read(
+        self, terms: Sequence[OntologyProperty], subjects: Sequence[Slot], slot: Slot, start: int
+    ) -> dict[tuple[int, int], list[str]]:
+        """What the ways of reading by phrases have made of the same object: this, or something else."""
+        found: dict[tuple[int, int], list[str]] = {}
+        claims = self._read.get(start, ())
+        pairs = itertools.product(enumerate(terms), enumerate(subjects)) if claims else ()
+        for (n, term), (m, subject) in pairs:
+            hows = {how: way for claim, way in claims if (how := self._compared(claim, term, subject, slot))}
+            same = sorted(
+                f"read {way}" for claim, way in claims if self._compared(claim, term, subject, slot) == "same"
+            )
+            signs = same or [f"other read {how}" for how in ("inverse", "pair", "subject", "object") if how in hows]
+            if signs:
+                found[n, m] = signs
+        return found
+
+    def _is_barred(self, item: Filling) -> bool:
+        """Whether the two cannot be stated of each other, whatever the sentence says.
+
+        They may be names of one thing, a common noun where things go by names, or the subject is behind a denial.
+        """
+        subject, slot, (start, _) = item.subject, item.object, item.sentence
+        if subject.name == slot.name or self._is_other_name(subject, slot):
+            return True
+        sides = [(subject, item.term.domains), *([(slot, item.term.ranges)] if item.term.is_object else [])]
+        if any(one.is_common and not self._forms.is_common(wanted) for one, wanted in sides):
+            return True
+        behind = start <= slot.end <= subject.start
+        return behind and _NEGATION.search(self._text, slot.end, subject.start) is not None
 
     def _heading(self, position: int) -> TextLine | None:
         index = bisect_right([line.start for line in self._headings], position) - 1
         return self._headings[index] if index >= 0 else None
-
-    def _outside(self, number: int, heading: TextLine | None) -> list[tuple[tuple[str, ...], Slot]]:
-        """What was spoken of before the sentence, the latest first, with how it was; the main entity is among it."""
-        start = self._sentences[number][0]
-        above = heading.start if heading is not None and heading.start < start else -1
-        found: dict[str, tuple[tuple[str, ...], Slot]] = {}
-        for back in range(1, number + 1):
-            begins, ends, _, slots = self._sentences[number - back]
-            in_heading = begins <= above < ends
-            for slot in reversed([slot for slot in slots if self._is_topic(slot)]):
-                if slot.name in found or len(found) == _RECENT:
-                    continue
-                signs = [f"recent {len(found)}", f"back {min(back, 4)}"]
-                signs += ["in heading"] * in_heading
-                signs += ["opened its sentence"] * (slot.start - begins <= 4)
-                signs += ["in title"] * (slot.name in self._reading.document.title)
-                found[slot.name] = (tuple(signs), slot)
-        if self._main is not None:
-            main = found.pop(self._main.name, ((f"recent {_RECENT}", "back 5"), self._main))
-            found[self._main.name] = ((*main[0], "main"), main[1])
-        return list(found.values())
 
     def _is_topic(self, slot: Slot) -> bool:
         """Whether later sentences may speak of it: a name, and not what a label gives."""
         lead = self._text[max(0, slot.start - 3) : slot.start].rstrip(" *")
         is_name = slot.share >= _TOPIC_SHARE or (slot.kind in ("name", "stranger") and slot.share < 0)
         return is_name and slot.kind not in ("value", "named") and lead[-1:] not in (":", "：")
-
-    def _sentence_slots(self, position: int) -> list[Slot]:
-        found = [s for s in self._sentences if s[0] <= position < s[1]]
-        return [slot for slot in (found[0][3] if found else []) if self._is_topic(slot)]
 
     def _evidence(self, slot: Slot, spoken: Sequence[Spoken], slots: Sequence[Slot]) -> dict[NamedNode, FormEvidence]:
         """For each property that the slot may be the object of, how its nearest form stands to it."""
@@ -391,7 +518,7 @@ class FrameReader:
                 continue
             known = found.get(item.term.iri)
             if known is None or seen[0] < known.cost:
-                found[item.term.iri] = FormEvidence(item.term, *seen, (item.start, item.end))
+                found[item.term.iri] = FormEvidence(item.term, *seen)
         return found
 
     def _stands(self, item: Spoken, slot: Slot, slots: Sequence[Slot]) -> tuple[float, tuple[str, ...]] | None:
@@ -456,114 +583,11 @@ class FrameReader:
             return "unknown"
         return self._forms.fit(slot.type, wanted) or (None if slot.sure else "unknown")
 
-    def _filled(
-        self,
-        slot: Slot,
-        told: Mapping[NamedNode, FormEvidence],
-        slots: Sequence[Slot],
-        outside: Sequence[tuple[tuple[str, ...], Slot]],
-        sentence: tuple[int, int],
-    ) -> Iterator[Filling]:
-        if self._is_denied(slot, sentence):
-            return
-        near = self._nearness(slot, sentence[0])
-        fitting = [term for term in self._forms.terms if self._fits_object(term, slot)]
-        terms = [term for term in self._forms.terms if term.iri in told or term in fitting] if told else fitting
-        options: dict[tuple[object, ...], int] = {}
-        nearest = max(terms, key=lambda term: near[self._words.numbers[term.iri]], default=None)
-        for term in terms:
-            alike = float(near[self._words.numbers[term.iri]])
-            evidence = told.get(term.iri)
-            if evidence is None and slot.kind in ("noun", "stranger") and alike < _ALIKE:
-                continue
-            for where, subject, fit in self._subjects(term, slot, slots, outside):
-                said = self._as_said(evidence, subject, fit, slot, alike, fitting, options)
-                if said is None or (subject.name == slot.name and slot.kind != "value"):
-                    continue
-                if self._is_other_name(subject, slot):
-                    continue
-                if sentence[0] <= slot.end <= subject.start and _NEGATION.search(self._text, slot.end, subject.start):
-                    continue
-                signs = [*where, *said, f"near {_edges(alike, _NEAR)}", *["nearest"] * (term is nearest)]
-                if not sentence[0] <= subject.start < sentence[1]:
-                    signs += self._elsewhere(term, subject, slot, slots, sentence)
-                signs += self._of_the_ends(term, subject, fit, slot)
-                signs.append(f"rank {min(self._better(term, subject, told), 3)}")
-                signs += self._as_read(term, subject, slot, sentence)
-                way = _way(evidence)
-                signs += [f"{way} & {sign}" for sign in (where[0], where[-1], fit, _kind(slot))]
-                yield Filling(term, subject, slot, sentence, tuple(dict.fromkeys(signs)))
-
     def _is_other_name(self, subject: Slot, slot: Slot) -> bool:
         """Whether one is another name of the other: West Lake (西湖)."""
         first, last = sorted((subject, slot), key=lambda one: one.start)
         beside = slot.kind != "value" and _BRACKET.fullmatch(self._text[first.end : last.start])
         return bool(beside) or slot.name in self._reading.finder.names.aliases.get(subject.name, ())
-
-    def _as_said(
-        self,
-        evidence: FormEvidence | None,
-        subject: Slot,
-        fit: str,
-        slot: Slot,
-        alike: float,
-        fitting: Sequence[OntologyProperty],
-        known: dict[tuple[object, ...], int],
-    ) -> list[str] | None:
-        """How the property is said; without a form of it, None where the two could be of many properties."""
-        if evidence is not None:
-            low, high = evidence.place
-            between = low > 0 and min(high, slot.end) <= subject.start < max(low, slot.start)
-            return [*evidence.signs, *["subject between"] * between]
-        beside = fit != "noun" or _away(self._text[subject.end : slot.start]) <= 2
-        key = (fit, subject.kind, subject.type, subject.sure)
-        options = known[key] = known[key] if key in known else self._options(subject, fit, fitting)
-        told_apart = options <= 2 and beside and (fit != "noun" or subject.start <= slot.start)
-        if not told_apart and alike < _ALIKE:
-            return None
-        return [f"no form {min(options, 3)}", f"no form {_kind(slot)}", f"no form {fit}"]
-
-    def _of_the_ends(self, term: OntologyProperty, subject: Slot, fit: str, slot: Slot) -> Iterator[str]:
-        """How subject and object fit, by their classes and as names."""
-        yield from (f"subject {fit}", f"object {_kind(slot)}")
-        if subject.classes is not None:
-            yield f"subject class {_edges(self._labels.share(subject.classes, term.domains), _CLASS)}"
-        if slot.classes is not None and term.is_object:
-            yield f"object class {_edges(self._labels.share(slot.classes, term.ranges), _CLASS)}"
-        yield from (f"object span {_share_bucket(slot)}", f"subject span {_share_bucket(subject)}")
-        if slot.kind == "noun" and _NO_NOUN_ENDING.search(slot.name):
-            yield "no noun ending"
-        if term.is_object and slot.kind in NAMES:
-            yield f"object {self._fit(slot, term.ranges)}"
-
-    def _better(self, term: OntologyProperty, subject: Slot, told: Mapping[NamedNode, FormEvidence]) -> int:
-        """How many other properties the subject can have are said nearer to the object."""
-        cost = told[term.iri].cost if term.iri in told else 9
-        return sum(
-            other.cost < cost and self._fit(subject, other.term.domains) is not None
-            for iri, other in told.items()
-            if iri != term.iri and (term.inverse is None or iri != term.inverse)
-        )
-
-    def _nearness(self, slot: Slot, start: int) -> Floats:
-        """How near the words beside a slot are in meaning to each property's."""
-        nothing = np.zeros(len(self._words.numbers), np.float32)
-        places, alike = self._near.get(start, ([], nothing))
-        before = [n for n, (_, end) in enumerate(places) if end <= slot.start][-_BESIDE:]
-        behind = [n for n, (begin, _) in enumerate(places) if begin >= slot.end][:_BESIDE]
-        inside = [n for n, (begin, end) in enumerate(places) if slot.start <= begin and end <= slot.end]
-        words = before + behind + (inside if slot.kind == "value" else [])
-        return np.asarray(alike[words].max(axis=0), np.float32) if words else nothing
-
-    def _as_read(self, term: OntologyProperty, subject: Slot, slot: Slot, sentence: tuple[int, int]) -> Iterator[str]:
-        """What the ways of reading by phrases have made of the same object: this, or something else."""
-        found = {
-            how if how != "same" else f"read {way}"
-            for claim, way in self._read.get(sentence[0], ())
-            if (how := self._compared(claim, term, subject, slot))
-        }
-        same = sorted(sign for sign in found if sign.startswith("read "))
-        yield from same or (f"other read {how}" for how in ("inverse", "pair", "subject", "object") if how in found)
 
     def _compared(self, claim: Claim, term: OntologyProperty, subject: Slot, slot: Slot) -> str:
         """How what was read stands to a filling: the ``same``, of one ``pair``, ``subject`` or ``object``, or not."""
@@ -579,30 +603,29 @@ class FrameReader:
             return "same" if claim.predicate == term.iri else "pair"
         return "subject" if claim.predicate == term.iri else "object"
 
-    def _elsewhere(
-        self, term: OntologyProperty, subject: Slot, slot: Slot, slots: Sequence[Slot], sentence: tuple[int, int]
-    ) -> Iterator[str]:
-        """How the sentence goes with a subject from outside it: how it opens, and what else could be meant."""
-        lead = _MARKS.match(self._text, *sentence)
-        start = lead.end() if lead is not None else sentence[0]
-        opening = next((name for name, pattern in _OPENINGS.items() if pattern.match(self._text, start)), "")
-        first = next((other for other in slots if other.start <= start + 4), None)
-        if not opening and first is not None and first is not slot and first.kind in ("name", "stranger", "guess"):
-            opening = "name"
-        yield f"opens {opening or 'plain'}"
-        if _PERSON.search(self._text, sentence[0], slot.start):
-            yield "person"
-        yield f"rivals {min(3, len(self._rivals(term.domains) - {subject.name}))}"
-        heading, above = self._heading(slot.start), self._heading(subject.start)
-        if heading is not None and (above is None or above.start != heading.start) and subject.start != heading.start:
-            yield "section before"
-
-    def _rivals(self, wanted: tuple[NamedNode, ...]) -> set[str]:
-        """The names of the document whose class fits what is wanted."""
-        if wanted not in self._fitting:
-            named = (slot for _, _, _, slots in self._sentences for slot in slots if slot.kind == "name")
-            self._fitting[wanted] = {slot.name for slot in named if self._fit(slot, wanted) == "fits"}
-        return self._fitting[wanted]
+    def _outside(self, number: int, heading: TextLine | None) -> list[tuple[Floats, Slot]]:
+        """What was spoken of before the sentence, the latest first, with how it was; the main entity is among it."""
+        start = self.sentences[number].start
+        above = heading.start if heading is not None and heading.start < start else -1
+        found: dict[str, tuple[Floats, Slot]] = {}
+        for back in range(1, number + 1):
+            sentence = self.sentences[number - back]
+            for slot in reversed([slot for slot in sentence.slots if self._is_topic(slot)]):
+                if slot.name in found or len(found) == _RECENT:
+                    continue
+                signs = np.zeros(_RECENT + 10, np.float32)
+                signs[[len(found), _RECENT + min(4, back)]] = 1
+                signs[_RECENT + 6] = sentence.start <= above < sentence.end
+                signs[_RECENT + 7] = slot.name in self._reading.document.title
+                signs[_RECENT + 8] = slot.start - sentence.start <= 4
+                found[slot.name] = signs, slot
+        if self._main is not None:
+            signs, slot = found.pop(self._main.name, (np.zeros(_RECENT + 10, np.float32), self._main))
+            if not signs.any():
+                signs[[_RECENT, _RECENT + 5]] = 1
+            signs[_RECENT + 9] = 1
+            found[self._main.name] = signs, slot
+        return list(found.values())
 
     def _is_denied(self, slot: Slot, sentence: tuple[int, int]) -> bool:
         """Whether the clause denies what it says of the slot, or a price is not that of all."""
@@ -615,98 +638,13 @@ class FrameReader:
         past = kind == "money" and NOT_THE_VALUE.search(self._text[start : slot.start])
         return bool(past or PARTIAL.search(around) or (kind == "free" and NOT_FREE.search(around)))
 
-    def _is_elsewhere(self, subject: Slot, slot: Slot, slots: Sequence[Slot]) -> bool:
-        """Whether a later Chinese clause has a noun of its own in front: 望津里 in "乌镇门票150元，望津里门票110元"."""
-        clause = self._clause(subject.end, slot.start)
-        if clause <= subject.end or not has_han(self._text[clause : slot.start]):
-            return False
-        first = next((other for other in slots if other.start >= clause and other is not slot), None)
-        opens = first is not None and first.start <= clause + 1 and first.end <= slot.start
-        named = first is not None and first.name in self._reading.lexicon.han_suffixes
-        return opens and not named and first is not None and first.kind in NAMES
-
     def _clause(self, start: int, position: int) -> int:
         return max(start, *(self._text.rfind(sign, start, position) + 1 for sign in ",，;；"))
 
-    def _options(self, subject: Slot, fit: str, fitting: Sequence[OntologyProperty]) -> int:
-        """How many of the properties the subject could have, a property and its inverse counted once."""
-        found = set[str]()
-        for term in fitting:
-            if self._fit(subject, term.domains) in (fit, "fits"):
-                found.add(min(term.iri.value, term.inverse.value if term.inverse is not None else term.iri.value))
-        return len(found)
 
-    def _subjects(
-        self, term: OntologyProperty, slot: Slot, slots: Sequence[Slot], outside: Sequence[tuple[tuple[str, ...], Slot]]
-    ) -> Iterator[tuple[tuple[str, ...], Slot, str]]:
-        seen: set[str] = set()
-        named = (other for other in slots if other is not slot and other.kind in NAMES)
-        fitting = [(other, fit) for other in named if (fit := self._fit(other, term.domains))]
-        before = [pair for pair in fitting if pair[0].start < slot.start]
-        sure = bool(before) and any(fit == "fits" for _, fit in before)
-        place = 0
-        for other, fit in reversed(before):
-            if other.name in seen:
-                continue
-            if (other.head >= 0 and other.head == slot.head) or other.start == slot.head:
-                seen.add(other.name)  # what is listed with it is beside it
-                continue
-            if slot.kind == "value" and self._is_elsewhere(other, slot, slots):
-                continue
-            seen.add(other.name)
-            signs = [f"subject {min(place, 2)} back"]
-            place += other.kind != "noun"
-            if other.start - self._sentence_start(slot) <= 3:
-                signs.append("opens")
-            if _COMMA.search(self._text[other.end : slot.start]):
-                signs.append("subject comma")
-            if _OF.fullmatch(self._text[other.end : slot.start]):
-                signs.append("subject of")
-            yield tuple(signs), other, fit
-        yield from self._subjects_behind(
-            slot, [pair for pair in fitting if pair[0].start > slot.start], seen, sure=sure
-        )
-        for where, other in outside:
-            fit = self._fit(other, term.domains)
-            if fit is not None and other.name not in seen:
-                seen.add(other.name)
-                yield (*where, *(("outside beside",) if sure else ("outside alone",))), other, fit
-
-    @staticmethod
-    def _subjects_behind(
-        slot: Slot, fitting: Sequence[tuple[Slot, str]], seen: set[str], *, sure: bool
-    ) -> Iterator[tuple[tuple[str, ...], Slot, str]]:
-        for place, (other, fit) in enumerate(fitting[:2]):
-            if other.name not in seen and (slot.head >= 0 or other.head != slot.start):
-                seen.add(other.name)
-                yield (f"subject {place} on", *(("subject behind fitting",) if sure else ())), other, fit
-
-    def _sentence_start(self, slot: Slot) -> int:
-        number = bisect_right(self._starts, slot.start) - 1
-        return self._starts[number]
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [start for start, _, _, _ in self._sentences]
-
-
-def _kind(slot: Slot) -> str:
-    return slot.value.kind if slot.value is not None else slot.kind
-
-
-def _way(evidence: FormEvidence | None) -> str:
-    """How the property is said, in a word."""
-    if evidence is None:
-        return "none"
-    return "label" if evidence.signs[0].endswith("label") else evidence.signs[0].partition(" ")[0]
-
-
-def _edges(value: float, edges: Sequence[float]) -> int:
-    return sum(value >= edge for edge in edges)
-
-
-def _share_bucket(slot: Slot) -> str:
-    return "unasked" if slot.share < 0 else str(_edges(slot.share, (0.1, 0.25, 0.5, 0.75)))
+def _kind_number(slot: Slot) -> int:
+    kind = slot.value.kind if slot.value is not None else slot.kind
+    return KINDS.index(kind) if kind in KINDS else len(KINDS) - 1
 
 
 def _away(gap: str) -> int:
@@ -720,47 +658,16 @@ def _bucket(away: int) -> str:
     return "0" if not away else "1" if away == 1 else "2-3" if away <= 3 else "4-6" if away <= 6 else "7"
 
 
-# Scores
+# Statements
 
 
-@dataclass(frozen=True)
-class FrameWeights:
-    """The weights of signs and the share from which on a filling is a statement."""
-
-    weights: Mapping[str, float]
-    offset: float
-    threshold: float
-    candidate: float = 0.2
-
-    def shares(self, fillings: Sequence[Filling]) -> list[float]:
-        """How likely each is, of the fillings with one object: they and that none is true add up to 1."""
-        powers = [math.exp(self.offset + sum(self.weights.get(sign, 0.0) for sign in item.signs)) for item in fillings]
-        return [power / (1 + sum(powers)) for power in powers]
-
-
-@cache
-def carried_weights() -> FrameWeights | None:
-    """The weights beside this file."""
-    if not WEIGHTS.is_file():
-        return None
-    told = json.loads(WEIGHTS.read_text(encoding="utf-8"))
-    return FrameWeights(told["weights"], told["offset"], told["threshold"], told["candidate"])
-
-
-def chosen(fillings: Sequence[Filling], weights: FrameWeights) -> list[tuple[float, Filling]]:
+def chosen(fillings: Sequence[tuple[float, Filling]]) -> list[tuple[float, Filling]]:
     """The likeliest fillings that agree with each other: an object is said once, a pair has one property."""
-    by_object: dict[tuple[int, int], list[Filling]] = defaultdict(list)
-    for item in fillings:
-        by_object[item.object.start, item.object.end].append(item)
-    scored = [pair for group in by_object.values() for pair in zip(weights.shares(group), group, strict=True)]
-    ranked = sorted(scored, key=lambda pair: -pair[0])
     said: set[tuple[int, int]] = set()
     pairs: set[frozenset[str]] = set()
     values: set[tuple[str, NamedNode]] = set()
     found: list[tuple[float, Filling]] = []
-    for share, item in ranked:
-        if share < weights.candidate:
-            break
+    for share, item in sorted(fillings, key=lambda pair: -pair[0]):
         place = item.object.start, item.object.end
         pair = frozenset((item.subject.name, item.object.name))
         one = item.subject.name, item.term.iri
@@ -775,18 +682,20 @@ def chosen(fillings: Sequence[Filling], weights: FrameWeights) -> list[tuple[flo
 
 def read_frames(reading: DocumentReading, referents: Referents) -> None:
     """Adds the statements that the frames find, and as candidates those that are less sure."""
-    weights = carried_weights() if carried_spans() is not None else None
-    if weights is None or WORD_LIST.search(reading.document.title):  # a glossary explains words
+    carried = carried_network()
+    if carried is None or WORD_LIST.search(reading.document.title):  # a glossary explains words
         return
-    forms = reading.lexicon.forms
-    labels = reading.lexicon.class_labels
-    _claim_codes(reading, forms)
+    network, thresholds = carried
+    _claim_codes(reading, reading.lexicon.forms)
     said = {(item.predicate, _object_key(item)) for item in reading.claims.values()}
     pairs = {_pair(item) for item in reading.claims.values()}
     fixed = {(item.subject.name, item.predicate) for item in reading.claims.values()}
     formed = [claim for key, claim in reading.claims.items() if not reading.ways.get(key)]
-    for fillings in FrameReader(reading, referents, forms, labels).fillings():
-        for share, item in chosen(fillings, weights):
+    labelled = {(claim.subject.name, claim.predicate) for claim in formed}
+    inverses = {term.inverse: term for term in reading.lexicon.forms.terms if term.inverse is not None}
+    for fillings in FrameReader(reading, referents, network).statements(thresholds.candidate):
+        for share, found in chosen(fillings):
+            item = _turned(found, inverses)
             claim = claim_of(reading, item, share)
             if claim is None:
                 continue
@@ -794,8 +703,18 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
                 continue  # what was read before is another thing's, or another property of the two
             if any(one.start <= item.object.start < one.end and _same_object(one, claim) for one in formed):
                 continue  # a label, a table or a byline says whose it is
-            if not (item.term.functional and (claim.subject.name, claim.predicate) in fixed):
-                (reading.claim if share >= weights.threshold else reading.offer)(claim)
+            about = claim.subject.name, claim.predicate
+            least = _SURER if about in labelled or item.term.transitive else thresholds.statement
+            if not (item.term.functional and about in fixed):
+                (reading.claim if share >= least else reading.offer)(claim)
+
+
+def _turned(item: Filling, inverses: Mapping[NamedNode, OntologyProperty]) -> Filling:
+    """The same said the other way round where that is the property of which a thing has one."""
+    inverse = inverses.get(item.term.iri)
+    if inverse is None or not inverse.functional or item.term.functional:
+        return item
+    return Filling(inverse, item.object, item.subject, item.sentence)
 
 
 def _same_object(one: Claim, other: Claim) -> bool:

@@ -26,6 +26,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
@@ -103,6 +104,17 @@ class _Layer:
         return self.norm(rows + self.narrowed(_gelu(self.widened(rows))))
 
 
+def one_thread() -> AbstractContextManager[object]:
+    """While it is entered, matrices are multiplied by one thread: two wait for each other more than they save."""
+    limited: AbstractContextManager[object] = _pools().limit(limits=1)
+    return limited
+
+
+@cache
+def _pools() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
 class MiniLM:
     """The model in a folder with its weights and its tokenizer; safe for several threads, which read it only."""
 
@@ -120,7 +132,6 @@ class MiniLM:
                 more = np.asarray(adapters[f"{name}.up"], np.float32) @ np.asarray(down, np.float32)
                 found[f"{name}.weight"] = found[f"{name}.weight"] + more
         self._tokenizer = _tokenizer(folder / "tokenizer.json")
-        self._pools = ThreadpoolController()
         self._words = found["embeddings.word_embeddings.weight"]
         kinds = found["embeddings.token_type_embeddings.weight"]
         self._beside = found["embeddings.position_embeddings.weight"] + kinds[0]
@@ -133,21 +144,28 @@ class MiniLM:
 
     def token_vectors(self, texts: Sequence[str]) -> Iterator[Floats]:
         """For each text the vectors of its tokens in their context, the marks of its ends included."""
-        coded = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        return self.states_of([encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))])
+
+    def states_of(self, coded: Sequence[Sequence[int]], layers: int = _LAYERS) -> Iterator[Floats]:
+        """For each text, given as the numbers of its tokens, their vectors after so many layers."""
         for some in _batches(coded):
-            with self._pools.limit(limits=1):  # two threads wait for each other more than they save
-                found = list(self._through(some))
+            with one_thread():
+                found = list(self._through(some, layers))
             yield from found
+
+    def pieces(self, text: str) -> list[int]:
+        """The numbers of a text's tokens, without the marks of its ends."""
+        return list(self._tokenizer.encode(text).ids[1:-1])
 
     def still(self, text: str) -> Floats:
         """The mean of the vectors that a text's tokens have before any context is seen: a table's rows."""
-        ids = self._tokenizer.encode(text).ids[1:-1]
+        ids = self.pieces(text)
         return np.asarray(self._words[ids].mean(axis=0) if ids else np.zeros(self._words.shape[1], np.float32))
 
     def states(self, text: str, layers: Sequence[int]) -> tuple[list[tuple[int, int]], Floats]:
         """The offsets of a text's tokens, the marks of its ends left out, and their vectors after those layers."""
         coded = self._tokenizer.encode(text)
-        with self._pools.limit(limits=1):
+        with one_thread():
             rows = self._norm(self._words[coded.ids] + self._beside[: len(coded.ids)])
             kept = []
             for number, layer in enumerate(self._layers[: max(layers)], 1):
@@ -155,12 +173,12 @@ class MiniLM:
                 kept += [rows] * (number in layers)
         return coded.offsets[1:-1], np.concatenate(kept, axis=1)[1:-1]
 
-    def _through(self, texts: Sequence[Sequence[int]]) -> Iterator[Floats]:
+    def _through(self, texts: Sequence[Sequence[int]], layers: int) -> Iterator[Floats]:
         ends = accumulate(map(len, texts), initial=0)
         spans = [slice(start, end) for start, end in pairwise(ends)]
         rows = np.concatenate([self._words[list(ids)] + self._beside[: len(ids)] for ids in texts])
         rows = self._norm(rows)
-        for layer in self._layers:
+        for layer in self._layers[:layers]:
             rows = layer(rows, spans)
         yield from (rows[span] for span in spans)
 

@@ -1,0 +1,427 @@
+"""What the sentences of a document name and state, by one network that is learnt from annotated texts.
+
+The words of a sentence, Chinese ones as their English glosses, go through the lower layers of the carried sentence
+model with low-rank adapters (Hu et al. 2021, LoRA). On their vectors stand three readers: whether a stretch names
+something; of which class, against the labels of classes; and which property an object has of which subject, against
+the labels of properties. So it knows no ontology. Weights: ``python -m benchmarks.train_sentence_frames --write``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pyoxigraph import NamedNode
+
+from kgplatform.extraction.han_tagger import NAMED, TaggedName
+from kgplatform.extraction.learnt.features import Stretch, Stretches, TextWord, words_of
+from kgplatform.extraction.learnt.frames import english_gloss, stretch_signs, unpacked
+from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS
+from kgplatform.models.embed import MiniLM, carried_path
+from kgplatform.ontology.schema import Ontology, OntologyProperty
+from kgplatform.text import has_han
+
+Floats: TypeAlias = NDArray[np.float32]
+
+WEIGHTS: Final = Path(__file__).with_name("learnt") / "sentence_network.safetensors"
+LAYERS: Final = 3
+ROLES: Final = 7
+"""A stretch is seen as the mean of its words, its first and last, the two before it and the two behind it."""
+AWAY: Final = (0, 1, 2, 3, 4, 6, 9, 13)
+"""Up to so many words away two places are equally far for the network."""
+_LONGEST, _PIECES, _MOST_PIECES, _MOST_WORDS = 1_500, 5, 254, 14
+_CLS, _SEP, _UNKNOWN = 101, 102, 100
+_TAGS: Final = ("n", "nr", "ns", "nz", "v", "a", "m", "u", "d")
+_KINDS: Final = ("person", "place", "organisation")
+_NAMES: Final = ("name", "quoted", "mixed")
+
+
+# Sentences and stretches
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSpan:
+    """A stretch with the share of such that name something; ``is_name``: it is written or tagged as a name.
+
+    ``classes``: how likely it is of each class that was asked about.
+    """
+
+    start: int
+    end: int
+    share: float
+    is_name: bool
+    classes: Floats | None = None
+
+
+@dataclass(frozen=True)
+class SeenSentence:
+    """A sentence that starts at ``start``: its words, its stretches with their signs, and what the model is given.
+
+    ``pieces`` are the numbers of the tokens of each word; ``still`` are the words' vectors without context.
+    """
+
+    start: int
+    words: Sequence[TextWord]
+    stretches: Sequence[Stretch]
+    signs: Floats
+    named: Sequence[bool]
+    pieces: Sequence[Sequence[int]]
+    still: Floats
+
+
+def seen_sentence(text: str, start: int, end: int, tagged: Sequence[TaggedName]) -> SeenSentence | None:
+    """The stretches of the sentence; ``tagged``: the Chinese names of the text. None: no word, or too many."""
+    if end - start > _LONGEST:  # no sentence: a dump, whose stretches would fill the memory
+        return None
+    sentence = text[start:end]
+    words = words_of(sentence)
+    stretches = Stretches(sentence, words, ()).all() if words else []
+    if not stretches:
+        return None
+    kinds = {(name.start - start, name.end - start): NAMED.get(name.tag, "") for name in tagged if name.start >= start}
+    signs = [_signs(words, item, kinds.get((item.start, item.end)), start, end) for item in stretches]
+    named = [item.kind in _NAMES or (item.start, item.end) in kinds for item in stretches]
+    told = [word.text if word.tag else word.key for word in words]
+    still = np.stack([word_vector(word) for word in told])
+    return SeenSentence(
+        start, words, stretches, np.array(signs, np.float32), named, [_pieces(one) for one in told], still
+    )
+
+
+def _signs(words: Sequence[TextWord], item: Stretch, kind: str | None, start: int, end: int) -> list[float]:
+    signs = stretch_signs(words, item)
+    signs += [kind == one for one in _KINDS]
+    signs += [kind is not None, (end - start) / 200, start == 0, end - start < 40]
+    return signs + [words[item.last - 1].tag.startswith(tag) for tag in _TAGS]
+
+
+@cache
+def _model() -> MiniLM:
+    return MiniLM(carried_path())
+
+
+@lru_cache(maxsize=65_536)
+def word_vector(word: str) -> Floats:
+    """The vector of a word without its context, at unit length; a Chinese word's is that of its English gloss."""
+    row = _model().still(_english(word))
+    return np.asarray(row / max(1e-6, float(np.linalg.norm(row))), np.float32)
+
+
+@lru_cache(maxsize=65_536)
+def _pieces(word: str) -> Sequence[int]:
+    return _model().pieces(_english(word))[:_PIECES] or [_UNKNOWN]
+
+
+def _english(word: str) -> str:
+    return english_gloss(word) if has_han(word) else word
+
+
+# Classes and properties
+
+
+class ClassLabels:
+    """The classes that a name may be of, closed lists apart, with the vectors of their labels."""
+
+    def __init__(self, ontology: Ontology) -> None:
+        closed = {type_ for item in ontology.individuals.values() for type_ in item.types}
+        found = [item for item in ontology.domain_classes if item.iri not in closed and item.words]
+        self.classes = [item.iri for item in found]
+        self.rows = np.array([label_row([word.text for word in item.words][:4]) for item in found], np.float32)
+        numbers = {iri: n for n, iri in enumerate(self.classes)}
+        self._below = [[numbers[one] for one in ontology.subclasses(iri) if one in numbers] for iri in self.classes]
+
+    def likely(self, shares: Floats) -> NamedNode | None:
+        """The most special class that is likelier than not, those below it counted in; None: no class is."""
+        held = [(len(below), -float(shares[below].sum()), n) for n, below in enumerate(self._below)]
+        held = [item for item in held if item[1] <= -0.5]
+        return self.classes[min(held)[2]] if held else None
+
+
+class PropertyLabels:
+    """Properties as the network is told them: the words of their labels, and which classes stand on either side.
+
+    ``words`` has the vectors of all words, those of a property from its number in ``starts`` on; ``means`` has one row
+    a property; ``domains`` and ``ranges`` have a 1 for each class that fits (a row a property, a column a class).
+    """
+
+    def __init__(self, terms: Sequence[OntologyProperty], ontology: Ontology, labels: ClassLabels) -> None:
+        spoken = [self._spoken(term) for term in terms]
+        self.starts = np.cumsum([0, *map(len, spoken)])[:-1]
+        self.words = np.concatenate(spoken) if spoken else np.zeros((0, _width()), np.float32)
+        self.means = np.array([rows.mean(axis=0) for rows in spoken], np.float32)
+        self.is_object = np.array([term.is_object for term in terms], bool)
+        sides = [[term.domains for term in terms], [term.ranges if term.is_object else () for term in terms]]
+        self.domains, self.ranges = (
+            np.array([[not side or ontology.is_a(one, side) for one in labels.classes] for side in some], np.float32)
+            for some in sides
+        )
+
+    @staticmethod
+    def _spoken(term: OntologyProperty) -> Floats:
+        words = (told for label in term.words for word in words_of(label.text) if (told := _told(word)))
+        rows = [word_vector(word) for word in dict.fromkeys(words)]
+        return np.array(rows[:_MOST_WORDS] or [np.zeros(_width(), np.float32)], np.float32)
+
+
+def _told(word: TextWord) -> str:
+    """The word for its vector; empty for marks, numbers and words of grammar."""
+    plain_word = word.text if word.tag else word.key
+    tells = plain_word[:1].isalpha() and plain_word not in FUNCTION_WORDS and word.tag[:1] not in ("u", "p", "r", "c")
+    return plain_word if tells else ""
+
+
+def label_row(words: Sequence[str]) -> Floats:
+    """What a class's labels say together: the mean of their words' vectors."""
+    rows = [word_vector(part) for word in words for part in (word.casefold().split() if not has_han(word) else [word])]
+    return np.asarray(np.mean(rows, axis=0) if rows else np.zeros(_width()), np.float32)
+
+
+def _width() -> int:
+    return len(word_vector("a"))
+
+
+# Places and what is asked of them
+
+
+@dataclass(frozen=True, slots=True)
+class WordPlace:
+    """The words ``first`` to ``last`` (exclusive) of a sentence that fill a place, by the number of their kind.
+
+    ``class_``: the number of their class where it is known; -1 where it is not.
+    """
+
+    first: int
+    last: int
+    kind: int
+    class_: int = -1
+
+
+@dataclass(frozen=True)
+class AskedObject:
+    """What may be stated with one place as object.
+
+    ``terms``: the numbers of the properties; ``subjects``: sentence and place of each subject, None for one that is in
+    no sentence; ``features``: what is seen of each subject; ``fits``: for property and subject how these fit, -1: not;
+    ``signs``: of each property the signs of its words; ``read``: signs of property and subject together.
+    """
+
+    sentence: int
+    place: int
+    terms: Sequence[int]
+    subjects: Sequence[tuple[int, int] | None]
+    features: Floats
+    fits: NDArray[np.int8]
+    signs: Sequence[Sequence[str]]
+    read: Mapping[tuple[int, int], Sequence[str]] = field(default_factory=dict)
+
+
+def how_far(words: int) -> int:
+    """The bucket of a distance."""
+    return next((n for n, most in enumerate(AWAY) if words <= most), len(AWAY))
+
+
+def beside(words: int, place: WordPlace) -> NDArray[np.int64]:
+    """For each word of a sentence where it stands to the place: how far before, within, or how far behind."""
+    within = 2 * (len(AWAY) + 1)
+    found = [
+        how_far(place.first - 1 - n)
+        if n < place.first
+        else within
+        if n < place.last
+        else len(AWAY) + 1 + how_far(n - place.last)
+        for n in range(words)
+    ]
+    return np.array(found)
+
+
+# The network
+
+
+class SentenceNetwork:
+    """The network with its weights."""
+
+    def __init__(self, weights: Mapping[str, Any], signs: Mapping[str, float]) -> None:
+        """``weights`` as ``packed`` makes them, with the adapters; ``signs``: what each sign of a property weighs."""
+        self._adapters = {name: value for name, value in weights.items() if name.endswith((".down", ".up"))}
+        self._model = MiniLM(carried_path(), adapters=self._adapters)
+        held = (name for name in weights if "." not in name)
+        self._weights = {name: unpacked(name, weights) for name in held}
+        self._signs = signs
+
+    def rows(self, sentences: Sequence[SeenSentence]) -> list[Floats]:
+        """For each sentence the vectors of its words: in their context, and without."""
+        coded = [[_CLS, *[one for word in item.pieces for one in word][:_MOST_PIECES], _SEP] for item in sentences]
+        found = []
+        for item, states in zip(sentences, self._model.states_of(coded, LAYERS), strict=True):
+            ends = np.minimum(np.cumsum([0, *map(len, item.pieces)]), len(states) - 2)
+            sums = np.concatenate([np.zeros((1, states.shape[1]), np.float32), states[1:-1].cumsum(axis=0)])
+            means = (sums[ends[1:]] - sums[ends[:-1]]) / np.maximum(ends[1:] - ends[:-1], 1)[:, None]
+            found.append(np.concatenate([means, item.still], axis=1).astype(np.float32))
+        return found
+
+    def spans(self, seen: SeenSentence, rows: Floats, labels: Floats, *, least: float) -> list[ScoredSpan]:
+        """The stretches with their shares and, where these are at least so large, their classes'."""
+        w = self._weights
+        first, last = (np.array([getattr(item, end) for item in seen.stretches]) for end in ("first", "last"))
+        hidden = np.tanh(self._pooled("span", rows, first, last) + seen.signs @ w["spansigns"].T)
+        scores = np.hstack([hidden, seen.signs]) @ w["spanout"][0] + w["spanlast"][0]
+        shares = 1 / (1 + np.exp(-scores))
+        kept = np.flatnonzero(shares >= least)
+        told: dict[int, Floats] = {}
+        if len(kept) and len(labels):
+            states = self._pooled("class", rows, first[kept], last[kept]) + seen.signs[kept] @ w["classsigns"].T
+            told = dict(zip(kept.tolist(), self._classes(states, labels), strict=True))
+        return [
+            ScoredSpan(seen.start + item.start, seen.start + item.end, float(shares[n]), seen.named[n], told.get(n))
+            for n, item in enumerate(seen.stretches)
+        ]
+
+    def _classes(self, states: Floats, labels: Floats) -> Floats:
+        return _softmax(np.tanh(states) @ np.tanh(labels @ self._weights["classlabels"].T).T)
+
+    def _pooled(self, name: str, rows: Floats, first: NDArray[np.int64], last: NDArray[np.int64]) -> Floats:
+        w = self._weights
+        parts = (rows @ w[name + "words"].T + w[name + "offset"]).reshape(len(rows), ROLES, -1)
+        edge = np.zeros((2, *parts.shape[1:]), np.float32)
+        wide = np.concatenate([edge, parts, edge])
+        sums = np.concatenate([edge[:1, 0], parts[:, 0].cumsum(axis=0)])
+        found = (sums[last] - sums[first]) / (last - first)[:, None]
+        for role, places in enumerate((first + 2, last + 1, first, first + 1, last + 2, last + 3), 1):
+            found = found + wide[places, role]
+        return np.asarray(found, np.float32)
+
+    def statements(
+        self, rows: Sequence[Floats], places: Sequence[Sequence[WordPlace]], terms: PropertyLabels, labels: Floats
+    ) -> StatementScores:
+        """What tells, for the sentences of a document with these places, which statements they make."""
+        return StatementScores(self, rows, places, terms, labels)
+
+    def placed(self, rows: Floats, places: Sequence[WordPlace], terms: PropertyLabels, labels: Floats) -> _Placed:
+        """What is seen of the places of one sentence."""
+        w = self._weights
+        first, last = (np.array([getattr(item, end) for item in places]) for end in ("first", "last"))
+        kinds = [item.kind for item in places]
+        objects = np.tanh(self._pooled("object", rows, first, last) + w["objectkind"][kinds])
+        subjects = np.tanh(self._pooled("subject", rows, first, last) + w["subjectkind"][kinds])
+        shares = self._classes(self._pooled("class", rows, first, last), labels)
+        known = np.array([item.class_ for item in places])
+        told = known >= 0
+        shares[told] = 0.02 / len(labels)
+        shares[told, known[told]] += 0.98
+        said, seen = (np.tanh(terms.means @ w[f"label{n}"].T + w[f"labelshift{n}"]) for n in (1, 2))
+        words = rows @ w["trigger"].T @ (terms.words @ w["triggerlabel"].T).T / 7
+        return _Placed(
+            (objects @ w["objectside"].T + w["objectshift"]) @ said.T / 7,
+            (subjects @ w["subjectside"].T + w["subjectshift"]) @ seen.T / 7,
+            objects @ w["pairobject"].T + w["pairobjectshift"],
+            subjects @ w["pairsubject"].T + w["pairsubjectshift"],
+            w["fit"][0] * np.log(shares @ terms.domains.T + 0.01),
+            w["fit"][1] * np.log(shares @ terms.ranges.T + 0.01) * terms.is_object,
+            np.maximum.reduceat(words, terms.starts, axis=1),
+        )
+
+    def weighed(self, name: str) -> Floats:
+        """The weights of that name."""
+        return self._weights[name]
+
+    def sign(self, sign: str) -> float:
+        """What a sign weighs."""
+        return self._signs.get(sign, 0.0)
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Of the places of a sentence: how each goes with each property as object and subject, and the words' triggers."""
+
+    objects: Floats
+    subjects: Floats
+    pair_objects: Floats
+    pair_subjects: Floats
+    domains: Floats
+    ranges: Floats
+    triggers: Floats
+
+
+class StatementScores:
+    """How likely the statements are that the sentences of a document may make."""
+
+    def __init__(
+        self,
+        network: SentenceNetwork,
+        rows: Sequence[Floats],
+        places: Sequence[Sequence[WordPlace]],
+        terms: PropertyLabels,
+        labels: Floats,
+    ) -> None:
+        self._network, self._places = network, places
+        self._placed = [
+            network.placed(some, held, terms, labels) if held and len(labels) and len(terms.means) else None
+            for some, held in zip(rows, places, strict=True)
+        ]
+
+    def shares(self, asked: AskedObject) -> Floats:
+        """For each property and subject how likely the statement is; together with "none is made" they are 1."""
+        placed, network = self._placed[asked.sentence], self._network
+        if placed is None or not asked.subjects:
+            return np.zeros((len(asked.terms), len(asked.subjects)), np.float32)
+        terms, number = list(asked.terms), asked.place
+        where = beside(len(placed.triggers), self._places[asked.sentence][number])
+        told = placed.triggers[:, terms] + network.weighed("triggerplace")[where][:, None]
+        top = told.max(axis=0)
+        trigger = (top + np.log(np.exp(told - top).sum(axis=0))) * network.weighed("triggerscale")[0]
+        whole = placed.objects[number, terms] + trigger + placed.ranges[number, terms]
+        whole += np.array([sum(map(network.sign, signs)) for signs in asked.signs], np.float32)
+        hidden = np.tanh(asked.features @ network.weighed("features").T + network.weighed("featureshift"))
+        subject = hidden @ network.weighed("featureout")[0] + network.weighed("featurelast")[0]
+        subject = subject + asked.features @ network.weighed("featureplain")[0]
+        sides = [self._side(item, terms, placed.pair_objects[number]) for item in asked.subjects]
+        scores = whole[:, None] + subject[None] + np.stack(sides, axis=1)
+        scores = scores + network.weighed("fits")[np.maximum(asked.fits, 0)] - network.weighed("none")[0]
+        for (term, place), signs in asked.read.items():
+            scores[term, place] += sum(map(network.sign, signs))
+        scores[asked.fits < 0] = -np.inf
+        most = max(0.0, float(scores.max(initial=0.0)))
+        powers = np.exp(scores - most)
+        return np.asarray(powers / (np.exp(-most) + powers.sum()), np.float32)
+
+    def _side(self, item: tuple[int, int] | None, terms: Sequence[int], object_: Floats) -> Floats:
+        placed = self._placed[item[0]] if item is not None else None
+        if item is None or placed is None:
+            return np.full(len(terms), -self._network.weighed("fit")[0], np.float32)
+        seen = placed.subjects[item[1], terms] + placed.domains[item[1], terms]
+        return np.asarray(seen + placed.pair_subjects[item[1]] @ object_ / 7, np.float32)
+
+
+def _softmax(scores: Floats) -> Floats:
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True), np.float32)
+
+
+# What is shipped
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The share from which on a filling is a statement, and from which on it is a candidate."""
+
+    statement: float
+    candidate: float
+
+
+@cache
+def carried_network() -> tuple[SentenceNetwork, Thresholds] | None:
+    """The network with the weights that are shipped; None where these or the sentence model cannot be read."""
+    from safetensors.numpy import load
+
+    try:
+        told = json.loads(WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
+        network = SentenceNetwork(load(WEIGHTS.read_bytes()), told["signs"])
+        return network, Thresholds(told["threshold"], told["candidate"])
+    except (OSError, ValueError, KeyError, ImportError):
+        return None
