@@ -46,13 +46,14 @@ from kgplatform.extraction.sentence_network import (
     Thresholds,
     WordPlace,
     beside,
+    seen_sentence,
 )
 from kgplatform.models.embed import carried_path
 from kgplatform.types import Claim, Document, Mention
 from kgplatform.vocab import local_name
 
 EPOCHS, FIRST_EPOCHS, WIDTH, RANK, RATE, ADAPTED_RATE = 5, 3, 48, 16, 2e-3, 1e-3
-HELD, THRESHOLD, CANDIDATE, LEAST_WEIGHT = 5, 0.4, 0.15, 0.005
+HELD, THRESHOLD, CANDIDATE, LEAST_WEIGHT = 5, 0.5, 0.15, 0.005
 
 
 # Documents
@@ -95,7 +96,8 @@ def lesson_of(frames: FrameReader, reading: DocumentReading, row: Row, canon: Ca
             np.array([item.key in keys for item in seen.stretches], np.float32),
             np.array([of.get(item.key, -1) for item in seen.stretches]),
         )
-        for _, _, seen in frames.seen
+        for sentence in frames.sentences
+        if (seen := seen_sentence(reading.text, sentence.start, sentence.end, reading.finder.names.tagged)) is not None
     ]
     gold = {canon.triple(tuple(triple)) for triple in row["triples"]}
     opened = [one for n in range(len(frames.sentences)) for one in frames.open_frames(n)]

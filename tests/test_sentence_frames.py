@@ -135,6 +135,14 @@ def test_a_class_is_guessed_from_labels_alone():
     assert labels.classes[int(kettle.classes.argmax())].value.endswith("Eatery")
 
 
+def test_any_class_fits_where_objects_are_values_of_a_closed_list():
+    lexicon = compile_lexicon(shipped("travel"))
+    terms, labels = lexicon.forms.terms, lexicon.property_labels
+    fitting = {local_name(term.iri.value): labels.ranges[n] for n, term in enumerate(terms)}
+    assert fitting["bestSeason"].all()  # seasons are listed by the ontology, so no name is told to be of their class
+    assert 0 < fitting["serves"].sum() < len(fitting["serves"])
+
+
 PLACES = """:Eatery a owl:Class ; rdfs:label "restaurant"@en . :Peak a owl:Class ; rdfs:label "mountain"@en .
 :inPeak a owl:ObjectProperty ; rdfs:domain :Eatery ; rdfs:range :Peak ; rdfs:label "below"@en ."""
 

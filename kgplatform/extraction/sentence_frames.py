@@ -38,8 +38,10 @@ from kgplatform.extraction.sentence_network import (
     AWAY,
     AskedObject,
     Floats,
+    PlacedWords,
     ScoredSpan,
     SentenceNetwork,
+    StatementScores,
     WordPlace,
     carried_network,
     how_far,
@@ -68,10 +70,9 @@ KINDS: Final = (
 )
 """The kinds of slots and of values, in the order in which the network knows them."""
 FITS: Final = {None: -1, "fits": 0, "above": 1, "unknown": 2, "bare": 3, "noun": 4}
-_MOST_SLOTS, _FAR, _RECENT, _LEAST_SHARE, _TOPIC_SHARE = 24, 12, 6, 0.15, 0.35
-_SURER: Final = (
-    0.7  # beside a label, which tells all there is; and of what goes on from thing to thing, as a mistake would
-)
+_MOST_SLOTS, _FAR, _RECENT, _LEAST_SHARE, _TOPIC_SHARE, _AT_ONCE = 24, 12, 6, 0.15, 0.35, 64
+_SURER: Final = 0.7
+"""The share for what is stated beside a label, which tells all there is, and where a mistake makes others."""
 _BUCKETS: Final = len(AWAY) + 1
 _OPENS: Final = 2 * _BUCKETS + 4
 _KIND: Final = _OPENS + 2
@@ -103,9 +104,9 @@ class Slot:
 class SlotFinder:
     """Finds what may fill places in the sentences of one document."""
 
-    def __init__(self, reading: DocumentReading, referents: Referents, network: SentenceNetwork) -> None:
+    def __init__(self, reading: DocumentReading, referents: Referents) -> None:
         self._labels, self._forms = reading.lexicon.class_labels, reading.lexicon.forms
-        self._reading, self._referents, self._network = reading, referents, network
+        self._reading, self._referents = reading, referents
         self._named = _named_pattern(tuple(reading.lexicon.values))
         self._text = reading.text
         self.ontology = reading.lexicon.ontology
@@ -328,29 +329,11 @@ class FrameReader:
     def __init__(self, reading: DocumentReading, referents: Referents, network: SentenceNetwork) -> None:
         self._reading, self._network, self._forms = reading, network, reading.lexicon.forms
         self._text, self._ontology = reading.text, reading.lexicon.ontology
-        tagged = reading.finder.names.tagged
-        self.seen = [
-            (start, end, seen)
-            for start, end in reading.sentences
-            if (seen := seen_sentence(self._text, start, end, tagged)) is not None
-        ]
-        self.rows = network.rows([seen for _, _, seen in self.seen])
-        finder = SlotFinder(reading, referents, network)
-        numbers = {iri: n for n, iri in enumerate(reading.lexicon.class_labels.classes)}
+        self._finder = SlotFinder(reading, referents)
         self.sentences: list[_Sentence] = []
-        for (start, end, seen), rows in zip(self.seen, self.rows, strict=True):
-            placed = []
-            spans = network.spans(seen, rows, reading.lexicon.class_labels.rows, least=_LEAST_SHARE)
-            for slot in finder.slots(start, end, spans):
-                covered = [
-                    n for n, w in enumerate(seen.words) if start + w.start < slot.end and slot.start < start + w.end
-                ]
-                if covered:
-                    class_ = numbers.get(slot.type, -1) if slot.type is not None and slot.sure else -1
-                    placed.append((slot, WordPlace(covered[0], covered[-1] + 1, _kind_number(slot), class_)))
-            spoken = self._forms.spoken(self._text, start, end)
-            slots, places = [slot for slot, _ in placed], [place for _, place in placed]
-            self.sentences.append(_Sentence(start, end, spoken, slots, places))
+        self._placed: list[PlacedWords | None] = []
+        for first in range(0, len(reading.sentences), _AT_ONCE):  # what a long text's words are to the network is large
+            self._take(reading.sentences[first : first + _AT_ONCE])
         self._at = {id(slot): (n, m) for n, one in enumerate(self.sentences) for m, slot in enumerate(one.slots)}
         self._headings = [section.heading for section in reading.sections if section.heading is not None]
         self._main = self._main_slot()
@@ -358,6 +341,28 @@ class FrameReader:
         for key, claim in reading.claims.items():
             if way := reading.ways.get(key):
                 self._read[claim.start].append((claim, way))
+
+    def _take(self, sentences: Sequence[tuple[int, int]]) -> None:
+        """Finds the slots of some sentences, and what the network makes of them."""
+        lexicon, tagged = self._reading.lexicon, self._reading.finder.names.tagged
+        labels, numbers = lexicon.class_labels, {iri: n for n, iri in enumerate(lexicon.class_labels.classes)}
+        found = [(start, end, seen_sentence(self._text, start, end, tagged)) for start, end in sentences]
+        known = [(start, end, seen) for start, end, seen in found if seen is not None]
+        every = self._network.rows([seen for _, _, seen in known])
+        for (start, end, seen), rows in zip(known, every, strict=True):
+            placed: list[tuple[Slot, WordPlace]] = []
+            spans = self._network.spans(seen, rows, labels.rows, least=_LEAST_SHARE)
+            for slot in self._finder.slots(start, end, spans):
+                words = [
+                    n for n, w in enumerate(seen.words) if start + w.start < slot.end and slot.start < start + w.end
+                ]
+                if words:
+                    class_ = numbers.get(slot.type, -1) if slot.type is not None and slot.sure else -1
+                    placed.append((slot, WordPlace(words[0], words[-1] + 1, _kind_number(slot), class_)))
+            spoken = self._forms.spoken(self._text, start, end)
+            slots, places = [slot for slot, _ in placed], [place for _, place in placed]
+            self.sentences.append(_Sentence(start, end, spoken, slots, places))
+            self._placed.append(self._network.placed(rows, places, lexicon.property_labels, labels.rows))
 
     def _main_slot(self) -> Slot | None:
         """What the document is about: its main entity, else the longest name of the text that its title has."""
@@ -376,9 +381,7 @@ class FrameReader:
 
     def statements(self, least: float) -> Iterator[list[tuple[float, Filling]]]:
         """The fillings of each sentence that are likely enough, with their shares."""
-        places = [sentence.places for sentence in self.sentences]
-        lexicon = self._reading.lexicon
-        scores = self._network.statements(self.rows, places, lexicon.property_labels, lexicon.class_labels.rows)
+        scores = StatementScores(self._network, [one.places for one in self.sentences], self._placed)
         for number in range(len(self.sentences)):
             found: list[tuple[float, Filling]] = []
             for frames in self.open_frames(number):
@@ -474,11 +477,10 @@ class FrameReader:
         claims = self._read.get(start, ())
         pairs = itertools.product(enumerate(terms), enumerate(subjects)) if claims else ()
         for (n, term), (m, subject) in pairs:
-            hows = {how: way for claim, way in claims if (how := self._compared(claim, term, subject, slot))}
-            same = sorted(
-                f"read {way}" for claim, way in claims if self._compared(claim, term, subject, slot) == "same"
-            )
-            signs = same or [f"other read {how}" for how in ("inverse", "pair", "subject", "object") if how in hows]
+            hows = [(self._compared(claim, term, subject, slot), way) for claim, way in claims]
+            same = sorted({f"read {way}" for how, way in hows if how == "same"})
+            others = dict(hows)
+            signs = same or [f"other read {how}" for how in ("inverse", "pair", "subject", "object") if how in others]
             if signs:
                 found[n, m] = signs
         return found
@@ -609,6 +611,8 @@ class FrameReader:
         above = heading.start if heading is not None and heading.start < start else -1
         found: dict[str, tuple[Floats, Slot]] = {}
         for back in range(1, number + 1):
+            if len(found) == _RECENT:
+                break
             sentence = self.sentences[number - back]
             for slot in reversed([slot for slot in sentence.slots if self._is_topic(slot)]):
                 if slot.name in found or len(found) == _RECENT:
@@ -704,7 +708,8 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
             if any(one.start <= item.object.start < one.end and _same_object(one, claim) for one in formed):
                 continue  # a label, a table or a byline says whose it is
             about = claim.subject.name, claim.predicate
-            least = _SURER if about in labelled or item.term.transitive else thresholds.statement
+            spreads = item.term.transitive or item.term.symmetric
+            least = _SURER if spreads or about in labelled else thresholds.statement
             if not (item.term.functional and about in fixed):
                 (reading.claim if share >= least else reading.offer)(claim)
 

@@ -158,9 +158,14 @@ class PropertyLabels:
         self.is_object = np.array([term.is_object for term in terms], bool)
         sides = [[term.domains for term in terms], [term.ranges if term.is_object else () for term in terms]]
         self.domains, self.ranges = (
-            np.array([[not side or ontology.is_a(one, side) for one in labels.classes] for side in some], np.float32)
-            for some in sides
+            np.array([self._fitting(side, ontology, labels) for side in some], np.float32) for some in sides
         )
+
+    @staticmethod
+    def _fitting(side: tuple[NamedNode, ...], ontology: Ontology, labels: ClassLabels) -> list[bool]:
+        """Which classes fit; all do where none is told apart, as of a closed list."""
+        found = [ontology.is_a(one, side) for one in labels.classes]
+        return found if any(found) else [True] * len(found)
 
     @staticmethod
     def _spoken(term: OntologyProperty) -> Floats:
@@ -296,14 +301,12 @@ class SentenceNetwork:
             found = found + wide[places, role]
         return np.asarray(found, np.float32)
 
-    def statements(
-        self, rows: Sequence[Floats], places: Sequence[Sequence[WordPlace]], terms: PropertyLabels, labels: Floats
-    ) -> StatementScores:
-        """What tells, for the sentences of a document with these places, which statements they make."""
-        return StatementScores(self, rows, places, terms, labels)
-
-    def placed(self, rows: Floats, places: Sequence[WordPlace], terms: PropertyLabels, labels: Floats) -> _Placed:
-        """What is seen of the places of one sentence."""
+    def placed(
+        self, rows: Floats, places: Sequence[WordPlace], terms: PropertyLabels, labels: Floats
+    ) -> PlacedWords | None:
+        """What is seen of the places of one sentence; None where there is nothing to ask."""
+        if not places or not len(labels) or not len(terms.means):
+            return None
         w = self._weights
         first, last = (np.array([getattr(item, end) for item in places]) for end in ("first", "last"))
         kinds = [item.kind for item in places]
@@ -316,7 +319,7 @@ class SentenceNetwork:
         shares[told, known[told]] += 0.98
         said, seen = (np.tanh(terms.means @ w[f"label{n}"].T + w[f"labelshift{n}"]) for n in (1, 2))
         words = rows @ w["trigger"].T @ (terms.words @ w["triggerlabel"].T).T / 7
-        return _Placed(
+        return PlacedWords(
             (objects @ w["objectside"].T + w["objectshift"]) @ said.T / 7,
             (subjects @ w["subjectside"].T + w["subjectshift"]) @ seen.T / 7,
             objects @ w["pairobject"].T + w["pairobjectshift"],
@@ -336,7 +339,7 @@ class SentenceNetwork:
 
 
 @dataclass(frozen=True)
-class _Placed:
+class PlacedWords:
     """Of the places of a sentence: how each goes with each property as object and subject, and the words' triggers."""
 
     objects: Floats
@@ -349,21 +352,12 @@ class _Placed:
 
 
 class StatementScores:
-    """How likely the statements are that the sentences of a document may make."""
+    """How likely the statements are that the sentences of a document with these places may make."""
 
     def __init__(
-        self,
-        network: SentenceNetwork,
-        rows: Sequence[Floats],
-        places: Sequence[Sequence[WordPlace]],
-        terms: PropertyLabels,
-        labels: Floats,
+        self, network: SentenceNetwork, places: Sequence[Sequence[WordPlace]], placed: Sequence[PlacedWords | None]
     ) -> None:
-        self._network, self._places = network, places
-        self._placed = [
-            network.placed(some, held, terms, labels) if held and len(labels) and len(terms.means) else None
-            for some, held in zip(rows, places, strict=True)
-        ]
+        self._network, self._places, self._placed = network, places, placed
 
     def shares(self, asked: AskedObject) -> Floats:
         """For each property and subject how likely the statement is; together with "none is made" they are 1."""
