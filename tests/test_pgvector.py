@@ -146,8 +146,8 @@ def test_what_is_wrong_with_a_database_is_one_line(database):
         connected(database.url.replace(database.password, "wrong"))
     with pytest.raises(StoreError, match='database "nowhere" does not exist'):
         connected(f"{database.url.rpartition('/')[0]}/nowhere")
-    with pytest.raises(ConfigError, match="is not an address of PostgreSQL"):
-        connected("mysql://host/db")
+    with pytest.raises(ConfigError, match=r"^'host/db' is no PostgreSQL address"):  # and the password is not shown
+        connected("mysql://me:secret@host/db")
 
 
 def test_passages_are_found_by_vectors_in_the_database_and_by_words_while_it_is_away(database, tmp_path):
@@ -200,7 +200,7 @@ def test_doctor_asks_the_database_and_the_followers_and_names_the_way_out(databa
     for url, told in (
         (away, "cannot be used: .*refused; see to it, or change cluster.database"),
         (wrong, "password authentication failed .*; the password is that of the address, or PGPASSWORD; see to it"),
-        (moved.replace(f":{database.port}", ":port"), "is not an address of PostgreSQL: Port could not be cast"),
+        (moved.replace(f":{database.port}", ":port"), "is no PostgreSQL address: Port could not be cast"),
     ):
         status, lines = said(f'database = "{url}"')
         assert (status, len(lines)) == (1, 1)

@@ -57,7 +57,7 @@ def connected(url: str, *, seconds: float | None = None) -> Any:
         if parts.scheme not in ("postgresql", "postgres") or not parts.hostname:
             raise ValueError("such is postgresql://user@host:5432/database")
     except ValueError as error:
-        raise ConfigError(f"{url!r} is not an address of PostgreSQL: {error}", setting="cluster") from error
+        raise ConfigError(f"{url.rpartition('@')[2]!r} is no PostgreSQL address: {error}", setting="cluster") from error
     where, name = f"{parts.hostname}:{port}", unquote(parts.path.lstrip("/")) or "postgres"
     secure = options.get("sslmode", [""])[0] in ("require", "verify-ca", "verify-full")
     line = None
