@@ -1,10 +1,12 @@
 """Work on a workspace in a browser: what is new, views on other pages and as files."""
 
+import json
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote
+from urllib.request import urlopen
 
 import pytest
 from browser import LOOKS, axe, browser, browsing, serve_in_thread, served, until  # noqa: F401
@@ -135,6 +137,23 @@ def test_a_map_a_chart_and_a_result_are_shown_on_another_page_by_the_code_that_i
     assert frame.locator("base").get_attribute("target") == "_blank", "links leave the frame"
     plain = browsing.page(f"/embed?query={query}", address=address, scripts=False)
     assert "1750" in plain.locator("table").inner_text(), "without scripts it is a table"
+
+
+def test_a_preview_of_the_reconciliation_service_is_shown_in_a_frame_of_the_size_that_the_manifest_names(
+    browsing, inns, elsewhere
+):
+    address, (folder, other) = inns[1], elsewhere
+    with urlopen(f"{address}/reconcile") as reply:
+        offer = json.load(reply)["preview"]
+    with urlopen(f"{address}/reconcile?query=Inn+Amber") as reply:
+        thing = json.load(reply)["result"][0]["id"]
+    source = offer["url"].replace("{{id}}", quote(thing, safe=""))
+    frame = f'<iframe src="{source}" width="{offer["width"]}" height="{offer["height"]}"></iframe>'
+    (folder / "index.html").write_text(f"<!doctype html><title>x</title>{frame}", encoding="utf-8")
+    shown = browsing.page("/index.html", address=other, ready=False).frame_locator("iframe").locator("body")
+    shown.get_by_text("Inn Amber").first.wait_for()
+    assert "1750" in shown.inner_text()
+    assert shown.evaluate("body => body.scrollWidth <= window.innerWidth"), "nothing is cut at the side"
 
 
 def test_only_the_page_that_is_made_for_it_may_stand_in_a_frame(inns):

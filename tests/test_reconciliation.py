@@ -10,6 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from local_server import local_server
 from serving import small_server
 from small_graph import BASE, EVIL, HOTEL, TRAVEL, small_graph
 from workspaces import new_workspace
@@ -55,7 +56,7 @@ def test_our_own_client_matches_english_and_chinese_names(service):
 
 def test_the_manifest_names_addresses_that_answer(service):
     manifest = got(service)
-    assert manifest["versions"] == ["0.1", "0.2"]
+    assert manifest["versions"] == ["0.2"]  # 0.1 demands scripts (JSONP), which a page of anybody could read
     assert manifest["identifierSpace"] == BASE
     assert HOTEL in {item["id"] for item in manifest["defaultTypes"]}
     inn = posted(service, queries={"q0": {"query": "Lakeside Inn"}})["q0"]["result"][0]
@@ -172,6 +173,18 @@ VALUE = {
 EXTENDED = record("meta", "rows", meta=listed(NAMED), rows=each(each(listed(VALUE))))
 SUGGESTED = record("result", result=listed({"allOf": [NAMED, record(notable=listed(TYPED))]}))
 PROPOSED = record("properties", properties=listed(NAMED), limit={"type": "integer"}, type=TEXT)
+GIVEN = {"oneOf": [{"type": ["string", "number", "boolean"]}, record("id", id=TEXT, name=TEXT)]}
+WITH_VALUE = record("pid", "v", pid=TEXT, v={"oneOf": [GIVEN, listed(GIVEN)]})
+QUERY = record(
+    closed=True,
+    query=TEXT,
+    type={"oneOf": [TEXT, listed(TEXT)]},
+    limit={"type": "number"},
+    properties=listed(WITH_VALUE),
+    type_strict={"enum": ["any", "should", "all"]},
+)
+QUERIES = each({**QUERY, "anyOf": [record("query"), record("properties", properties={"minItems": 1})]})
+EXTENSION = record("ids", "properties", ids=listed(TEXT), properties=listed(record("id", id=TEXT, settings=record())))
 """Our own reading of the specification 0.2 and the schemas that come with it, each part of an answer by its type."""
 
 
@@ -205,6 +218,103 @@ def test_every_answer_is_of_the_form_that_the_specification_gives(tmp_path):
         check(asked("/properties", type=HOTEL), PROPOSED)
         with pytest.raises(jsonschema.ValidationError):
             check({"meta": [], "rows": {"a": {"b": [{"bool": True}]}}}, EXTENDED)
+
+
+HEADERS = {"Origin": "http://127.0.0.1:3333", "Accept": "application/json, text/javascript, */*; q=0.01"}
+FORM = "application/x-www-form-urlencoded; charset=UTF-8"
+BATCH = {
+    "q0": {"query": "Lakeside Inn", "type": HOTEL, "type_strict": "should", "limit": 3},
+    "q1": {"query": "通安客栈", "properties": [{"pid": ROOMS, "v": "80"}], "type_strict": "should"},
+    "q2": {"query": "Nothing Of The Kind", "type": [HOTEL, f"{TRAVEL}ScenicArea"], "type_strict": "any"},
+    "q3": {"properties": [{"pid": ROOMS, "v": [24, True, {"id": "entity/none", "name": "none"}]}]},
+}
+
+
+def as_openrefine(address, form=None, **arguments):
+    """What OpenRefine reads: as its server posts a form, or as its pages, which come from another port, ask."""
+    if arguments:
+        address = f"{address}?{urllib.parse.urlencode(arguments)}"
+    request = urllib.request.Request(address, headers=HEADERS)
+    if form is not None:
+        request.data = urllib.parse.urlencode({key: json.dumps(value) for key, value in form.items()}).encode()
+        request.add_header("Content-Type", FORM)
+    with urllib.request.urlopen(request) as reply:
+        assert reply.headers["Access-Control-Allow-Origin"] == HEADERS["Origin"], address
+        assert reply.headers["X-Content-Type-Options"] == "nosniff", address
+        return reply.headers.get_content_type(), reply.read().decode()
+
+
+def test_what_openrefine_sends_is_answered_alike_by_form_and_by_address_and_in_the_right_form(service):
+    def answered(schema, *asked, **arguments):
+        kind, text = as_openrefine(*asked, **arguments)
+        assert kind == "application/json"
+        found = json.loads(text)
+        check(found, schema)
+        return found
+
+    manifest = answered(MANIFEST, service)
+    assert manifest["batchSize"] <= MOST_QUERIES
+    check(BATCH, QUERIES)
+    by_form = answered(RESULTS, service, {"queries": BATCH})
+    assert by_form == answered(RESULTS, service, queries=json.dumps(BATCH))
+    assert by_form.keys() == BATCH.keys()
+    best = {key: item["result"][0]["name"] for key, item in by_form.items() if item["result"]}
+    assert best == {"q0": "Lakeside Inn", "q1": "通安客栈", "q3": "Lakeside Inn"}
+    assert [by_form[key]["result"][0]["match"] for key in ("q0", "q1")] == [True, True]
+    scores = [item["score"] for item in by_form["q0"]["result"]]
+    assert scores == sorted(scores, reverse=True)
+    assert len(scores) <= 3
+    extension = {"ids": [by_form[key]["result"][0]["id"] for key in ("q0", "q1")], "properties": [{"id": ROOMS}]}
+    check(extension, EXTENSION)
+    rows = answered(EXTENDED, service, {"extend": extension})
+    assert rows == answered(EXTENDED, service, extend=json.dumps(extension))
+    assert [rows["rows"][one][ROOMS] for one in extension["ids"]] == [[{"int": 24}], [{"int": 80}]]
+    for kind, prefix in (("entity", "通安"), ("type", "hotel"), ("property", "room")):
+        offer = manifest["suggest"][kind]
+        address = f"{offer['service_url']}{offer['service_path']}"
+        (first, *_) = answered(SUGGESTED, address, prefix=prefix)["result"]
+        assert answered(SUGGESTED, address, prefix=prefix, cursor=1_000)["result"] == []
+        named = answered(SUGGESTED, address, prefix=first["id"])["result"]  # an identifier is taken for a name too
+        assert named[0] == first, kind
+    offer = manifest["extend"]["propose_properties"]
+    proposed = answered(PROPOSED, f"{offer['service_url']}{offer['service_path']}", type=HOTEL, limit=2)
+    assert len(proposed["properties"]) == proposed["limit"] == 2
+    by_id = answered(RESULTS, service, {"queries": {"q": {"query": extension["ids"][1]}}})["q"]["result"]
+    assert [(item["name"], item["score"], item["match"]) for item in by_id] == [("通安客栈", 100, True)]
+    kind, page = as_openrefine(manifest["preview"]["url"].replace("{{id}}", urllib.parse.quote(by_id[0]["id"], "")))
+    assert kind == "text/html"
+    assert "通安客栈" in page
+    with pytest.raises(jsonschema.ValidationError):
+        check({"q": {"type": HOTEL}}, QUERIES)
+
+
+def test_answers_are_no_scripts_and_forms_may_be_posted_from_other_pages(service):
+    kind, text = as_openrefine(service, callback="run", query="Lakeside Inn")
+    assert kind == "application/json"
+    assert json.loads(text)["result"][0]["name"] == "Lakeside Inn"
+    asked = {**HEADERS, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    with urllib.request.urlopen(urllib.request.Request(service, headers=asked, method="OPTIONS")) as reply:
+        assert reply.headers["Access-Control-Allow-Origin"] == HEADERS["Origin"]
+        assert "POST" in reply.headers["Access-Control-Allow-Methods"]
+        assert "Content-Type" in reply.headers["Access-Control-Allow-Headers"]
+
+
+def test_our_own_client_asks_in_the_form_that_the_specification_gives():
+    batches = []
+
+    def reply(path, _):
+        asked = urllib.parse.parse_qs(urllib.parse.urlsplit(path).query)
+        if "queries" not in asked:
+            return {"versions": ["0.2"], "name": "a", "identifierSpace": "urn://a/", "schemaSpace": "urn://b/"}
+        batches.append(json.loads(asked["queries"][0]))
+        return {key: {"result": []} for key in batches[-1]}
+
+    with local_server(reply) as address:
+        names = [f"客栈 {number}" for number in range(25)]
+        Reconciler(address, type=HOTEL, resolve=lambda host, port: [host]).ask(names)
+    for batch in batches:
+        check(batch, QUERIES)
+    assert [one["query"] for batch in batches for one in batch.values()] == names
 
 
 def test_values_of_things_extend_a_table(service):

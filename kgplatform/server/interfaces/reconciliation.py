@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -113,15 +113,16 @@ class Reconciliation:
 
     def manifest(self, root: str) -> dict[str, object]:
         """What the service offers, at the address ``root`` (without a slash at its end)."""
-        there = f"{root}/reconcile"
+        there, totals = f"{root}/reconcile", self._lately.totals()
+        classes = sorted(filter(totals.get, totals), key=lambda iri: (-totals[iri], iri.value))
         return {
-            "versions": ["0.1", "0.2"],
+            "versions": ["0.2"],
             "name": f"kgplatform ({self._kg.base})",
             "identifierSpace": self._kg.base,
             "schemaSpace": "http://www.w3.org/2002/07/owl#",
             "documentation": f"{root}/about",
             "batchSize": _BATCH,
-            "defaultTypes": [self._named(iri) for iri in islice(self._classes(), _SUGGESTED)],
+            "defaultTypes": [self._named(iri) for iri in classes[:_SUGGESTED]],
             "view": {"url": f"{there}/view?id={{{{id}}}}"},
             "preview": {"url": f"{there}/preview?id={{{{id}}}}", **_PREVIEW},
             "suggest": {
@@ -157,10 +158,6 @@ class Reconciliation:
 
     def _named(self, iri: NamedNode) -> dict[str, str]:
         return {"id": self._id(iri), "name": self._labels.of(iri).text}
-
-    def _classes(self) -> Iterator[NamedNode]:
-        totals = self._lately.totals()
-        return iter(sorted((iri for iri, number in totals.items() if number), key=lambda iri: (-totals[iri], str(iri))))
 
     def _types(self, iri: NamedNode) -> list[NamedNode]:
         return [term for term in self._kg.store.objects(iri, TYPE) if isinstance(term, NamedNode)]
@@ -217,9 +214,15 @@ class Reconciliation:
 
     def _near(self, text: str) -> list[tuple[NamedNode, float]]:
         """The things by likeness of names; an identifier of the service stands for its thing."""
-        if text.startswith((self._kg.base, "http://", "https://")) and self._kg.store.mentions(iri := self.iri(text)):
-            return [(iri, 1.0)]
-        return [(NamedNode(thing), alike) for thing, alike in self._index().nearest(text)]
+        known = [(iri, 1.0) for iri in self._known(text)]
+        return known or [(NamedNode(thing), alike) for thing, alike in self._index().nearest(text)]
+
+    def _known(self, text: str) -> list[NamedNode]:
+        """The thing that an identifier of the service stands for, if it stands for one."""
+        with suppress(ProtocolError):
+            if self._kg.store.mentions(iri := self.iri(text)):
+                return [iri]
+        return []
 
     def _score(self, iri: NamedNode, alike: float, asked: ReconciliationQuery) -> float:
         score = alike
@@ -269,13 +272,13 @@ class Reconciliation:
         """What begins with the letters typed so far or holds them: things, classes (``type``) or properties."""
         ontology = self._kg.ontology
         if kind == "entity":
-            found = self._lately.called(prefix, cursor + _SUGGESTED)
+            found = dict.fromkeys((*self._known(prefix), *self._lately.called(prefix, cursor + _SUGGESTED)))
             things = [iri for iri in found if iri not in ontology.classes and iri not in ontology.properties]
-            notable = ((iri, [self._named(class_) for class_ in self._types(iri)]) for iri in things[cursor:])
-            return [{**self._named(iri), "notable": classes} for iri, classes in notable]
+            return [{**self._named(iri), "notable": [*map(self._named, self._types(iri))]} for iri in things[cursor:]]
         known: Mapping[NamedNode, Any] = ontology.classes if kind == "type" else ontology.properties
         wanted = normalise(prefix)
         terms = [iri for iri, term in known.items() if any(wanted in normalise(word.text) for word in term.words)]
+        terms = terms or [iri for iri in known if self._id(iri) == prefix]
         terms.sort(key=lambda iri: (len(self._labels.of(iri).text), iri.value))
         return [dict(self._named(iri)) for iri in terms[cursor : cursor + _SUGGESTED]]
 
@@ -346,10 +349,7 @@ def _joined(references: Iterable[Reference]) -> str:
 
 def _check_size(number: int) -> None:
     if number > MOST_QUERIES:
-        detail = (
-            f"{number:,} in one request; at most {MOST_QUERIES} are answered, {_BATCH} at a time are answered soonest"
-        )
-        raise ProtocolError(413, "Too many", detail)
+        raise ProtocolError(413, "Too many", f"{number:,} in one request; at most {MOST_QUERIES} are answered")
 
 
 def _read(text: str, name: str) -> Any:
