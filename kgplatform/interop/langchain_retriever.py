@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
-from pydantic import Field
-
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.interop import passage_metadata
+
+try:
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from pydantic import Field
+except ImportError as error:
+    raise ImportError("LangChainRetriever needs LangChain: pip install 'kgplatform[langchain]'") from error
 
 
 class LangChainRetriever(BaseRetriever):  # type: ignore[misc]  # without the extra it is not known

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.interop import passage_metadata
+
+try:
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+except ImportError as error:
+    raise ImportError("LlamaIndexRetriever needs LlamaIndex: pip install 'kgplatform[llamaindex]'") from error
 
 
 class LlamaIndexRetriever(BaseRetriever):  # type: ignore[misc]  # without the extra it is not known

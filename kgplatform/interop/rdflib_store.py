@@ -201,9 +201,7 @@ class _Endpoint:
 
     def write(self, wanted: Mapping[Quad, bool]) -> None:
         if any(isinstance(term, BlankNode) for item in wanted for term in (item.subject, item.object)):
-            raise StoreError(
-                "a blank node of an endpoint cannot be removed by itself; remove its graph, or use update()"
-            )
+            raise StoreError("a blank node of an endpoint is not removed by itself; remove its graph, or use update()")
         sides = {stays: [item for item, kept in wanted.items() if kept is stays] for stays in (False, True)}
         self.update(data_block("DELETE", sides[False]) + data_block("INSERT", sides[True]))
 
@@ -238,9 +236,8 @@ class _Endpoint:
 
     def _sent(self, text: str, kind: str, accept: str, chosen: Mapping[str, str]) -> tuple[bytes, str]:
         """The body of the reply and its media type."""
-        address = (
-            f"{self._address}{'&' if '?' in self._address else '?'}{urlencode(chosen)}" if chosen else self._address
-        )
+        glue = ("&" if "?" in self._address else "?") if chosen else ""
+        address = f"{self._address}{glue}{urlencode(chosen)}"
         headers = self._headers({"Content-Type": f"application/sparql-{kind}", "Accept": accept})
         request = Request(address, text.encode(), headers, method="POST")
         try:
@@ -554,14 +551,11 @@ class KnowledgeGraphStore(RdflibStore):
 
 
 def _opened(configuration: Any, *, create: bool) -> _Access:
-    if isinstance(configuration, KnowledgeGraph):
-        return _Workspace(configuration, is_own=False)
-    if (
-        isinstance(configuration, tuple)
-        and len(configuration) == 2
-        and all(isinstance(it, str) for it in configuration)
-    ):
-        return _Endpoint(*configuration)
+    match configuration:
+        case KnowledgeGraph():
+            return _Workspace(configuration, is_own=False)
+        case (str(address), str(token)):
+            return _Endpoint(address, token)
     if isinstance(configuration, str) and configuration.startswith(("http://", "https://")):
         return _Endpoint(configuration)
     if isinstance(configuration, str | Path) and str(configuration):

@@ -42,7 +42,7 @@ class IdentityProvider:
     def __init__(self, settings: SignInSettings) -> None:
         """Raises ConfigError if the package for it is missing, or the settings do not say who gets in."""
         if find_spec("authlib") is None:  # an extra
-            raise ConfigError("sign_in needs `pip install kgplatform[sign-in]`", setting="sign_in")
+            raise ConfigError("sign_in needs `pip install 'kgplatform[sign-in]'`", setting="sign_in")
         self._settings = settings
         self._roles = tuple((value.strip(), role) for value, _, role in (x.rpartition(" ") for x in settings.roles))
         if not settings.client or not self._roles or not all(value for value, _ in self._roles):

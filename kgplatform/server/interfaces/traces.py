@@ -1,6 +1,6 @@
 """Traces for OpenTelemetry: a span for each request, by kind, with one for each call to the language model below it.
 
-An extra (`pip install kgplatform[traces]`), and off unless the settings name a collector. A request that comes with a
+An extra (`pip install 'kgplatform[traces]'`), and off unless the settings name a collector. A request that comes with a
 W3C ``traceparent`` continues that trace. No attribute is made of what a client sends: neither addresses nor questions,
 queries or names.
 
@@ -38,7 +38,7 @@ def collector(address: str) -> TracerProvider:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
-        raise ConfigError("server.traces needs `pip install kgplatform[traces]`", setting="server.traces") from error
+        raise ConfigError("server.traces needs `pip install 'kgplatform[traces]'`", setting="server.traces") from error
     if not address.startswith(("http://", "https://")):
         raise ConfigError(f"server.traces {address!r} is no http address of a collector", setting="server.traces")
     named = Resource.create({"service.name": "kgplatform", "service.version": __version__})
