@@ -26,6 +26,7 @@ from kgplatform.cluster.followers import Follower, RemoteStore
 from kgplatform.cluster.replica import Replica
 from kgplatform.errors import ConfigError
 from kgplatform.graph import KnowledgeGraph
+from kgplatform.journal import postgres_journal
 from kgplatform.journal.patch import digests, whole_digest
 from kgplatform.journal.postgres_journal import PostgresJournal
 from kgplatform.server.access import Access
@@ -35,6 +36,7 @@ from kgplatform.workspace.creation import Renewing, renew
 from tests.oxigraph_server import OxigraphServer
 from tests.postgres_server import PostgresServer, postgres_server
 from tests.test_journal import EX, digest, journaled, replayed
+from tests.test_monitor import numbers
 
 UPDATE = {"Content-Type": "application/sparql-update"}
 
@@ -255,6 +257,62 @@ def test_nodes_that_start_while_the_database_is_away_show_what_they_have_and_go_
     finally:
         database.stop("immediate")
         database.start()
+
+
+def told(text: str) -> dict[str, float]:
+    """What metrics tell of the journal and of who follows, each by its name and what it is of."""
+    found = {" ".join(name).removeprefix("kgplatform_"): value for name, value in numbers(text).items()}
+    return {name: value for name, value in found.items() if name.startswith(("journal", "follower"))}
+
+
+def test_metrics_tell_how_far_a_node_and_its_followers_are_and_which_is_in_trouble(
+    tmp_path: Path, mirror: RemoteStore
+) -> None:
+    journaled(tmp_path / "w").close()
+    with (tmp_path / "w" / "kgplatform.toml").open("a", encoding="utf-8") as file:
+        file.write(f'\n[cluster]\nfollowers = ["oxigraph {mirror.address}", "oxigraph http://ann:word@127.0.0.1:9"]\n')
+    with served(tmp_path / "w") as node:
+        patch = int(node.write("a"))
+        wanted = {"journal_applied": patch, "journal_seen": patch, "journal_leads": 1, "journal_trouble": 0}
+        wanted |= {f"follower_trouble {mirror.address}": 0, "follower_trouble http://127.0.0.1:9": 1}
+        wanted |= {f"follower_applied {mirror.address}": patch}  # of the other one no number is known
+        until(lambda: told(node.ask("GET", "/metrics")[1]) == wanted)
+        text = node.ask("GET", "/metrics")[1]
+        assert "word" not in text
+        patch = int(node.write("b"))
+        assert told(node.ask("GET", "/metrics")[1])["journal_applied"] == patch
+        until(lambda: told(node.ask("GET", "/metrics")[1])[f"follower_applied {mirror.address}"] == patch)
+
+
+@pytest.mark.slow
+def test_metrics_tell_how_far_a_replica_is_behind_and_are_told_while_the_database_is_away(
+    tmp_path: Path, database: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_journal, "LEASE_SECONDS", 3.0)
+    cluster(tmp_path, f"{database.url}?schema=metrics", "copy")
+    with KnowledgeGraph.open(tmp_path / "leader") as kg, KnowledgeGraph.open(tmp_path / "copy", follows=True) as copy:
+        for node in (kg, copy):
+            node.workspace.replica = Replica(node.workspace)
+            node.workspace.replica.start()
+        leads, follows = (create_app(node, access=Access.on("127.0.0.1")).test_client() for node in (kg, copy))
+        first = kg.recorder.number
+        state = {"journal_applied": first, "journal_seen": first, "journal_leads": 1, "journal_trouble": 0}
+        until(lambda: told(leads.get("/metrics").text) == state)
+        until(lambda: told(follows.get("/metrics").text) == {**state, "journal_leads": 0})
+        with copy.store.write_lock():  # so that it sees what comes, and cannot apply it
+            kg.update(f"INSERT DATA {{ <{EX}b> <{EX}p> 1 }}")
+            newest = kg.recorder.number
+            behind = {**state, "journal_leads": 0, "journal_seen": newest}
+            until(lambda: told(follows.get("/metrics").text) == behind)
+        state |= {"journal_applied": newest, "journal_seen": newest}
+        until(lambda: told(follows.get("/metrics").text) == {**state, "journal_leads": 0})
+        database.stop("immediate")
+        try:
+            lost = {**state, "journal_leads": 0, "journal_trouble": 1}
+            for client in (follows, leads):
+                until(lambda client=client: told(client.get("/metrics").text) == lost, 60)  # type: ignore[misc]
+        finally:
+            database.start()
 
 
 @pytest.mark.slow

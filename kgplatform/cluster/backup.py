@@ -36,21 +36,10 @@ _MANIFEST: Final = "backup.json"
 _FORMAT: Final = 1
 _SEGMENT: Final = 32 << 20
 """So many bytes of patches make a segment."""
-_LEFT_OUT: Final = frozenset(
-    (
-        STORE,
-        REGISTRY,
-        JOURNAL,
-        MARK,
-        "versions",
-        "chunks",
-        "vectors",
-        "workers",
-        "draft",
-        "linking.sqlite",
-        "holder.json",
-    )
-) | {"inference.json", "update.pending", "ontology.next", "ontology.pending"}
+_LEFT_OUT: Final = {
+    *(STORE, REGISTRY, JOURNAL, MARK, "versions", "chunks", "vectors", "workers", "draft", "linking.sqlite"),
+    *("holder.json", "inference.json", "update.pending", "ontology.next", "ontology.pending"),
+}
 
 
 @dataclass(frozen=True, slots=True)

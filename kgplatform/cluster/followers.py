@@ -284,6 +284,8 @@ class Follower:
         self._knowledge = engine.knowledge(base)
         self.own = [self._state] if isinstance(self._knowledge, DefaultGraph) else [self._knowledge, self._state]
         """The graphs that the engine has and we have not."""
+        self.number = -1
+        """The number that it was at when it was last asked or fed; -1: not known."""
 
     def state(self) -> tuple[str, int]:
         """The journal that the engine follows, and the number it is at; nothing and 0 where it follows none."""
@@ -308,13 +310,14 @@ class Follower:
         if name != journal.name or at > journal.newest:
             self._clear()
             at = 0
+        self.number = at
         for group in commits(journal.patches(at, limit=most)):
             is_shown = group[-1].number <= store.version or not any(patch.gone or patch.new for patch in group)
             if not is_shown or not leads():
                 break
             self._take(group, store, journal.name)
-            at = group[-1].number
-        return at
+            self.number = group[-1].number
+        return self.number
 
     def _clear(self) -> None:
         """Takes out what an earlier journal left, the number that it was at first."""
@@ -406,7 +409,7 @@ class Feeding:
         """``leads`` says whether it is on this process to feed them: of several nodes the leader does."""
         self._journal, self._store, self._leads = journal, store, leads
         self._ends = threading.Event()
-        self.troubles: dict[str, str] = {}
+        self.followers, self.troubles = followers, dict[str, str]()
         self._threads = [
             threading.Thread(target=self._feed, args=(item,), name="follower", daemon=True) for item in followers
         ]

@@ -68,6 +68,8 @@ class Replica:
         self._stands_by, self.leads = stands_by, not workspace.follows
         self._over, self._grown = threading.Event(), threading.Condition()
         self._indexed, self._trouble, self.number = 0, "", -1
+        self.seen = 0
+        """The newest patch that the journal was seen to hold while this followed."""
         self._recorder.took_rows = self._take_up_ontology
         if self.leads:
             self.number = self._recorder.number
@@ -124,7 +126,8 @@ class Replica:
                         self._over.wait(_PATIENCE)
                         continue
                     self._step_down()
-                if journal.wait(self.number, _PATIENCE) > self.number:
+                self.seen = journal.wait(self.number, _PATIENCE)
+                if self.seen > self.number:
                     number = self._caught_up()
                     with self._grown:
                         self.number = number

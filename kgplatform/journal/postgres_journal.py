@@ -263,8 +263,8 @@ class PostgresJournal(PolledJournal):
                     f"INSERT INTO {self.schema}.patches VALUES (%s, %s, %s, %s, %s, %s, %s)",
                     (p.number, p.epoch, p.moment, p.more, p.gone, p.new, p.record),
                 )
-                last = p.epoch
-                self._link.cursor().execute(f"UPDATE {self.schema}.journal SET epoch = greatest(epoch, %s)", (last,))
+            newest = f"(SELECT max(epoch) FROM {self.schema}.patches)"
+            self._link.cursor().execute(f"UPDATE {self.schema}.journal SET epoch = greatest(epoch, {newest})")
 
     def close(self) -> None:
         """Lets the connections go; with them the lead."""

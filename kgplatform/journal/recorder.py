@@ -66,7 +66,7 @@ class Recorder:
         self._rows = rows
         self._mark = mark
         self.number = 0
-        """The number of the last patch that was appended here."""
+        """The number of the last patch that was appended or applied here."""
         self.took_rows: Callable[[], None] = lambda: None
         """Called once rows were taken over, before the store shows what belongs to them."""
         self._epoch = self._settled = self._store_at = self._rows_at = 0
@@ -123,13 +123,14 @@ class Recorder:
             last = group[-1].number
             with self._store.write_lock():
                 if last > self._rows_at:
-                    rows = [row for patch in group for row in patch.rows]
-                    self._rows.apply_rows(self.journal.name, last, rows)
+                    self._rows.apply_rows(self.journal.name, last, [row for patch in group for row in patch.rows])
                     self.took_rows()
                 if last > self._store_at and any(patch.gone or patch.new for patch in group):
                     self._store.replay(((patch.removed, patch.added) for patch in group), version=last)
             self._store_at, self._rows_at = max(last, self._store_at), max(last, self._rows_at)
-        return min(self._store_at, self._rows_at)
+            self.number = last
+        self.number = min(self._store_at, self._rows_at)
+        return self.number
 
     def take_back(self) -> None:
         """Makes rows that changed and are in no patch what they are in the journal, as another process leads.
@@ -146,8 +147,7 @@ class Recorder:
             for patch in self.journal.patches(0, limit=number if noted else 0):
                 for table, key, values in patch.rows:
                     if (table, key) in noted:
-                        before = noted[table, key] or {}
-                        noted[table, key] = None if values is None else {**before, **values}
+                        noted[table, key] = None if values is None else {**(noted[table, key] or {}), **values}
             if noted:
                 self._rows.apply_rows(name, number, [(*row, values) for row, values in noted.items()])
 

@@ -350,12 +350,11 @@ def serve(
         over = threading.Event()
         try:
             with stopping(), ExitStack() as fed:
-                for kg in kgs:
-                    if kg.settings.cluster.followers:
+                for tenant in tenants:
+                    if tenant.kg.settings.cluster.followers:
                         from kgplatform.cluster.followers import feeding
 
-                        fed.enter_context(feeding(kg.workspace))
-                for tenant in tenants:
+                        tenant.app.extensions[NUMBERS].fed = fed.enter_context(feeding(tenant.kg.workspace))
                     parts = (tenant.kg, tenant.app.extensions[WARMING], over)
                     threading.Thread(target=_warm_up, args=parts, daemon=True).start()
                 server.run()

@@ -204,25 +204,22 @@ def problem(
     return Response(body, status=status, headers=fields)
 
 
+_STATUSES: tuple[tuple[type[KgPlatformError], int, str], ...] = (
+    (QuerySyntaxError, 400, "Syntax error"),
+    (QueryTimeoutError, 504, "Query stopped"),
+    (WorkersBusyError, 503, "Busy"),
+    (QueryCancelledError, 503, "Query cancelled"),
+    (QueryRejectedError, 400, "Query refused"),
+    (ConfigError, 400, "Bad request"),  # a parameter that makes no sense
+    (AwayError, 503, "Not changed"),
+)
+
+
 def query_status(error: KgPlatformError) -> tuple[int, str]:
     """The HTTP status and title for a query that was not carried out."""
-    if isinstance(error, QuerySyntaxError):
-        return 400, "Syntax error"
-    if isinstance(error, QueryTimeoutError):
-        return 504, "Query stopped"
-    if isinstance(error, WorkersBusyError):
-        return 503, "Busy"
-    if isinstance(error, QueryCancelledError):
-        return 503, "Query cancelled"
-    if isinstance(error, QueryRejectedError):
-        return 400, "Query refused"
-    if isinstance(error, ConfigError):  # a parameter that makes no sense
-        return 400, "Bad request"
     if isinstance(error, StoreError) and str(error).startswith(_FULL):
         return 507, "Not stored"
-    if isinstance(error, AwayError):
-        return 503, "Not changed"
-    return 500, "Query failed"
+    return next(((code, title) for kind, code, title in _STATUSES if isinstance(error, kind)), (500, "Query failed"))
 
 
 def query_problem(error: KgPlatformError, *, elapsed_seconds: float | None = None) -> Response:
@@ -248,9 +245,6 @@ def query_problem(error: KgPlatformError, *, elapsed_seconds: float | None = Non
 
 def store_problem(error: StoreError) -> Response:
     """The answer for RDF that does not parse or cannot be stored."""
-    detail = str(error)
-    if isinstance(error, AwayError):
+    if query_status(error)[0] != 500:  # the disk or the database refuses
         return query_problem(error)
-    if detail.startswith("the dataset was not changed"):
-        return problem(507, "Not stored", detail, help=_WAYS_ON[507])
-    return problem(400, "Bad content", detail)
+    return problem(400, "Bad content", str(error))

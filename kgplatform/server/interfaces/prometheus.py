@@ -11,7 +11,8 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,7 @@ from prometheus_client.utils import floatToGoString
 from kgplatform import __version__
 from kgplatform.documents.records import State
 from kgplatform.errors import KgPlatformError
+from kgplatform.models.reply_cache import ModelTally
 from kgplatform.server.access import permit
 from kgplatform.server.frame import Lately
 from kgplatform.server.http import problem
@@ -32,6 +34,7 @@ from kgplatform.server.jobs import Jobs, Phase
 from kgplatform.store.handover import LATENCIES
 
 if TYPE_CHECKING:
+    from kgplatform.cluster.followers import Feeding
     from kgplatform.graph import KnowledgeGraph
 
 HEALTH: Final = frozenset({"monitor.healthz", "monitor.readyz"})
@@ -83,6 +86,8 @@ class ServerMetrics(Collector):
         )
         self.listener: Any = None
         """The waitress server, where there is one."""
+        self.fed: Feeding | None = None
+        """What feeds the engines that follow, where there are such."""
         self.registry = CollectorRegistry()
         self.registry.register(self)
         ProcessCollector(registry=self.registry)
@@ -115,9 +120,8 @@ class ServerMetrics(Collector):
         yield from self._of_queries()
         yield from self._of_caches()
         yield from self._of_data()
-        build = GaugeMetricFamily("kgplatform_build_info", "1; the version is a label", labels=["version"])
-        build.add_metric([__version__], 1)
-        yield build
+        yield from self._of_journal()
+        yield _gauge("build_info", "1; the version is a label", {(__version__,): 1}, "version")
 
     def _of_requests(self) -> Iterator[Metric]:
         durations, requests = *self._seconds.collect(), *self._requests.collect()
@@ -126,9 +130,7 @@ class ServerMetrics(Collector):
         bounds = [*map(floatToGoString, LATENCIES), "+Inf"]
         counted.add_metric(["sparql_worker"], list(zip(bounds, accumulate(found), strict=True)), seconds)
         durations.samples += counted.samples
-        total = CounterMetricFamily("kgplatform_requests", "", labels=["kind", "status"])
-        total.add_metric(["sparql_worker", "200"], sum(found))
-        requests.samples += total.samples
+        requests.samples += _counter("requests", "", {("sparql_worker", "200"): sum(found)}, "kind", "status").samples
         yield durations
         yield requests
         if self.listener is not None:
@@ -141,50 +143,47 @@ class ServerMetrics(Collector):
         yield _gauge("query_workers", "Query workers of the settings", workers.count)
         yield _gauge("queries_running", "Queries, updates and exports that run", len(workers.running.listed()))
         yield _gauge("queries_waiting", "Callers that wait for a query worker", workers.waiting)
-        yield CounterMetricFamily(
-            "kgplatform_query_workers_replaced",
-            "Workers ended for a time limit, a memory limit, a crash, or a client that left",
-            workers.replaced,
-        )
+        text = "Workers ended for a time limit, a memory limit, a crash, or a client that left"
+        yield _counter("query_workers_replaced", text, workers.replaced)
         running = self._jobs.standing().phase is not Phase.IDLE
         yield _gauge("jobs_running", "Jobs that read documents", int(running))
         yield _gauge("jobs_waiting", "Jobs that wait for the one that runs", self._jobs.waiting)
 
     def _of_caches(self) -> Iterator[Metric]:
-        model = self._kg.model
-        used = model.tally if model is not None else None
-        caches = CounterMetricFamily(
-            "kgplatform_cache_lookups", "Look-ups by cache and result", labels=["cache", "result"]
-        )
-        kept = self._lately.kept
-        caches.add_metric(["page numbers", "hit"], kept.hits)
-        caches.add_metric(["page numbers", "miss"], kept.misses)
-        caches.add_metric(["model replies", "hit"], used.hits if used else 0)
-        caches.add_metric(["model replies", "miss"], used.misses if used else 0)
-        yield caches
-        tokens = CounterMetricFamily(
-            "kgplatform_model_tokens", "Tokens sent to and received from the language model", labels=["direction"]
-        )
-        tokens.add_metric(["prompt"], used.usage.prompt_tokens if used else 0)
-        tokens.add_metric(["completion"], used.usage.completion_tokens if used else 0)
-        yield tokens
-        yield CounterMetricFamily(
-            "kgplatform_model_calls",
-            "Requests to the language model that were answered",
-            used.usage.calls if used else 0,
-        )
-        yield CounterMetricFamily(
-            "kgplatform_model_failures", "Replies of the language model that failed", used.failures if used else 0
-        )
+        kept, model = self._lately.kept, self._kg.model
+        used = model.tally if model is not None else ModelTally()
+        lookups = {("page numbers", "hit"): kept.hits, ("page numbers", "miss"): kept.misses}
+        lookups |= {("model replies", "hit"): used.hits, ("model replies", "miss"): used.misses}
+        yield _counter("cache_lookups", "Look-ups by cache and result", lookups, "cache", "result")
+        tokens = {("prompt",): used.usage.prompt_tokens, ("completion",): used.usage.completion_tokens}
+        yield _counter("model_tokens", "Tokens sent to and received from the language model", tokens, "direction")
+        yield _counter("model_calls", "Requests to the language model that were answered", used.usage.calls)
+        yield _counter("model_failures", "Replies of the language model that failed", used.failures)
+
+    def _of_journal(self) -> Iterator[Metric]:
+        """How far this node and the engines that it feeds are; nobody is asked for that, least of all the database."""
+        kg, recorder, replica = self._kg, self._kg.recorder, self._kg.replica
+        if recorder is None:
+            return
+        if applied := recorder.number:  # 0 until the journal could be read
+            yield _gauge("journal_applied", "Patch of the journal up to which this node shows everything", applied)
+            seen = max(applied, replica.seen if replica is not None else 0)
+            yield _gauge("journal_seen", "Newest patch of the journal that this node has seen", seen)
+        leads = not kg.workspace.follows and recorder.journal.leads_surely
+        yield _gauge("journal_leads", "1 while this node surely leads", leads)
+        yield _gauge("journal_trouble", "1 while what this node shows may be old", bool(replica and replica.trouble))
+        if self.fed is not None and leads:
+            fed = {(item.engine.address,): item.number for item in self.fed.followers}
+            known = {labels: number for labels, number in fed.items() if number >= 0}
+            yield _gauge("follower_applied", "Patch of the journal that the follower is at", known, "follower")
+            troubles = {labels: labels[0] in self.fed.troubles for labels in fed}
+            yield _gauge("follower_trouble", "1 while the follower cannot be fed", troubles, "follower")
 
     def _of_data(self) -> Iterator[Metric]:
-        documents = GaugeMetricFamily("kgplatform_documents", "Documents by state", labels=["state"])
         counts = self._kg.registry.counts()
-        for state in State:
-            documents.add_metric([state.value], counts.get(state, 0))
-        yield documents
-        changes = self._kg.store.version
-        yield CounterMetricFamily("kgplatform_store_changes", "Changes to the store since it was opened", changes)
+        documents = {(state.value,): counts.get(state, 0) for state in State}
+        yield _gauge("documents", "Documents by state", documents, "state")
+        yield _counter("store_changes", "Changes to the store since it was opened", self._kg.store.version)
         if (quads := self._counted()) is not None:
             yield _gauge("quads", "Quads in the store, evidence included", quads)
 
@@ -201,8 +200,15 @@ class ServerMetrics(Collector):
         return self._quads if self._version >= 0 else None
 
 
-def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"kgplatform_{name}", text, value)
+def _metric(kind: Any, name: str, text: str, values: float | Mapping[Any, float], *labels: str) -> Metric:
+    """A metric with its value, or with one for each of the values of its labels."""
+    made: Metric = kind(f"kgplatform_{name}", text, labels=labels)
+    for given, value in values.items() if isinstance(values, Mapping) else [((), values)]:
+        made.add_metric(given, value)  # type: ignore[attr-defined]
+    return made
+
+
+_gauge, _counter = partial(_metric, GaugeMetricFamily), partial(_metric, CounterMetricFamily)
 
 
 def unready(kg: KnowledgeGraph) -> str:
