@@ -1,5 +1,6 @@
 """The page on notebooks and the notebook of the examples: what they show is what comes out."""
 
+import base64
 import contextlib
 import io
 import json
@@ -47,16 +48,60 @@ def test_the_notebook_runs_without_a_network(monkeypatch):
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.delenv("MPLBACKEND", raising=False)  # plots are shown as a notebook shows them
     book = nbformat.read(NOTEBOOK, as_version=4)
     guard = nbformat.v4.new_code_cell(GUARD)
     book.cells.insert(0, guard)
     with warnings.catch_warnings(action="ignore"):  # the client's own
         nbclient.NotebookClient(book, timeout=300, kernel_name="python3").execute()
-    shown = [str(output) for cell in book.cells if cell.cell_type == "code" for output in cell.outputs]
-    assert any("<blockquote>" in text and "24" in text for text in shown)  # the answer
-    assert any("Lakesid Inn" in text and "lakeside-inn" in text for text in shown)  # the matched column
-    assert any("[24, 80]" in text for text in shown)  # rdflib
-    assert any("It has 24 rooms." in text and "'text/plain'" in text for text in shown)  # LangChain
+    told, heading = {}, ""
+    for cell in book.cells[1:]:
+        if cell.cell_type == "markdown":
+            heading = cell.source.splitlines()[0].lstrip("# ")
+        else:
+            told.setdefault(heading, []).append(outputs(cell))
+    assert [len(cells) for cells in told.values()] == [1, 1, 2, 1, 1, 2]
+    built = "".join(told["Build"][0]["stream"])
+    assert re.fullmatch(r"Lakeside Inn .* [1-9]\d* statements\n通安客栈.* [1-9]\d* statements\n", built)
+    (answer,) = told["Ask"][0]["text/html"]
+    assert "<blockquote>" in answer
+    assert "24" in answer
+    rows, plotted = told["Rows as a data frame, plotted"]
+    assert re.findall(r"<td>(.*?)</td>", *rows["text/html"]) == ["Lakeside Inn", "24", "通安客栈", "80"]
+    short, long = sorted(bars(*plotted["image/png"]))
+    assert short / long == pytest.approx(24 / 80, abs=0.02)
+    matched = re.findall(r"<td>(.*?)</td>", *told["Match a column of names"][0]["text/html"])
+    assert matched[::2] == ["Lakesid Inn", "通安客栈", "Nothing of the kind"]
+    assert "lakeside-inn" in matched[1]
+    assert "通安客栈" in matched[3]
+    assert matched[5] == "None"
+    assert told["As an rdflib store"][0]["text/plain"] == ["[24, 80]"]
+    passage, closed = told["As a LangChain retriever"]
+    assert "It has 24 rooms." in passage["text/plain"][0]
+    assert closed == {}
+
+
+def outputs(cell):
+    """What a cell shows, by its kind; warnings and the like are none of it."""
+    found = {}
+    for output in cell.outputs:
+        kinds = output.get("data") or ({"stream": output.text} if output.get("name") == "stdout" else {})
+        for kind, content in kinds.items():
+            found.setdefault(kind, []).append(content)
+    return found
+
+
+def bars(picture):
+    """How long the bars of a plot are, in pixels of the first colour that matplotlib draws with."""
+    import matplotlib.colors
+    import matplotlib.image
+    import numpy as np
+
+    pixels = matplotlib.image.imread(io.BytesIO(base64.b64decode(picture)))[:, :, :3]
+    drawn = np.abs(pixels - matplotlib.colors.to_rgb("C0")).max(axis=2) < 0.02
+    lengths = drawn.sum(axis=1)
+    starts = np.flatnonzero(np.diff((lengths > 0).astype(int)) == 1) + 1
+    return [int(np.median(part[part > 0])) for part in np.split(lengths, starts)[1:]]
 
 
 GUARD = """
