@@ -1,5 +1,6 @@
 """The endpoint asked by clients of others: rdflib's SPARQL stores, curl."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -16,11 +17,12 @@ from kgplatform.server.access import Token
 TRAVEL = rdflib.Namespace("https://w3id.org/kgplatform/travel#")
 EX = rdflib.Namespace("http://example.org/")
 SECRET, LINE = Token.make("rdflib", "write")
+ANNS_SECRET, ANNS_LINE = Token.make("ann", "write")
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    settings = f"timeout_seconds=20, tokens=({LINE!r},)"
+    settings = f"timeout_seconds=20, tokens=({LINE!r}, {ANNS_LINE!r})"
     with small_server(tmp_path_factory.mktemp("served"), settings=settings) as (address, _):
         yield address
 
@@ -94,13 +96,16 @@ def test_curl_does_what_the_documentation_shows(server, tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
-@pytest.mark.parametrize("page", ["endpoint", "monitoring"])
-def test_the_transcripts_of_the_documentation_run(server, page):
+@pytest.mark.parametrize("page", ["endpoint", "monitoring", "pages"])
+def test_the_transcripts_of_the_documentation_run(server, page, tmp_path):
     text = (Path(__file__).parents[1] / "docs" / f"{page}.md").read_text(encoding="utf-8")
     (transcript,) = re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     steps = re.findall(r"^\$ (.+)\n((?:(?!\$ ).*\n)+)", transcript, re.MULTILINE)
     assert len(steps) == transcript.count("$ ")
     for command, shown in steps:
         line = command.replace("http://localhost:8000", server).replace("curl ", "curl -sS --noproxy '*' ", 1)
-        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
+        environment = {**os.environ, "TOKEN": ANNS_SECRET}
+        done = subprocess.run(
+            ["sh", "-c", line], capture_output=True, text=True, check=True, cwd=tmp_path, env=environment
+        )
         assert done.stdout.splitlines() == shown.splitlines(), command
