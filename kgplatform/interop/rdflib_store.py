@@ -625,18 +625,12 @@ def _result(found: Any, form: str, genid: str) -> Result:
         names = [variable.value for variable in found.variables]
         result.vars = [Variable(name) for name in names]
         result.bindings = [
-            {Variable(name): _node(row[name], genid) for name in names if _is_known(row[name])} for row in found
+            {Variable(n): _node(row[n], genid) for n in names if not isinstance(row[n], Triple | None)} for row in found
         ]
     else:
         result = Result(form or "CONSTRUCT")
         result.graph = Graph()
         for triple in found:
             if not isinstance(triple.object, Triple):
-                result.graph.add(
-                    tuple(_node(term, genid) for term in (triple.subject, triple.predicate, triple.object))
-                )
+                result.graph.add(tuple(_node(term, genid) for term in triple))
     return result
-
-
-def _is_known(term: Any) -> bool:
-    return term is not None and not isinstance(term, Triple)
