@@ -9,7 +9,11 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qsl, quote, unquote_plus, urlencode
 
 import pytest
 from workspaces import new_workspace
@@ -109,6 +113,165 @@ def test_oxigraph_keeps_the_contract_and_a_profile_that_is_not_its_own_does_not_
     assert [part.problem.partition(" ")[0] for part in check(wrong)] == [oxigraph.address]
     assert main(["follower", "check", "http://127.0.0.1:9"]) == 1
     assert "cannot be reached: [Errno" in capsys.readouterr().out
+
+
+@contextmanager
+def warped(port, fault):
+    """The address of a server in front of an engine's port that passes everything on, but for what the fault does."""
+
+    def send(method, path, body):
+        """What the engine answers: its status, the kind of its content, and that."""
+        headers = {} if method != "PUT" else {"Content-Type": "application/n-triples"}
+        headers["Accept"] = "application/sparql-results+json" if path.startswith("/query") else "application/n-triples"
+        address = f"http://127.0.0.1:{port}{path}"
+        asked = urllib.request.Request(address, data=body, method=method, headers=headers)
+        try:
+            with urllib.request.urlopen(asked, timeout=60) as answer:
+                return answer.status, answer.headers.get("Content-Type", ""), answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, "text/plain", error.read()
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self):
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or None
+            status, kind, data = fault(send, self.command, self.path, body)
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815 (as http.server calls them)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+DONE, REFUSED = (204, "text/plain", b""), (400, "text/plain", b"not here")
+
+
+def form(body, change):
+    """A form with its values changed; those that become nothing are left out."""
+    fields = [(name, change(name, value)) for name, value in parse_qsl(body.decode())]
+    return urlencode([(name, value) for name, value in fields if value]).encode()
+
+
+def lies_about_counts(send, method, path, body):
+    status, kind, data = send(method, path, body)
+    if body and "COUNT(" in unquote_plus(body.decode()):
+        data = re.sub(rb'"(\d+)"', lambda found: b'"%d"' % (int(found[1]) + 1), data)
+    return status, kind, data
+
+
+def refuses_updates(send, method, path, body):
+    return REFUSED if path.startswith("/update") else send(method, path, body)
+
+
+def leaves_updates_undone(send, method, path, body):
+    return DONE if path.startswith("/update") else send(method, path, body)
+
+
+def drops_a_graph(send, method, path, body):
+    return DONE if method == "PUT" and quote(":a", safe="") in path else send(method, path, body)
+
+
+def keeps_what_is_deleted(send, method, path, body):
+    return DONE if method == "DELETE" else send(method, path, body)
+
+
+def loses_languages(send, method, path, body):
+    return send(method, path, body.replace(b"@zh", b"") if method == "PUT" else body)
+
+
+def loses_blank_nodes(send, method, path, body):
+    kept = [line for line in (body or b"").splitlines(keepends=True) if b"_:" not in line]
+    return send(method, path, b"".join(kept) if method == "PUT" else body)
+
+
+def names_blank_nodes(send, method, path, body):
+    return send(method, path, re.sub(rb"_:(\w+)", rb"<urn:node:\1>", body) if method == "PUT" else body)
+
+
+def takes_little(send, method, path, body):
+    return REFUSED if path.startswith("/update") and len(body) > 200_000 else send(method, path, body)
+
+
+def refuses_repeats(send, method, path, body, *, before=[None]):  # noqa: B006 (what it was asked last)
+    before[:], (last,) = [body], before
+    return REFUSED if path.startswith("/update") and body == last else send(method, path, body)
+
+
+def shows_all_graphs(send, method, path, body):
+    return send(method, path, body + b"&union-default-graph=true" if path.startswith("/query") else body)
+
+
+def ignores_what_is_named(send, method, path, body):
+    named = path.startswith("/query")
+    return send(method, path, form(body, lambda name, value: "" if "graph" in name else value) if named else body)
+
+
+def does_steps_apart(send, method, path, body):
+    if not path.startswith("/update"):
+        return send(method, path, body)
+    for step in dict(parse_qsl(body.decode()))["update"].split(" ;\n"):
+        answer = send(method, path, urlencode({"update": step}).encode())
+        if answer[0] >= 300:
+            break
+    return answer
+
+
+def answers_in_xml(send, method, path, body):
+    answer = (200, "application/sparql-results+xml", b"<sparql/>")
+    return answer if path.startswith("/query") else send(method, path, body)
+
+
+WHOLE, UPDATES = "a graph is put, got and deleted whole", "an update inserts and deletes in named graphs"
+TERMS = "literals and blank nodes come back as they went in"
+FAULTS = [
+    (refuses_updates, UPDATES, "refuses: 400"),
+    (answers_in_xml, "a query is answered as JSON", "what is no result"),
+    (leaves_updates_undone, UPDATES, "0 statements came back, 4 went in"),
+    (drops_a_graph, WHOLE, "0 statements came back, 20 went in"),
+    (keeps_what_is_deleted, WHOLE, "5 statements came back, 0 went in"),
+    (loses_languages, TERMS, "changed or refused: langString"),
+    (loses_blank_nodes, TERMS, "changed or refused: blank node"),
+    (names_blank_nodes, TERMS, "changed or refused: blank node"),
+    (takes_little, "an update of 20,000 statements is taken", "refuses: 400"),
+    (refuses_repeats, "what is repeated changes nothing", "refuses: 400"),
+    (shows_all_graphs, "the default graph is as the profile says", "shows what named graphs hold"),
+    (ignores_what_is_named, "a query goes by the default graph that it names", "of 3 statements in it 0 were found"),
+    (lies_about_counts, "a query goes by the default graph that it names", "of 3 statements in it 4 were found"),
+    (does_steps_apart, "a request of several steps happens as a whole", "the first step stayed, the second failed"),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "part", "told"),
+    [
+        pytest.param(*row, marks=[pytest.mark.slow] if number > 1 else [], id=row[0].__name__)
+        for number, row in enumerate(FAULTS)
+    ],
+)
+def test_an_engine_that_breaks_a_part_of_the_contract_is_told_by_a_line_that_names_it(
+    oxigraph, capsys, fault, part, told
+):
+    with warped(oxigraph.port, fault) as address:
+        assert main(["follower", "check", address]) == 1
+    oxigraph.engine.update("DROP ALL")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == (1 if fault is answers_in_xml else 10)
+    (line,) = [line for line in lines if line.partition(": ")[0].endswith(part)]
+    assert line.startswith(f"FAULT  {part}: ")
+    assert told in line
 
 
 @pytest.mark.slow

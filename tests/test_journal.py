@@ -27,6 +27,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
+from kgplatform.cli.main import main
 from kgplatform.cluster.backup import back_up, move, restore
 from kgplatform.documents.registry import Registry
 from kgplatform.errors import NotFoundError, StoreError, WorkspaceError
@@ -590,6 +591,31 @@ def test_a_backup_in_a_bucket_is_added_to_restored_and_told_where_it_cannot_be(
     assert away.returncode == 1
     assert re.fullmatch(r"[^\n]*s3://backups/wuzhen: cannot be read: [^\n]+\n", away.stderr), away.stderr
     assert not (tmp_path / "no").exists()
+
+
+def test_the_verb_moves_a_journal_into_a_database_and_back_and_says_the_same_of_both(
+    tmp_path: Path, database: PostgresServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, url = str(tmp_path / "w"), f"{database.url}?schema=verb"
+    with journaled(tmp_path / "w") as kg:
+        kg.update(f"INSERT DATA {{ <{EX}a> <{EX}p> '西栅'@zh }}")
+        number, before = kg.recorder.journal.newest, digest(kg.store)
+    said = []
+    for target in (url, "file"):
+        assert main(["move", "--to", target, "-w", folder]) == 0
+        said.append(capsys.readouterr().out)
+        assert (tmp_path / "w" / "journal.sqlite").exists() == (target == "file")
+    assert re.fullmatch(rf"{number} patches\n[0-9a-f]{{64}}\n", said[0])
+    assert said[0] == said[1]
+    with KnowledgeGraph.open(tmp_path / "w") as kg:
+        assert digest(kg.store) == before == digest(replayed(kg.recorder.journal))
+    settings = (tmp_path / "w" / "kgplatform.toml").read_text(encoding="utf-8")
+    for target, told in ((url, "holds patches already"), ("file", "is there already"), ("mysql://x", "postgresql://")):
+        assert main(["move", "--to", target, "-w", folder]) != 0
+        error = capsys.readouterr().err
+        assert told in error
+        assert len(error.splitlines()) == 1
+        assert (tmp_path / "w" / "kgplatform.toml").read_text(encoding="utf-8") == settings
 
 
 def test_a_journal_moves_into_a_database_and_back(tmp_path: Path, database: PostgresServer) -> None:

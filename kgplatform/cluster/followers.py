@@ -454,7 +454,8 @@ class ContractPart:
     needed: bool = True
 
 
-_LITERALS: Final = {
+_TERMS: Final[dict[str, Literal | BlankNode]] = {
+    "blank node": BlankNode("b"),
     "string": Literal('a "quoted"\nline \\ and 西栅 😀'),
     "langString": Literal("西栅", language="zh"),
     **{
@@ -482,7 +483,7 @@ def check(engine: RemoteStore, base: str = "urn:kgplatform:contract:") -> Iterat
         ("an update inserts and deletes in named graphs", True, _updates),
         (f"an update of {engine.profile.largest:,} statements is taken", True, _takes_largest),
         ("what is repeated changes nothing", True, _repeats),
-        ("literals come back as they went in", True, _keeps_literals),
+        ("literals and blank nodes come back as they went in", True, _keeps_terms),
         ("the default graph is as the profile says", True, _has_default),
         ("a query goes by the default graph that it names", True, _names_default),
         ("a request of several steps happens as a whole", engine.profile.atomic, _is_atomic),
@@ -568,16 +569,16 @@ def _repeats(engine: RemoteStore, base: str) -> str:
     return _same(engine, graph, triples[1:])
 
 
-def _keeps_literals(engine: RemoteStore, base: str) -> str:
+def _keeps_terms(engine: RemoteStore, base: str) -> str:
     graph, lost = NamedNode(f"{base}a"), []
-    for kind, literal in _LITERALS.items():
-        wanted = [Triple(_s(base), NamedNode(f"{base}p"), literal)]
+    for kind, term in _TERMS.items():
+        wanted = [Triple(_s(base), NamedNode(f"{base}p"), term)]
         try:
             engine.put(graph, wanted)
             lost += [kind] if _same(engine, graph, wanted) else []
         except FollowerError:
             lost.append(kind)
-    others = [kind for kind in lost if engine.profile.keeps(Triple(_s(base), _s(base), _LITERALS[kind]))]
+    others = [kind for kind in lost if engine.profile.keeps(Triple(_s(base), _s(base), _TERMS[kind]))]
     return f"changed or refused: {', '.join(others)}" if others else ""
 
 
