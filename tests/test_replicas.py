@@ -9,8 +9,9 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from urllib.parse import quote, urlsplit
 import pyoxigraph as ox
 import pytest
 from pyoxigraph import NamedNode
+from werkzeug.test import TestResponse
 
 from benchmarks import cluster_kills
 from kgplatform.cluster.backup import back_up, move, restore
@@ -35,7 +37,7 @@ from kgplatform.store.oxigraph import Store
 from kgplatform.workspace.creation import Renewing, renew
 from tests.oxigraph_server import OxigraphServer
 from tests.postgres_server import PostgresServer, postgres_server
-from tests.test_journal import EX, digest, journaled, replayed
+from tests.test_journal import EX, digest, journaled, replayed, triple
 from tests.test_monitor import numbers
 
 UPDATE = {"Content-Type": "application/sparql-update"}
@@ -367,6 +369,70 @@ def test_a_consumer_that_starts_anywhere_ends_with_an_equal_graph(tmp_path: Path
         assert f"id: {kg.workspace.recorder.number}".encode() in data
         assert client.get("/changes?after=x").status_code == 400
         assert client.get("/changes/99").status_code == 404
+
+
+@dataclass
+class StreamPage:
+    """A page of the event stream, as a consumer reads it."""
+
+    address: str
+    data: bytes
+    members: list[str]
+    following: str | None
+
+
+def walked(get: Callable[[str], TestResponse], address: str, is_over: Callable[[], bool]) -> Iterator[StreamPage]:
+    """The pages from one on by their relations, the last one again and again until no more comes."""
+    while True:
+        is_last, response = is_over(), get(address)
+        found: dict[str, list[str]] = {"member": [], "relation": [], "node": []}
+        for quad in ox.parse(response.data, format=ox.RdfFormat.TURTLE):
+            found.setdefault(quad.predicate.value.rpartition("#")[2], []).append(quad.object.value)
+        assert len(found["relation"]) == len(found["node"]) <= 1
+        following = found["node"][0] if found["node"] else None
+        assert ("immutable" in response.headers["Cache-Control"]) is bool(following)
+        yield StreamPage(address, response.data, found["member"], following)
+        if following is None and is_last:
+            return
+        address = following or address
+
+
+def test_pages_of_the_event_stream_give_each_change_once_while_more_come(tmp_path: Path) -> None:
+    total, root = 230, "http://localhost/below"
+    with journaled(tmp_path / "w") as kg:
+        client = create_app(kg, access=Access.on("127.0.0.1")).test_client()
+        begun, over = threading.Event(), threading.Event()
+
+        def get(address: str) -> TestResponse:
+            return client.get(address.removeprefix(root), base_url=f"{root}/")
+
+        def write() -> None:
+            while kg.recorder.number < total:
+                kg.dataset.state([triple(kg.recorder.number)])
+                if kg.recorder.number == total // 2:
+                    begun.wait(60)  # so that some come before it is read, and some after
+            over.set()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        latest: dict[str, StreamPage] = {}
+        for page in walked(get, f"{root}/ldes", over.is_set):
+            before = latest.get(page.address)
+            assert before is None or set(before.members) <= set(page.members)
+            latest[page.address] = page
+            begun.set()
+        writer.join()
+        assert list(latest) == [f"{root}/ldes", f"{root}/ldes?page=1", f"{root}/ldes?page=2"]
+        assert [len(page.members) for page in latest.values()] == [100, 100, total - 200]
+        members = [member for page in latest.values() for member in page.members]
+        numbers = sorted(int(member.removeprefix(f"{root}/changes/")) for member in members)
+        assert numbers == [*range(1, total + 1)]
+        kg.dataset.state([triple(total)])
+        assert [get(page.address).data == page.data for page in latest.values()] == [True, True, False]
+        copy = Store.open()
+        consumed([get(f"{root}/changes/{number}").text for number in numbers], copy)
+        assert whole_digest(digests(copy)) == digest(replayed(kg.recorder.journal, total))
+        assert client.get("/ldes?page=3").status_code == 404
 
 
 def test_files_of_the_ontology_travel_with_patches(tmp_path: Path, database: PostgresServer) -> None:

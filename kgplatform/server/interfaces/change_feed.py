@@ -76,7 +76,7 @@ def _stream_page(journal: Journal, page: int) -> Response:
     if page * _PAGE > newest:
         raise ProtocolError(404, "Not found", f"the last page is {newest // _PAGE}")
     patches = list(journal.patches(page * _PAGE, limit=_PAGE))
-    text = serialize(_page(request.host_url, page, patches, newest), format=RdfFormat.TURTLE, prefixes=_PREFIXES)
+    text = serialize(_page(request.url_root, page, patches, newest), format=RdfFormat.TURTLE, prefixes=_PREFIXES)
     response = Response(text or b"", mimetype="text/turtle", headers={"Cache-Control": "no-cache"})
     return _kept_forever(response) if (page + 1) * _PAGE < newest else response
 
@@ -135,19 +135,19 @@ def _events(journal: Journal, after: int) -> Iterator[bytes]:
             yield b"id: %d\nevent: commit\n%s\n" % (after, lines)
 
 
-def _page(host: str, page: int, patches: list[Patch], newest: int) -> Iterator[Quad]:
+def _page(root: str, page: int, patches: list[Patch], newest: int) -> Iterator[Quad]:
     """A page of the event stream: its patches as members, with their times and addresses, and the next page."""
 
     def say(subject: str, predicate: str, value: str | Literal) -> Quad:
         return Quad(NamedNode(subject), NamedNode(predicate), value if isinstance(value, Literal) else NamedNode(value))
 
-    stream, here = f"{host}ldes#stream", f"{host}ldes?page={page}"
+    stream, here = f"{root}ldes#stream", f"{root}ldes?page={page}"
     yield say(stream, TYPE.value, f"{_LDES}EventStream")
     yield say(stream, f"{_LDES}timestampPath", f"{DCTERMS}created")
     yield say(stream, f"{_TREE}view", here)
     yield say(here, TYPE.value, f"{_TREE}Node")
     for patch in patches:
-        member = f"{host}changes/{patch.number}"
+        member = f"{root}changes/{patch.number}"
         moment = Literal(patch.moment.isoformat(), datatype=NamedNode(f"{XSD}dateTime"))
         yield say(stream, f"{_TREE}member", member)
         yield say(member, f"{DCTERMS}created", moment)
@@ -157,4 +157,4 @@ def _page(host: str, page: int, patches: list[Patch], newest: int) -> Iterator[Q
         relation = f"{here}#next"
         yield say(here, f"{_TREE}relation", relation)
         yield say(relation, TYPE.value, f"{_TREE}Relation")
-        yield say(relation, f"{_TREE}node", f"{host}ldes?page={page + 1}")
+        yield say(relation, f"{_TREE}node", f"{root}ldes?page={page + 1}")
