@@ -12,10 +12,12 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, quote, unquote_plus, urlencode
 
 import pytest
+from pyoxigraph import NamedNode, Triple
 from workspaces import new_workspace
 
 from kgplatform.cli.main import main
@@ -32,6 +34,7 @@ from kgplatform.cluster.followers import (
 from kgplatform.errors import ConfigError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.settings import ClusterSettings
+from kgplatform.store.oxigraph import Store
 from tests.oxigraph_server import OxigraphServer, free_port, listens, waited_for
 
 
@@ -287,6 +290,20 @@ def test_an_engine_follows_through_a_graph_s_history_and_one_that_lies_is_found_
     assert {item.graph for item in different} == {graph.value, "default", "https://example.org/kg/stray"}
     follower.mend(kg.store, different)
     assert follower.compare(kg.store) == []
+
+
+@pytest.mark.parametrize("default", ["own", "union"])
+def test_a_default_graph_that_should_be_empty_is_mended_too(oxigraph, default):
+    engine = RemoteStore(oxigraph.address, replace(profile_of("oxigraph"), default_graph=default))
+    follower, store = Follower(engine, "https://example.org/empty/"), Store.open()
+    place = engine.knowledge("https://example.org/empty/")
+    engine.update("DROP ALL")
+    engine.put(place, [Triple(NamedNode("urn:a"), NamedNode("urn:p"), NamedNode("urn:b"))])
+    different = follower.compare(store)
+    assert [(item.graph, item.here, item.there) for item in different] == [("default", 0, 1)]
+    follower.mend(store, different)
+    assert follower.compare(store) == []
+    assert engine.get(place) == []
 
 
 SUMS = (

@@ -389,8 +389,9 @@ class Follower:
     def mend(self, store: Store, different: Iterable[GraphDifference]) -> None:
         """Puts whole graphs in the place of those that differ; raises as `compare`."""
         for item in different:
-            triples = self._taken(store, graph_of(item.graph))
-            self.engine.put(self._place(item.graph), triples) if triples else self.engine.delete(NamedNode(item.graph))
+            triples, place = self._taken(store, graph_of(item.graph)), self._place(item.graph)
+            is_there = triples or isinstance(place, DefaultGraph)
+            self.engine.put(place, triples) if is_there else self.engine.delete(place)
 
 
 def _is_blank(item: Quad) -> bool:
