@@ -376,11 +376,9 @@ def test_a_text_says_this_and_nothing_else(text, terms, wanted):
         ("乌镇位于嘉兴市桐乡县。", ["桐乡县 | locatedIn | 嘉兴市"], []),
         ("清风寺位于远山市白石县。",
          ["清风寺 | locatedIn | 远山市", "清风寺 | locatedIn | 白石县", "白石县 | locatedIn | 远山市"], []),
-        ("清风寺始建于1210年,就在镜湖边上。", ["清风寺 | near | 镜湖", "清风寺 | builtIn | 1210"], []),
+        ("清风寺始建于1210年,就在镜湖边上。", ["清风寺 | builtIn | 1210"], []),
         ("We came to Larkfield by train. Elm Temple is in Larkfield. Stay in Larkfield for a night.",
          ["Elm Temple | locatedIn | Larkfield"], []),
-        ("Elm Temple, a five-minute walk from West Lake, is old.", ["Elm Temple | near | West Lake"], []),
-        ("清风寺始建于1210年,离镜湖走路几分钟。", ["清风寺 | near | 镜湖"], []),
         ("大家都爱青禾的核桃酥。", ["青禾 | sells | 核桃酥"], []),
         # values
         ("Admission to Lingyin Temple is 45 yuan, and it was founded in 326. 乌镇门票150元，开放时间是9:00到22:00。",

@@ -81,7 +81,9 @@ def test_what_is_denied_or_said_of_others_is_no_statement(pack, text, property_,
 def test_what_is_less_sure_is_a_candidate_and_no_statement():
     _, thresholds = carried_network()
     found = read("We liked Elm Temple. Nearby is Harbour Museum, and there is a bar. Tickets were 30 yuan.", "travel")
-    assert all(item.confidence < thresholds.statement for item in found.candidates)
+    chained = "near", "hasPart"  # where a mistake makes others, more is asked for
+    others = [item for item in found.candidates if local_name(item.predicate.value) not in chained]
+    assert all(item.confidence < thresholds.statement for item in others)
     assert not said(found.candidates) & said(found.claims)
 
 
@@ -100,6 +102,9 @@ def test_the_shipped_weights_hold_signs_and_no_words_of_texts():
         ("素面十二元一碗，豆干四十块。", [("12", "CNY"), ("40", "CNY")]),
         ("早上八点开门、傍晚五点半锁门", [("08:00-17:30", "")]),
         ("二元论有一点难，一块石头", []),
+        ("About 2.3 million people, on 12万平方米.", [("2300000", "people"), ("120000", "平方米")]),
+        ("It cost $4.55 million, 造价1.2亿元。", [("4550000", "USD"), ("120000000", "CNY")]),
+        ("海拔1687米，1687年建", [("1687", "米"), ("1687", "")]),
     ],
 )
 def test_numbers_in_words_are_values(text, values):

@@ -21,7 +21,7 @@ from kgplatform.extraction.key_values import read_labelled
 from kgplatform.extraction.learnt.reader import Learnt, read_learnt
 from kgplatform.extraction.names import Gazetteer, MentionFinder, TaggedWord
 from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS, Lexicon, compile_lexicon
-from kgplatform.extraction.relations import guess_classes, read_clauses, read_phrases, read_relations, type_strangers
+from kgplatform.extraction.relations import guess_classes, read_phrases, read_relations, type_strangers
 from kgplatform.extraction.sentence_frames import read_frames
 from kgplatform.extraction.values import read_facts
 from kgplatform.lexicon import LexiconSection
@@ -70,7 +70,7 @@ _KEPT_READINGS: Final = 8
 _ROUNDS: Final = 3  # a name that was given a class can give one to the name beside it; chains are short
 
 
-_WAYS: Final = {"relations": read_relations, "clauses": read_clauses, "phrases": read_phrases, "facts": read_facts}
+_WAYS: Final = {"relations": read_relations, "phrases": read_phrases, "facts": read_facts}
 
 
 class BuiltinExtractor:

@@ -43,7 +43,6 @@ _MADE_BY = _LEXICON.pattern("made_by")
 _ALL_OF_THEM = _LEXICON.pattern("all_of_them")
 _ENDS_LIST = _LEXICON.pattern("ends_list")
 _COPULA = _LEXICON.pattern("copula")
-_HAN_PREPOSITION = _LEXICON.pattern("han_preposition")
 _POSSESSIVE = _LEXICON.pattern("possessive")
 _AT = re.compile(r"\s(?:at|in|from)\s(?:the\s)?")
 _MOST, _REACH, _MAX_WORDS, _MAX_HAN = 8, 160, 5, 8
@@ -554,99 +553,6 @@ def _before_phrase(reading: DocumentReading, cue: Cue, text: str, start: int, lo
 
 # Clauses that leave their subject out: it is the sentence's topic, or what the sentence before, the heading or the list
 # item is about ("楼外楼始建于1848年,就在孤山路上").
-
-_HAN_START = re.compile(r"[,，、:：]\s*(?=[^,，:：]{1,8}$)")
-_DISTANT = _LEXICON.pattern("distant")
-_START = _LEXICON.pattern("start")
-_DIRECTION = _LEXICON.pattern("direction")
-_WALK = _LEXICON.pattern("walk")
-_HAN_WALK = _LEXICON.pattern("han_walk")
-_CLAUSES_NEGATION = _LEXICON.pattern("clauses_negation")
-_LEADS_AWAY = _LEXICON.pattern("leads_away", re.IGNORECASE)
-_CLAUSES_BESIDE = _LEXICON.pattern("clauses_beside")
-_ASIDE = _LEXICON.pattern("aside")
-
-
-def read_clauses(reading: DocumentReading, referents: Referents) -> None:
-    """Adds the claims of clauses whose subject stands further ahead."""
-    for sentence in reading.sentences:
-        mentions = referents.in_sentence(*sentence)
-        for index, mention in enumerate(mentions):
-            low = mentions[index - 1].end if index else sentence[0]
-            cues = _opening_cues(reading, low, mention)
-            if cues:
-                _claim(reading, referents, cues, mentions, index, sentence)
-
-
-def _opening_cues(reading: DocumentReading, low: int, mention: Mention) -> tuple[Cue, ...]:
-    """The properties whose form opens the clause and goes up to the name; () where it says more."""
-    gap = reading.text[max(low, mention.start - 70) : mention.start]
-    han = has_han(gap) or (has_han(mention.text) and not gap.strip(" ,.:"))
-    start = (_HAN_START if han else _START).search(gap)
-    if has_han(mention.text) and _DISTANT.match(reading.text[mention.end : mention.end + 8]):
-        return ()
-    aside = _ASIDE.match(reading.text[mention.end : mention.end + 3])
-    if start is None or aside or _CLAUSES_NEGATION.search(gap[start.end() :]):
-        return ()
-    phrase = gap[start.end() :].rstrip('《“" *_')
-    if not han:
-        phrase = re.sub(r"\bin " + _DIRECTION.pattern, "in", phrase)
-        phrase = re.sub(r"\b(?:on|at) " + _DIRECTION.pattern, "near", phrase)
-        phrase = _WALK.sub("a short walk from", phrase)
-    elif phrase in ("离", "距", "距离") and _HAN_WALK.match(reading.text[mention.end : mention.end + 16]):
-        return tuple(cue for cue in reading.lexicon.around if cue.text == "离")
-    cues = reading.lexicon.between.get(phrase_key(phrase), ())
-    cues = tuple(cue for cue in cues if has_han(phrase) or len(cue.text) > 1)
-    if cues and han and _CLAUSES_BESIDE.match(reading.text[mention.end : mention.end + 8]):
-        return reading.lexicon.between.get("附近", ())
-    return cues
-
-
-def _claim(
-    reading: DocumentReading,
-    referents: Referents,
-    cues: tuple[Cue, ...],
-    mentions: list[Mention],
-    index: int,
-    sentence: tuple[int, int],
-) -> None:
-    object_ = mentions[index]
-    subject = _topic(reading, mentions[:index], sentence)
-    if subject is None and not index:
-        subject = _left_out(reading, referents, cues, object_, sentence)
-    cue = reading.lexicon.best(cues, subject.type, object_.type) if subject is not None else None
-    if subject is None or cue is None or subject.name == object_.name:
-        return
-    contained = reading.lexicon.ontology.is_a(object_.type, (subject.type,)) and cue.term.transitive
-    if contained and object_.type != subject.type and subject.type not in cue.term.ranges:
-        return
-    reading.claim(Claim(subject, cue.term.iri, object_, *sentence, 0.75))
-
-
-def _topic(reading: DocumentReading, before: list[Mention], sentence: tuple[int, int]) -> Mention | None:
-    """The first name of the sentence, where the sentence opens with it."""
-    if not before:
-        return None
-    lead = reading.text[sentence[0] : before[0].start]
-    if len(lead) > (8 if has_han(lead) else 16) or _LEADS_AWAY.search(lead):
-        return None
-    if has_han(lead) and _HAN_PREPOSITION.search(lead):
-        return None
-    between = reading.text[before[0].end : before[-1].end]
-    turns = re.search(r"[;；]|\b(?:where|who|while|with)\b", between)
-    if turns or reading.strange_between(sentence[0], before[0].start):
-        return None
-    return before[0]
-
-
-def _left_out(
-    reading: DocumentReading, referents: Referents, cues: tuple[Cue, ...], object_: Mention, sentence: tuple[int, int]
-) -> Mention | None:
-    """Whom a line that opens with the phrase is about; only in lists, where sentences are short."""
-    lead = reading.text[reading.text.rfind("\n", 0, sentence[0]) + 1 : object_.start]
-    if not re.match(r"\s*(?:[-*•]|\d+[.)])\s", lead) or len(lead) > 30:
-        return None
-    return next((s for cue in cues if (s := referents.subject(cue.term, [], sentence, sentence[0]))), None)
 
 
 # Classes of names by use

@@ -70,7 +70,9 @@ KINDS: Final = (
 )
 """The kinds of slots and of values, in the order in which the network knows them."""
 FITS: Final = {None: -1, "fits": 0, "above": 1, "unknown": 2, "bare": 3, "noun": 4}
-_MOST_SLOTS, _FAR, _RECENT, _LEAST_SHARE, _TOPIC_SHARE, _AT_ONCE = 24, 12, 6, 0.15, 0.35, 64
+_MOST_SLOTS, _FAR, _RECENT, _LEAST_SHARE, _TOPIC_SHARE, _AT_ONCE = 24, 12, 6, 0.08, 0.35, 64
+_KNOWN, _CODED, _VALUED, _TYPED, _NAMED, _STRANGE = 0.95, 0.8, 0.6, 0.5, 0.3, 0.2
+"""How likely what is found in another way than by the network is right, where a stretch crosses it."""
 _SURER: Final = 0.7
 """The share for what is stated beside a label, which tells all there is, and where a mistake makes others."""
 _BUCKETS: Final = len(AWAY) + 1
@@ -112,19 +114,39 @@ class SlotFinder:
         self.ontology = reading.lexicon.ontology
 
     def slots(self, start: int, end: int, spans: Sequence[ScoredSpan]) -> list[Slot]:
-        """The slots of the sentence with those stretches, in order, none inside another."""
+        """The slots of the sentence with those stretches, in order; of what overlaps the likeliest.
+
+        An address names places too, so it stands beside what is in it.
+        """
         seen = {(span.start, span.end): span for span in spans}
-        found = [self._asked(slot, seen.get((slot.start, slot.end))) for slot in self._sure(start, end)]
-        for span in sorted(spans, key=lambda span: -span.share):
-            if span.share < _LEAST_SHARE or len(found) >= _MOST_SLOTS:
-                break
-            if not any(span.start < slot.end and slot.start < span.end for slot in found):
+        ways = [self._asked(slot, seen.get((slot.start, slot.end))) for slot in self._sure(start, end)]
+        taken = {(slot.start, slot.end) for slot in ways}
+        rivals = [(self._weight(slot), slot) for slot in ways]
+        for span in spans:
+            if span.share >= _LEAST_SHARE and (span.start, span.end) not in taken:
                 name = " ".join(self._text[span.start : span.end].split())
                 if len(name) > 1 and name.casefold() not in _NO_NOUNS:
                     kind = "stranger" if span.is_name else "noun"
-                    found.append(self._asked(Slot(span.start, span.end, name, kind), span))
-        found.sort(key=lambda slot: slot.start)
-        return self._enumerated(found[:_MOST_SLOTS])
+                    rivals.append((span.share, self._asked(Slot(span.start, span.end, name, kind), span)))
+        found: list[Slot] = []
+        for _, slot in sorted(rivals, key=lambda one: -one[0]):
+            if len(found) == _MOST_SLOTS:
+                break
+            among = () if _is_address(slot) else (one for one in found if not _is_address(one))
+            if not any(slot.start < one.end and one.start < slot.end for one in among):
+                found.append(slot)
+        return self._enumerated(sorted(found, key=lambda slot: slot.start))
+
+    def _weight(self, slot: Slot) -> float:
+        """How likely it is what it was found as; its share counts where that is larger."""
+        if slot.mention is not None:
+            known = self._reading.finder.known.get(slot.name) is not None
+            found = _KNOWN if known else _TYPED if slot.sure else _NAMED
+        elif slot.kind == "stranger":
+            found = _KNOWN if _TITLED.match(self._text, slot.start) else _STRANGE
+        else:
+            found = _CODED if slot.kind == "name" else _VALUED
+        return max(slot.share, found)
 
     def _asked(self, slot: Slot, span: ScoredSpan | None) -> Slot:
         """The slot with how likely it names something, and with its likeliest class where none is known."""
@@ -564,19 +586,19 @@ class FrameReader:
                 return False
             return slot.type is None or not slot.sure or self._forms.fit(slot.type, term.ranges) is not None
         value = slot.value
-        if value is None and slot.kind in ("stranger", "guess"):
+        if value is None and slot.kind in ("stranger", "guess") and not slot.is_common:
             if term.pattern:
                 return bounded(term.pattern).fullmatch(slot.name) is not None
             return term.iri in self._forms.written
         if value is None:
-            return slot.kind == "noun" and term.iri in self._forms.phrases
+            return (slot.kind == "noun" or slot.is_common) and term.iri in self._forms.phrases
         if value.kind == "free":
             return is_currency(term.unit)
         if value.kind == "code":
             return bool(term.pattern) and bounded(term.pattern or "").fullmatch(value.lexical) is not None
         if value.kind in TOLD_KINDS:
             return value.kind in self._forms.told[term.iri]
-        return accepts(term, value)
+        return accepts(term, value, bare=True)
 
     def _fit(self, slot: Slot, wanted: tuple[NamedNode, ...]) -> str | None:
         if slot.kind == "noun":
@@ -777,3 +799,7 @@ def _mention(reading: DocumentReading, slot: Slot, wanted: tuple[NamedNode, ...]
         return slot.mention
     type_ = slot.type if slot.type is not None and ontology.is_a(slot.type, wanted) else wanted[0]
     return Mention(reading.document.text[slot.start : slot.end], slot.start, slot.end, type_, slot.name)
+
+
+def _is_address(slot: Slot) -> bool:
+    return slot.value is not None and slot.value.kind == "address"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
@@ -95,6 +96,10 @@ _MEASURE_OF: Final = {
     for form in forms.split()
 }
 
+_SCALES: Final = {form: Decimal(factor) for factor, forms in _UNITS["scales"].items() for form in forms.split()}
+_SCALED = re.compile(rf"\s?-?(?P<scale>{'|'.join(_SCALES)})(?!\w*[a-z])", re.IGNORECASE)
+_UNIT_BEHIND = re.compile(rf"\s?-?(?:of\s)?(?P<unit>{_LEXICON.text('unit')})")
+
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DATE = _LEXICON.pattern("date")
 _YEAR = _LEXICON.pattern("year")
@@ -180,12 +185,14 @@ def _candidates(text: str, start: int, end: int) -> Iterator[FoundValue]:
         amount = (match["one"] or match["two"]).replace(",", "")
         amount = amount if amount[0].isdigit() else str(han_number(amount) or "")
         if amount:
-            yield FoundValue("money", *match.span(), amount, _CURRENCY_OF[sign])
+            amount, stop = _scaled(amount, text, match.end())
+            yield FoundValue("money", match.start(), stop, amount, _CURRENCY_OF[sign])
     for match in ONE_CLOCK.finditer(text, start, end):
         if moment := clock(match.group()):
             yield FoundValue("clock", *match.span(), moment)
     for match in _YEAR.finditer(text, start, end):
-        yield FoundValue("year", *match.span(), (match["zh"] or match["en"]).zfill(4))
+        if match["zh"] or _unit_at(text, match.end())[0] not in _MEASURE_OF:
+            yield FoundValue("year", *match.span(), (match["zh"] or match["en"]).zfill(4))
     yield from _quantities(text, start, end)
 
 
@@ -215,9 +222,28 @@ def _quantities(text: str, start: int, end: int) -> Iterator[FoundValue]:
         unit = match["unit"] or ""
         if unit.startswith("个半"):
             number, unit = f"{float(number) + 0.5:g}", unit.removeprefix("个半")
-        known = unit.lower() in _MEASURE_OF
-        stop = match.end() if known else match.end("number")
-        yield FoundValue("number", match.start(), stop, number, unit)
+        number, scaled = _scaled(number, text, match.end("number"))
+        stop = match.end()
+        if scaled > match.end("number"):
+            unit, stop = _unit_at(text, scaled)
+        known = unit.lower() in _MEASURE_OF or unit in _CURRENCY_OF
+        kind, unit = ("money", _CURRENCY_OF[unit]) if unit in _CURRENCY_OF else ("number", unit)
+        yield FoundValue(kind, match.start(), stop if known else scaled, number, unit)
+
+
+def _scaled(number: str, text: str, position: int) -> tuple[str, int]:
+    """The number times the million or 万 that stands at the position, and where that ends."""
+    match = _SCALED.match(text, position)
+    if match is None:
+        return number, position
+    product = Decimal(number) * _SCALES[match["scale"].lower()]
+    return f"{product.normalize():f}", match.end()
+
+
+def _unit_at(text: str, position: int) -> tuple[str, int]:
+    """The word or sign of a unit that stands at the position, and where it ends."""
+    match = _UNIT_BEHIND.match(text, position)
+    return (match["unit"].lower(), match.end()) if match is not None else ("", position)
 
 
 @lru_cache(maxsize=2048)
@@ -245,12 +271,17 @@ def is_currency(unit: str | None) -> bool:
     return unit is not None and (unit in _CURRENCIES or unit.lower() in _CURRENCY_OF)
 
 
-def accepts(term: OntologyProperty, value: FoundValue) -> bool:
-    """Whether a found value can be a value of the datatype property at all, by kind, unit, range and pattern."""
+def accepts(term: OntologyProperty, value: FoundValue, *, bare: bool = False) -> bool:
+    """Whether a found value can be a value of the datatype property at all, by kind, unit, range and pattern.
+
+    ``bare``: an amount of money may be written without its currency, where all know it.
+    """
     range_ = _range(term)
     if value.kind == "money":
         return is_currency(term.unit) and converted(value.lexical, value.unit, term.unit or "") is not None
     if value.kind == "number":
+        if bare and is_currency(term.unit):
+            return value.unit.lower() not in _MEASURE_OF
         return _accepts_number(term, value, range_)
     if value.kind == "year":
         return range_ == XSD_GYEAR
