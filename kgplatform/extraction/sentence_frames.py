@@ -731,9 +731,17 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
                 continue  # a label, a table or a byline says whose it is
             about = claim.subject.name, claim.predicate
             spreads = item.term.transitive or item.term.symmetric
-            least = _SURER if spreads or about in labelled else thresholds.statement
+            surely = spreads or about in labelled or _is_of_another_class(reading, item)
+            least = _SURER if surely else thresholds.statement
             if not (item.term.functional and about in fixed):
                 (reading.claim if share >= least else reading.offer)(claim)
+
+
+def _is_of_another_class(reading: DocumentReading, item: Filling) -> bool:
+    """Whether a name that was found with a class would get one that it is not: 杭州 that serves dishes."""
+    sides = [(item.subject, item.term.domains), *([(item.object, item.term.ranges)] if item.term.is_object else [])]
+    found = [(slot.mention.type, wanted) for slot, wanted in sides if slot.mention is not None and wanted]
+    return not all(reading.lexicon.ontology.is_a(type_, wanted) for type_, wanted in found)
 
 
 def _turned(item: Filling, inverses: Mapping[NamedNode, OntologyProperty]) -> Filling:
