@@ -53,7 +53,7 @@ from kgplatform.types import Claim, Document, Mention
 from kgplatform.vocab import local_name
 
 EPOCHS, FIRST_EPOCHS, WIDTH, RANK, RATE, ADAPTED_RATE = 4, 2, 48, 16, 2e-3, 1e-3
-HELD, THRESHOLD, CANDIDATE, LEAST_WEIGHT = 5, 0.45, 0.15, 0.005
+HELD, THRESHOLD, CANDIDATE, LEAST_WEIGHT = 5, 0.5, 0.15, 0.005
 
 
 # Documents

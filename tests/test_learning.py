@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from pyoxigraph import NamedNode
@@ -119,9 +120,10 @@ def test_most_of_that_is_not_read_without_examples():
     assert not said(read("Ivy Lake is behind Morden Bridge.", None))
 
 
-def test_what_words_of_the_ontology_say_is_read_without_examples(learnt):
+def test_what_words_of_the_ontology_say_is_offered_without_examples_and_read_with_them(learnt):
     text, fact = "Morden Bridge was opened on 3 May 1911.", ("Morden Bridge", "opened", "1911-05-03")
-    assert fact in said(read(text, None))
+    alone = read(text, None)
+    assert fact in said(alone) | said(replace(alone, claims=alone.candidates))
     assert fact in said(read(text, learnt))
 
 

@@ -9,8 +9,10 @@ from pyoxigraph import NamedNode
 from kgplatform.extraction import context, sentence_frames, sentence_network
 from kgplatform.extraction.builtin import BuiltinExtractor
 from kgplatform.extraction.han_tagger import carried_tagger
+from kgplatform.extraction.names import Gazetteer, MentionFinder
 from kgplatform.extraction.ontology_lexicon import compile_lexicon
-from kgplatform.extraction.sentence_network import WEIGHTS, ClassLabels, carried_network, seen_sentence
+from kgplatform.extraction.sentence_frames import SlotFinder
+from kgplatform.extraction.sentence_network import WEIGHTS, ClassLabels, ScoredSpan, carried_network, seen_sentence
 from kgplatform.extraction.values import values_in
 from kgplatform.text import language_of
 from kgplatform.types import Chunk, Document, Mention
@@ -105,6 +107,7 @@ def test_the_shipped_weights_hold_signs_and_no_words_of_texts():
         ("About 2.3 million people, on 12万平方米.", [("2300000", "people"), ("120000", "平方米")]),
         ("It cost $4.55 million, 造价1.2亿元。", [("4550000", "USD"), ("120000000", "CNY")]),
         ("海拔1687米，1687年建", [("1687", "米"), ("1687", "")]),
+        ("3万亿，3千万，2 millionaires", [("3000000000000", ""), ("30000000", ""), ("2", "millionaires")]),
     ],
 )
 def test_numbers_in_words_are_values(text, values):
@@ -126,6 +129,17 @@ def test_spans_that_name_something_are_likelier_than_the_rest(text, name):
     shares = {text[span.start : span.end]: span.share for span in spans}
     assert all(0 <= share <= 1 for share in shares.values())
     assert shares[name] > 0.5 > np.median(list(shares.values()))
+
+
+@pytest.mark.parametrize(("share", "names"), [(0.94, ["Crystals and Tides"]), (0.1, ["Crystals", "Tides"])])
+def test_of_names_that_cross_the_likelier_is_taken(share, names):
+    text, lexicon = "We all went to see Crystals and Tides.", compile_lexicon(shipped("travel"))
+    document = Document(NamedNode("urn:document"), text, "A note", "text/plain", "note.txt", "digest", "en")
+    reading = context.read_names(document, text, lexicon, MentionFinder(text, lexicon, Gazetteer({})))
+    first = text.index("Crystals")
+    spans = [ScoredSpan(first, first + len("Crystals and Tides"), share, True)]
+    found = SlotFinder(reading, context.Referents(reading)).slots(0, len(text), spans)
+    assert [slot.name for slot in found] == names
 
 
 def test_a_class_is_guessed_from_labels_alone():

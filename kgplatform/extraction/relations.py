@@ -551,10 +551,6 @@ def _before_phrase(reading: DocumentReading, cue: Cue, text: str, start: int, lo
     return individuals_in(reading, cue.term, start, start + low)
 
 
-# Clauses that leave their subject out: it is the sentence's topic, or what the sentence before, the heading or the list
-# item is about ("楼外楼始建于1848年,就在孤山路上").
-
-
 # Classes of names by use
 
 _INSIDE = _LEXICON.pattern("inside")

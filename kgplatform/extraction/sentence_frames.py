@@ -1,12 +1,11 @@
-"""Statements of a sentence: every property is a frame, and what fills its two places is scored by one log-linear model.
+"""Statements of a sentence: every property is a frame, and what fills its two places is scored by one network.
 
 A frame takes what it knows from the ontology: its lexical forms, domain, range, unit, pattern and examples. What may
-fill a place are names, named values, values and the stretches that the network of `spans` finds likely to name
-something. Of each filling a few signs are seen that are the same for every property and language: how a form stands to
-the object, what the words around mean, where the subject is found, how well both fit, what else would. Without the
-sentence model, whose table of words `spans` needs, nothing is read by frames. The weights
-are learnt from annotated documents (``python -m benchmarks.train_sentence_frames --write``) and stand in
-``learnt/sentence_frames.json`` with the threshold that they were calibrated to.
+fill a place are names, named values, values and the stretches that `sentence_network` finds likely to name something.
+Of each filling the network is told what is the same for every property and language: how a form stands to the object,
+where the subject is found, how well both fit, what else would. Without the sentence model nothing is read by frames.
+The weights are learnt from annotated documents (``python -m benchmarks.train_sentence_frames --write``) and stand in
+``learnt/sentence_network.safetensors``; the threshold that they were calibrated to stands beside them.
 """
 
 from __future__ import annotations
@@ -174,7 +173,7 @@ class SlotFinder:
             strangers,
         )
         for slot in itertools.chain.from_iterable(ways):
-            address = slot.value is not None and slot.value.kind == "address"  # it names places too
+            address = _is_address(slot)
             if address or not any(slot.start < other.end and other.start < slot.end for other in taken):
                 if not address:
                     taken.append(slot)
@@ -288,6 +287,10 @@ _COSTS: Final = {"strong": 0, "weak": 2, "part": 3, "lead": 3}
 _BREAK: Final = re.compile(r"[.;。；!！?？\n](?=\s|$|[\u3400-\u9fff])")
 _BRACKET: Final = re.compile(r"\s?[（(]")
 _COMMA: Final = re.compile(r"[,，、()（）]")
+
+
+def _is_address(slot: Slot) -> bool:
+    return slot.value is not None and slot.value.kind == "address"
 
 
 def _alike(first: Slot, second: Slot) -> bool:
@@ -731,17 +734,9 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
                 continue  # a label, a table or a byline says whose it is
             about = claim.subject.name, claim.predicate
             spreads = item.term.transitive or item.term.symmetric
-            surely = spreads or about in labelled or _is_of_another_class(reading, item)
-            least = _SURER if surely else thresholds.statement
+            least = _SURER if spreads or about in labelled else thresholds.statement
             if not (item.term.functional and about in fixed):
                 (reading.claim if share >= least else reading.offer)(claim)
-
-
-def _is_of_another_class(reading: DocumentReading, item: Filling) -> bool:
-    """Whether a name that was found with a class would get one that it is not: 杭州 that serves dishes."""
-    sides = [(item.subject, item.term.domains), *([(item.object, item.term.ranges)] if item.term.is_object else [])]
-    found = [(slot.mention.type, wanted) for slot, wanted in sides if slot.mention is not None and wanted]
-    return not all(reading.lexicon.ontology.is_a(type_, wanted) for type_, wanted in found)
 
 
 def _turned(item: Filling, inverses: Mapping[NamedNode, OntologyProperty]) -> Filling:
@@ -807,7 +802,3 @@ def _mention(reading: DocumentReading, slot: Slot, wanted: tuple[NamedNode, ...]
         return slot.mention
     type_ = slot.type if slot.type is not None and ontology.is_a(slot.type, wanted) else wanted[0]
     return Mention(reading.document.text[slot.start : slot.end], slot.start, slot.end, type_, slot.name)
-
-
-def _is_address(slot: Slot) -> bool:
-    return slot.value is not None and slot.value.kind == "address"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -97,7 +98,7 @@ _MEASURE_OF: Final = {
 }
 
 _SCALES: Final = {form: Decimal(factor) for factor, forms in _UNITS["scales"].items() for form in forms.split()}
-_SCALED = re.compile(rf"\s?-?(?P<scale>{'|'.join(_SCALES)})(?!\w*[a-z])", re.IGNORECASE)
+_SCALED = re.compile(rf"\s?-?(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![a-z])", re.IGNORECASE)
 _UNIT_BEHIND = re.compile(rf"\s?-?(?:of\s)?(?P<unit>{_LEXICON.text('unit')})")
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -168,9 +169,10 @@ def values_in(text: str, start: int = 0, end: int | None = None) -> list[FoundVa
     """The values in ``text[start:end]``, in order, none inside another."""
     found: list[FoundValue] = []
     for value in _candidates(text, start, len(text) if end is None else end):
-        if not any(value.start < other.end and other.start < value.end for other in found):
-            found.append(value)
-    return sorted(found, key=lambda value: value.start)
+        place = bisect_left(found, value.start, key=lambda other: other.start)
+        if all(other.end <= value.start or value.end <= other.start for other in found[max(0, place - 1) : place + 1]):
+            found.insert(place, value)
+    return found
 
 
 def _candidates(text: str, start: int, end: int) -> Iterator[FoundValue]:
