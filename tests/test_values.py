@@ -61,12 +61,6 @@ def test_no_value_is_inside_another_and_each_goes_to_properties_of_its_unit():
     assert taken == [[True, False, False], [False, True, False], [False, False, True]]
 
 
-def test_a_price_may_stand_without_its_currency_only_where_that_is_asked_for():
-    price, numbers = prop("decimal", unit="CNY"), [values_in(text)[0] for text in ("580 a night", "20 minutes")]
-    assert [accepts(price, value) for value in numbers] == [False, False]
-    assert [accepts(price, value, bare=True) for value in numbers] == [True, False]
-
-
 def test_scales_without_end_are_read_in_the_time_that_their_length_asks():
     assert len(values_in("1万" * 20_000)) == 20_000
 

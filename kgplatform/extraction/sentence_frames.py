@@ -601,7 +601,7 @@ class FrameReader:
             return bool(term.pattern) and bounded(term.pattern or "").fullmatch(value.lexical) is not None
         if value.kind in TOLD_KINDS:
             return value.kind in self._forms.told[term.iri]
-        return accepts(term, value, bare=True)
+        return accepts(term, value)
 
     def _fit(self, slot: Slot, wanted: tuple[NamedNode, ...]) -> str | None:
         if slot.kind == "noun":

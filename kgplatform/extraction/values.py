@@ -273,17 +273,12 @@ def is_currency(unit: str | None) -> bool:
     return unit is not None and (unit in _CURRENCIES or unit.lower() in _CURRENCY_OF)
 
 
-def accepts(term: OntologyProperty, value: FoundValue, *, bare: bool = False) -> bool:
-    """Whether a found value can be a value of the datatype property at all, by kind, unit, range and pattern.
-
-    ``bare``: an amount of money may be written without its currency, where all know it.
-    """
+def accepts(term: OntologyProperty, value: FoundValue) -> bool:
+    """Whether a found value can be a value of the datatype property at all, by kind, unit, range and pattern."""
     range_ = _range(term)
     if value.kind == "money":
         return is_currency(term.unit) and converted(value.lexical, value.unit, term.unit or "") is not None
     if value.kind == "number":
-        if bare and is_currency(term.unit):
-            return value.unit.lower() not in _MEASURE_OF
         return _accepts_number(term, value, range_)
     if value.kind == "year":
         return range_ == XSD_GYEAR
