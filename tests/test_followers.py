@@ -14,10 +14,11 @@ import urllib.request
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from urllib.parse import parse_qsl, quote, unquote_plus, urlencode
 
 import pytest
-from pyoxigraph import NamedNode, Triple
+from pyoxigraph import Literal, NamedNode, Triple
 from workspaces import new_workspace
 
 from kgplatform.cli.main import main
@@ -292,6 +293,33 @@ def test_an_engine_follows_through_a_graph_s_history_and_one_that_lies_is_found_
     assert follower.compare(kg.store) == []
 
 
+def test_a_first_copy_is_of_what_there_is_by_now_and_goes_on_where_it_was_broken_off(oxigraph, kg):
+    def stated(place, told):
+        return f"GRAPH <{kg.base}{place}> {{ {told} }} "
+
+    engine = RemoteStore(oxigraph.address, replace(profile_of("oxigraph"), largest=10))
+    follower, journal, asked = Follower(engine, kg.base), kg.workspace.recorder.journal, count()
+    engine.update("DROP ALL")
+    four = " . ".join(f'<urn:s> <urn:p> {number} , "西栅{number}"@zh' for number in range(2))
+    kg.update(f"INSERT DATA {{ {' '.join(stated(f'g{number:02}', four) for number in range(30))} }}")
+    kg.update(f"INSERT DATA {{ {stated('g04', '[ <urn:p> 1 ]')} {stated('g25', '[ <urn:p> 1 ]')} <urn:a> <urn:p> 1 }}")
+    kg.update("INSERT DATA { <urn:passing> <urn:p> 1 }")
+    kg.update("DELETE DATA { <urn:passing> <urn:p> 1 }")
+    assert follower.catch_up(journal, kg.store, leads=lambda: next(asked) < 20) == 0
+    assert follower.state() == ("", 0)
+    held = {row["g"] for row in engine.rows("SELECT DISTINCT ?g { GRAPH ?g { ?s ?p ?o } }")}
+    assert {f"{kg.base}g0{number}" for number in range(10)} < held
+    assert f"{kg.base}g29" not in held
+    engine.delete(NamedNode(f"{kg.base}g00"))  # nobody sends it again
+    kg.update(f"DELETE WHERE {{ {stated('g01', '?s ?p ?o')} }}")
+    kg.update(f"DELETE WHERE {{ {stated('g28', '?s ?p ?o')} }}")
+    kg.update(f"INSERT DATA {{ {''.join(stated(name, '<urn:b> <urn:p> 2') for name in ('a', 'g02', 'g27', 'z'))} }}")
+    again = Follower(engine, kg.base)
+    assert again.catch_up(journal, kg.store) == journal.newest
+    assert again.state() == (journal.name, journal.newest)
+    assert [item.graph for item in again.compare(kg.store)] == [f"{kg.base}g00"]
+
+
 @pytest.mark.parametrize("default", ["own", "union"])
 def test_a_default_graph_that_should_be_empty_is_mended_too(oxigraph, default):
     engine = RemoteStore(oxigraph.address, replace(profile_of("oxigraph"), default_graph=default))
@@ -330,6 +358,10 @@ def agrees_with_ours(heavy, kg):
 @pytest.mark.slow
 def test_virtuoso_keeps_the_contract_and_follows(virtuoso, kg, tmp_path):
     assert [part for part in check(virtuoso) if part.problem and part.needed] == []
+    large = NamedNode("urn:large")
+    virtuoso.put(large, [Triple(large, large, Literal(f"西栅 {number}")) for number in range(20_000)])
+    assert virtuoso.rows("SELECT (COUNT(*) AS ?n) { GRAPH <urn:large> { ?s ?p ?o } }") == [{"n": "20000"}]
+    virtuoso.delete(large)
     follower = follows(virtuoso, kg, tmp_path)
     virtuoso.delete(next(name for name in kg.store.graphs() if "/chunk/" in name.value))
     assert len(follower.compare(kg.store)) == 1
@@ -357,7 +389,7 @@ def test_a_line_that_delays_cuts_and_repeats_and_an_engine_that_is_killed_cost_t
                 threading.Timer(1.0, server.start).start()
             for attempt in range(200):
                 try:
-                    follower.catch_up(journal, kg.store, most=2)
+                    follower.catch_up(journal, kg.store)
                     if follower.state() == (journal.name, journal.newest):
                         break
                 except FollowerError:

@@ -1,9 +1,10 @@
 """Other SPARQL engines that follow the journal: they get its patches in order, and serve who would ask them instead.
 
-A follower gets each commit as SPARQL updates, a graph that cannot be said so (blank nodes) as a whole by the Graph
-Store protocol, and last the number that it is at, in ``<base>graph/state``: what was cut short is done again, and doing
-it again changes nothing. What an engine is like says its `StoreProfile`, from ``engines.toml``. `check` holds any
-engine against the contract; `compare` finds a follower that lies, by digests.
+A follower first gets a copy of the graphs, in batches, and then each commit as SPARQL updates, a graph that cannot be
+said so (blank nodes) as a whole by the Graph Store protocol, and last the number that it is at, in
+``<base>graph/state``: what was cut short is done again, and doing it again changes nothing. What an engine is like says
+its `StoreProfile`, from ``engines.toml``. `check` holds any engine against the contract; `compare` finds a follower
+that lies, by digests.
 
 Specifications: SPARQL 1.1 Update §3.1, SPARQL 1.1 Protocol §2, SPARQL 1.1 Graph Store HTTP Protocol §5.
 """
@@ -39,6 +40,7 @@ from kgplatform.workspace.workspace import Workspace
 _SECONDS: Final = 60.0
 _JSON: Final = "application/sparql-results+json"
 _AT, _OF = NamedNode(f"{CORE}journalNumber"), NamedNode(f"{CORE}journalName")
+_COPIED: Final = NamedNode(f"{CORE}copiedUpTo")
 _INTEGER: Final = f"{XSD}integer"
 _SURE_DIGITS: Final = 9
 _HEAVY: Final = frozenset({"GROUP", "COUNT", "SUM", "AVG", "MIN", "MAX", "GROUP_CONCAT", "SAMPLE"})
@@ -137,7 +139,7 @@ class RemoteStore:
         known.add_password(None, self.address, user, password)
         handlers = [urllib.request.ProxyHandler({}), _NoRedirects()]
         if user:
-            handlers += [urllib.request.HTTPDigestAuthHandler(known), urllib.request.HTTPBasicAuthHandler(known)]
+            handlers += [_DigestHandler(known), urllib.request.HTTPBasicAuthHandler(known)]
         self._opener = urllib.request.build_opener(*handlers)
 
     def _send(self, where: str, how: str, data: bytes | None, **headers: str) -> bytes:
@@ -246,6 +248,26 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         """Nothing: another address is not one that was named."""
 
 
+class _DigestHandler(urllib.request.HTTPDigestAuthHandler):
+    """Answers the last challenge beforehand: an engine that asks first hangs up on a large body."""
+
+    _challenge: Any = None
+
+    def get_authorization(self, req: urllib.request.Request, chal: Any) -> Any:
+        """What is said to a challenge."""
+        self._challenge = chal
+        return super().get_authorization(req, chal)
+
+    def http_request(self, req: urllib.request.Request) -> urllib.request.Request:
+        """The request, with what is said to the last challenge."""
+        if self._challenge is not None:
+            said = self.get_authorization(req, self._challenge)
+            req.add_unredirected_header(self.auth_header, f"Digest {said}")
+        return req
+
+    https_request = http_request
+
+
 def _batches(quads: Sequence[Quad], largest: int) -> Iterator[Sequence[Quad]]:
     return (quads[start : start + largest] for start in range(0, len(quads), largest))
 
@@ -288,30 +310,39 @@ class Follower:
         """The number that it was at when it was last asked or fed; -1: not known."""
 
     def state(self) -> tuple[str, int]:
-        """The journal that the engine follows, and the number it is at; nothing and 0 where it follows none."""
-        sparql = f"SELECT ?of ?at WHERE {{ GRAPH {self._state} {{ ?s {_OF} ?of ; {_AT} ?at }} }}"
-        for row in self.engine.rows(sparql):
+        """The journal that the engine follows, and the number it is at; nothing and 0 where it has no whole copy."""
+        name, at, copied = self._said()
+        return (name, at) if copied is None else ("", 0)
+
+    def _said(self) -> tuple[str, int, str | None]:
+        """Its journal, the number it is at or was begun to be copied at, and while that is done, the last graph."""
+        pattern = f"?s {_OF} ?of ; {_AT} ?at OPTIONAL {{ ?s {_COPIED} ?copied }}"
+        for row in self.engine.rows(f"SELECT ?of ?at ?copied WHERE {{ GRAPH {self._state} {{ {pattern} }} }}"):
             if row["at"].isdigit():
-                return row["of"], int(row["at"])
-        return "", 0
+                return row["of"], int(row["at"]), row.get("copied")
+        return "", 0, None
 
-    def catch_up(
-        self, journal: Journal, store: Store, *, most: int | None = None, leads: Callable[[], bool] = lambda: True
-    ) -> int:
-        """Brings the engine up to the journal, by at most so many patches; the number that it is at then.
+    def catch_up(self, journal: Journal, store: Store, *, leads: Callable[[], bool] = lambda: True) -> int:
+        """Brings the engine up to the journal; the number that it is at then, 0 while it has no whole copy.
 
-        An engine that followed nothing, or another journal, begins with the first patch, which holds all there was. It
-        ends before a commit that the store does not show yet, and as soon as another ``leads``.
+        An engine that followed nothing, or another journal, begins with a copy of what the store holds. It ends before
+        a commit that the store does not show yet, and as soon as this process no longer ``leads``.
 
         Raises:
             FollowerError: the engine cannot be reached, or refuses; the next time goes on from there.
         """
-        name, at = self.state()
+        name, at, copied = self._said()
+        with store.write_lock():  # between commits
+            shown = store.version
         if name != journal.name or at > journal.newest:
             self._clear()
-            at = 0
+            at, copied = shown, ""
+        if copied is not None:
+            self.number, at = 0, min(at, shown)
+            if not self._copy(store, journal.name, at, copied, leads):
+                return 0
         self.number = at
-        for group in commits(journal.patches(at, limit=most)):
+        for group in commits(journal.patches(at)):
             is_shown = group[-1].number <= store.version or not any(patch.gone or patch.new for patch in group)
             if not is_shown or not leads():
                 break
@@ -319,11 +350,39 @@ class Follower:
             self.number = group[-1].number
         return self.number
 
+    def _copy(self, store: Store, journal: str, at: int, copied: str, leads: Callable[[], bool]) -> bool:
+        """Copies the graphs after that one by their names, the default graph last, in batches; False: broken off.
+
+        What changes meanwhile comes with the patches after ``at`` too: whichever was first, it ends as the last says.
+        """
+        held: list[Quad] = []
+        names = sorted(graph.value for graph in store.graphs() if graph.value > copied)
+        for name in [*names, "default"]:
+            graph = graph_of(name)
+            is_whole = any(map(_is_blank, store.quads(graph=graph)))
+            if is_whole:
+                self._put(store, graph)
+            for item in () if is_whole else filter(self.engine.profile.takes, store.quads(graph=graph)):
+                held.append(self._moved(item))
+                if len(held) == self.engine.profile.largest:
+                    self.engine.write((), held, last=self._at(journal, at, copied))
+                    held.clear()
+                    if not leads():
+                        return False
+            if not leads():
+                return False
+            copied = name
+        self.engine.write((), held, last=self._at(journal, at))
+        return True
+
     def _clear(self) -> None:
         """Takes out what an earlier journal left, the number that it was at first."""
         self.engine.delete(self._state)
-        for graph in self._graphs():
-            self.engine.delete(NamedNode(graph))
+        before: list[str] = []
+        while (graphs := self._graphs()) != before:  # an engine may list so many at a time only
+            for graph in graphs:
+                self.engine.delete(NamedNode(graph))
+            before = graphs
         if not self.engine.names_default:
             self.engine.put(DEFAULT_GRAPH, ())
 
@@ -348,10 +407,13 @@ class Follower:
             is_end = patch.number == last and not whole
             self.engine.write(gone, new, last=self._at(journal, last) if is_end else "")
         for graph in sorted(whole, key=str):
-            place = self._knowledge if isinstance(graph, DefaultGraph) else graph
-            self.engine.put(place, self._taken(store, graph))
+            self._put(store, graph)
         if whole:
             self.engine.write((), (), last=self._at(journal, last))
+
+    def _put(self, store: Store, graph: NamedNode | DefaultGraph) -> None:
+        place = self._knowledge if isinstance(graph, DefaultGraph) else graph
+        self.engine.put(place, self._taken(store, graph))
 
     def _taken(self, store: Store, graph: NamedNode | DefaultGraph) -> list[Triple]:
         return [item.triple for item in store.quads(graph=graph) if self.engine.profile.takes(item)]
@@ -360,10 +422,16 @@ class Follower:
         is_default = isinstance(item.graph_name, DefaultGraph)
         return Quad(item.subject, item.predicate, item.object, self._knowledge) if is_default else item
 
-    def _at(self, journal: str, number: int) -> str:
-        where, said = self._state, f"{self._state} {_OF} {Literal(journal)} ; {_AT} {Literal(number)} ."
-        gone = f"DELETE {{ GRAPH {where} {{ ?s ?p ?o }} }} WHERE {{ GRAPH {where} {{ ?s ?p ?o }} }}"
-        return f"{gone} ;\nINSERT DATA {{ GRAPH {where} {{ {said} }} }}"
+    def _at(self, journal: str, number: int, copied: str | None = None) -> str:
+        """Two steps that say where it is: what is true by now, then no more what was before."""
+        told = {_OF: Literal(journal), _AT: Literal(number)} | ({} if copied is None else {_COPIED: Literal(copied)})
+        said = " ; ".join(f"{name} {value}" for name, value in told.items())
+        kept = ", ".join(str(Literal(value.value)) for value in told.values())
+        gone = f"GRAPH {self._state} {{ ?s ?p ?o }}"
+        return (
+            f"INSERT DATA {{ GRAPH {self._state} {{ {self._state} {said} }} }} ;\n"
+            f"DELETE {{ {gone} }} WHERE {{ {gone} FILTER(STR(?o) NOT IN ({kept})) }}"
+        )
 
     def compare(self, store: Store) -> list[GraphDifference]:
         """The graphs that are not the same on the engine, by their digests; literals that it rounds are left out.
@@ -425,7 +493,7 @@ class Feeding:
                 continue
             try:
                 if at < 0 or self._journal.wait(at, _WAIT) > at:
-                    before, at = at, follower.catch_up(self._journal, self._store, leads=self._leads)
+                    before, at = at, follower.catch_up(self._journal, self._store, leads=self._goes_on)
                     self._ends.wait(_LITTLE if at == before else 0)
                 self.troubles.pop(address, None)
             except KgPlatformError as error:  # the engine is away, or the journal
@@ -433,8 +501,11 @@ class Feeding:
                 self._ends.wait(_REST)
                 at = -1
 
+    def _goes_on(self) -> bool:
+        return self._leads() and not self._ends.is_set()
+
     def close(self) -> None:
-        """Ends after the commit in hand."""
+        """Ends after the commit, or the batch of a copy, in hand."""
         self._ends.set()
         for thread in self._threads:
             thread.join()
@@ -648,7 +719,7 @@ def described(named: str, base: str) -> str:
     """How far the engine of a setting has followed; raises as `remote_of` and `Follower.state`."""
     engine = remote_of(named, follower_password())
     _, at = Follower(engine, base).state()
-    return f"{engine.profile.name} at {engine.address}, " + (f"at commit {at}" if at else "follows nothing yet")
+    return f"{engine.profile.name} at {engine.address}, " + (f"at commit {at}" if at else "holds no whole copy yet")
 
 
 def with_graphs_of_ours(text: str, default: NamedNode | DefaultGraph, hidden: Sequence[NamedNode]) -> str:
