@@ -116,7 +116,7 @@ def check(found):
         result = results[tool.name]
         assert not result.is_error, result.content
         assert json.loads(result.content[0].text) == result.structured_content
-        assert result.structured_content.keys() >= operation.result.keys()
+        assert result.structured_content.keys() == set(operation.result_schema()["properties"])
     assert "24" in results["ask"].structured_content["answer"]
     assert [row["n"]["value"] for row in results["query"].structured_content["rows"]] == ["24", "80"]
     assert {item.name for item in templates} == {"entity", "document"}

@@ -45,21 +45,55 @@ def client(kg):
     return create_app(kg, access=Access.on("127.0.0.1")).test_client()
 
 
+def closed(schema):
+    """The schema, with nothing allowed beside what it names at any depth."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: closed(part) for key, part in schema.items()}
+    return {**found, "additionalProperties": False} if "properties" in schema and "required" in schema else found
+
+
 @pytest.mark.parametrize("name", list(CALLS))
 def test_each_operation_gives_what_it_is_described_to_give_by_every_way(kg, client, name):
     operation, given = OPERATIONS[name], CALLS[name]
     jsonschema_rs.validate(operation.schema(), given)
     found = Operations(kg).call(name, given, READER)
-    jsonschema_rs.validate(operation.result_schema(), found)
+    jsonschema_rs.validate(closed(operation.result_schema()), found)
     if operation.path:
         for reply in (
             client.get(operation.path, query_string=given, headers=HERE),
             client.post(operation.path, json=given, headers=HERE),
         ):
             assert reply.status_code == 200
-            jsonschema_rs.validate(operation.result_schema(), reply.get_json())
+            jsonschema_rs.validate(closed(operation.result_schema()), reply.get_json())
             if name in ("describe", "why"):
                 assert reply.get_json() == found
+
+
+PLACE = "SELECT ?place { ?h geo:locatedIn ?place . ?h travel:roomCount 24 }"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "holds"),
+    [
+        ("ask", {"question": "Who painted the Mona Lisa?"}, lambda found: found["verdict"] != "answered"),
+        ("ask", {"question": "How many hotels are there?"}, lambda found: found["verdict"] == "answered"),
+        ("search", {"text": "Lakeside Inn rooms"}, lambda found: found["passages"]),
+        ("query", {"query": "ASK { ?h travel:roomCount 24 }"}, lambda found: found["boolean"] is True),
+        ("query", {"query": "DESCRIBE ?h { ?h travel:roomCount 24 }"}, lambda found: found["turtle"]),
+        ("query", {"query": PLACE}, lambda found: found["rows"][0]["place"]["type"] == "uri"),
+        ("query", {"query": "SELECT ('x'@en AS ?a) (BNODE() AS ?b) {}"}, lambda x: x["rows"][0]["a"]["xml:lang"]),
+        ("describe", {"name": "Wuzhen"}, lambda found: found["incoming"][0]["subjects"]),
+        ("why", {"subject": "Lakeside Inn", "predicate": "a", "object": "Accommodation"}, lambda x: x["premises"]),
+        ("update", {"update": "INSERT DATA {}"}, lambda found: found["done"]),
+    ],
+)
+def test_what_an_operation_gives_is_described_to_its_last_part(kg, name, given, holds):
+    found = Operations(kg).call(name, given, WRITER)
+    jsonschema_rs.validate(closed(OPERATIONS[name].result_schema()), json.loads(json.dumps(found)))
+    assert holds(found)
 
 
 @pytest.mark.parametrize("caller", [READER, WRITER, Caller(Client("nobody", Role.NONE))])

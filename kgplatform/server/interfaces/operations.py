@@ -6,13 +6,16 @@ checked here, whichever way the call came.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from flask import Blueprint, Response, jsonify, request
 from pyoxigraph import NamedNode
 
+from kgplatform import resources
 from kgplatform.entities import Labels
 from kgplatform.errors import ConfigError, QueryError, QueryRejectedError, ReadError
 from kgplatform.ontology.schema import label_of
@@ -115,7 +118,7 @@ Given = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Something that can be done: in words, with arguments, the parts of the result with their JSON types, and a role.
+    """Something that can be done: in words, with arguments and a role; what it gives says ``templates/data/results``.
 
     ``path`` is its address over HTTP; empty where another interface serves it there (SPARQL).
     """
@@ -123,7 +126,6 @@ class Operation:
     name: str
     text: str
     arguments: tuple[Argument, ...]
-    result: Mapping[str, str | tuple[str, ...]]
     run: Callable[[Operations, Given, Caller], dict[str, Any]] = field(repr=False)
     path: str = ""
     role: Role = Role.READ
@@ -139,12 +141,7 @@ class Operation:
 
     def result_schema(self) -> dict[str, Any]:
         """The JSON Schema of the result."""
-        kinds = {name: list(kind) if isinstance(kind, tuple) else kind for name, kind in self.result.items()}
-        return {
-            "type": "object",
-            "properties": {name: {"type": kind} for name, kind in kinds.items()},
-            "required": list(kinds),
-        }
+        return _described(_results()[self.name])
 
     def checked(self, given: Mapping[str, object]) -> dict[str, Any]:
         """The arguments as they are to be used; what is empty counts as left out.
@@ -168,6 +165,29 @@ class Operation:
             else:
                 found[argument.name] = argument.checked(value)
         return found
+
+
+@cache
+def _results() -> dict[str, Any]:
+    file = resources.folder("templates") / "data" / "results.json"
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def _described(kind: Any) -> dict[str, Any]:
+    """The JSON Schema of what a result is said to be.
+
+    A list has items; an object has fields, those with ``?`` perhaps, or any (``*``); a text names types and parts.
+    """
+    if isinstance(kind, list):
+        return {"type": "array", "items": _described(kind[0])}
+    if isinstance(kind, dict):
+        if "*" in kind:
+            return {"type": "object", "additionalProperties": _described(kind["*"])}
+        fields = {name.rstrip("?"): _described(part) for name, part in kind.items()}
+        return {"type": "object", "properties": fields, "required": [name for name in kind if name in fields]}
+    named = [_described(part) if (part := _results().get(name)) else {"type": name} for name in kind.split("|")]
+    return named[0] if len(named) == 1 else {"anyOf": named}
 
 
 class Operations:
@@ -355,11 +375,6 @@ _ALL: Final = (
             *(Argument(name, _OPTIONS[name], values=values) for name, values in asking.VALUES.items()),
             Argument("drafts", "so many queries of a language model vote", "integer", most=asking.MOST_DRAFTS),
         ),
-        {
-            **{"question": "string", "language": "string", "answer": "string", "verdict": "string"},
-            **{"confidence": "number", "query": ("string", "null"), "rows": "array", "values": "array"},
-            **{"evidence": "array", "entities": "array"},
-        },
         _ask,
         "/api/ask",
     ),
@@ -372,7 +387,6 @@ _ALL: Final = (
             Argument("retriever", "how to find passages", values=tuple(RETRIEVERS)),
             Argument("per_document", "at most so many of a document; 0: any number", "integer", most=99_999),
         ),
-        {"query": "string", "entities": "array", "passages": "array", "words_only": "string", "note": "string"},
         _search,
         "/api/search",
     ),
@@ -383,20 +397,12 @@ _ALL: Final = (
             Argument("query", "the query; the prefixes of `schema` are known", required=True, most=_LONGEST_QUERY),
             Argument("max_rows", "at most so many rows", "integer", least=1, most=_MOST_ROWS, default=_ROWS),
         ),
-        {
-            **{"variables": "array", "rows": "array", "boolean": ("boolean", "null"), "truncated": "boolean"},
-            "turtle": "string",
-        },
         _query,
     ),
     Operation(
         "describe",
         "Tells what the graph says about an entity: names, classes, facts with their passages, and what refers to it.",
         (_named("name", "its name, or its IRI"), _LANGUAGE),
-        {
-            **{"iri": "string", "label": "string", "labels": "array", "aliases": "array", "types": "array"},
-            **{"description": "string", "facts": "array", "incoming": "array"},
-        },
         _describe,
         "/api/describe",
     ),
@@ -404,10 +410,6 @@ _ALL: Final = (
         "why",
         "Tells why a statement holds: the passages that say it, or the rule and the premises that it follows from.",
         tuple(_named(name, "a name, a name with prefix, or an IRI") for name in ("subject", "predicate", "object")),
-        {
-            **{"statement": "object", "rule": ("string", "null"), "axiom": ("object", "null"), "premises": "array"},
-            **{"origins": "array", "evidence": "array"},
-        },
         _why,
         "/api/why",
     ),
@@ -415,7 +417,6 @@ _ALL: Final = (
         "schema",
         "Lists the classes and properties of the graph with labels and numbers, the most used first, and the prefixes.",
         (_LANGUAGE,),
-        {"prefixes": "object", "classes": "array", "properties": "array", "truncated": "boolean"},
         _schema,
         "/api/schema",
     ),
@@ -423,7 +424,6 @@ _ALL: Final = (
         "update",
         "Changes the graph by a SPARQL 1.1 update; what it adds counts as stated by a person.",
         (Argument("update", "the update", required=True, most=_LONGEST_QUERY),),
-        {"done": "boolean", "version": "integer"},
         _update,
         role=Role.WRITE,
     ),
