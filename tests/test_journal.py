@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from kgplatform.cli.main import main
+from kgplatform.cluster import backup
 from kgplatform.cluster.backup import back_up, move, restore
 from kgplatform.documents.registry import Registry
 from kgplatform.errors import NotFoundError, StoreError, WorkspaceError
@@ -391,6 +392,46 @@ def test_a_backup_under_load_is_restored_as_of_any_number(tmp_path: Path) -> Non
     with pytest.raises(StoreError, match="was altered or cut off"):
         restore(place, tmp_path / "no")
     assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def test_what_begins_does_so_from_the_newest_checkpoint_and_keeps_the_law(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setattr(backup, "_SEGMENT", 2_000)
+    texts, place, seen = tmp_path / "notes", tmp_path / "backup", dict[int, str]()
+    texts.mkdir()
+    with journaled(tmp_path / "w") as kg:
+        if kind == "postgresql":
+            move(kg.workspace, f"{request.getfixturevalue('database').url}?schema=checkpoints")
+        for n in range(3):
+            (texts / "note.txt").write_text(f"Inn number {n} is in Wuzhen. 西栅{n}位于乌镇。", encoding="utf-8")
+            list(kg.add(texts, build=False))
+            kg.update(f"INSERT DATA {{ <{EX}s{n}> <{EX}p> {n}, '西栅'@zh . GRAPH <{EX}g{n}> {{ _:a <{EX}p> 1 }} }}")
+            back_up(kg.workspace, str(place))
+            seen[kg.store.version] = digest(kg.store)
+        kg.update(f"DELETE WHERE {{ <{EX}s0> ?p ?o }}")
+        kg.update(f"DELETE WHERE {{ GRAPH <{EX}g0> {{ ?s ?p ?o }} }}")  # a blank node that came with a checkpoint
+        back_up(kg.workspace, str(place))
+        seen[kg.store.version] = digest(kg.store)
+        assert not (tmp_path / "w" / "checkpoint").exists()
+        kept = rows(tmp_path / "w" / "documents.sqlite")
+    numbers = [item["number"] for item in json.loads((place / "backup.json").read_text())["checkpoints"]]
+    assert numbers
+    assert numbers[-1] < max(seen)
+    for number, expected in seen.items():  # as of any time, whatever checkpoints there are
+        assert restore(str(place), tmp_path / f"at{number}", at=str(number)).digest == expected
+    assert rows(tmp_path / f"at{number}" / "documents.sqlite") == kept
+    with KnowledgeGraph.open(tmp_path / f"at{number}") as kg:
+        assert kg.dataset.violations() == (frozenset(), frozenset())
+        assert digest(replayed(kg.recorder.journal)) == expected
+    for segment in sorted((place / "patches").iterdir()):
+        if int(segment.name.partition("-")[2]) <= numbers[-1]:
+            segment.unlink()  # who follows needs none that are older
+    assert restore(str(place), tmp_path / "copy", follows=True).digest == expected
+    assert rows(tmp_path / "copy" / "documents.sqlite") == kept
+    with pytest.raises(StoreError, match="cannot be read"):
+        restore(str(place), tmp_path / "no")
 
 
 class Load:

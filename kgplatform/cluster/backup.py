@@ -2,7 +2,9 @@
 
 A backup is the patches of the journal in segments, each written once, and the files that no patch holds: settings,
 ontologies, what people made by hand, replies of the model. A later backup into the same place adds what is new.
-Whatever the patches make can be made as of any of them. Indexes are made again by ``kgplatform build``.
+Whatever the patches make can be made as of any of them. Once they are many, a checkpoint is added: graph and registry
+as they are then, from which a replica or a workspace begins, instead of from the first patch. Indexes are made again by
+``kgplatform build``.
 """
 
 from __future__ import annotations
@@ -13,10 +15,10 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -24,10 +26,10 @@ from kgplatform import settings as config
 from kgplatform.cluster.replica import put_ontology
 from kgplatform.documents.registry import Registry
 from kgplatform.errors import ConfigError, NotFoundError, StoreError, WorkspaceError
-from kgplatform.journal.patch import Journal, Patch, commits, digests, whole_digest
+from kgplatform.journal.patch import Journal, Patch, commits, digests, packed, packed_rows, whole_digest
 from kgplatform.journal.recorder import write_mark
 from kgplatform.journal.sqlite_journal import SqliteJournal
-from kgplatform.store.oxigraph import Store
+from kgplatform.store.oxigraph import Store, in_parts
 from kgplatform.store.versions import moment_of
 from kgplatform.vocab import prefixes_of
 from kgplatform.workspace.workspace import JOURNAL, MARK, REGISTRY, STORE, Workspace, journal_of
@@ -35,10 +37,13 @@ from kgplatform.workspace.workspace import JOURNAL, MARK, REGISTRY, STORE, Works
 _MANIFEST: Final = "backup.json"
 _FORMAT: Final = 1
 _SEGMENT: Final = 32 << 20
-"""So many bytes of patches make a segment."""
+"""So many bytes of patches make a segment; and so many after a checkpoint, if they are more than it, make the next."""
+_ROWS: Final = 1_000
+_TRIES: Final = 5
+_CHECKPOINT: Final = "checkpoint"
 _LEFT_OUT: Final = {
     *(STORE, REGISTRY, JOURNAL, MARK, "versions", "chunks", "vectors", "workers", "draft", "linking.sqlite"),
-    *("holder.json", "inference.json", "update.pending", "ontology.next", "ontology.pending"),
+    *(_CHECKPOINT, "holder.json", "inference.json", "update.pending", "ontology.next", "ontology.pending"),
 }
 
 
@@ -78,14 +83,10 @@ def back_up(workspace: Workspace, target: str) -> BackedUp:
         manifest = place.manifest() or {"format": _FORMAT, "journal": journal.name, "segments": [], "files": {}}
         if manifest["journal"] != journal.name:
             raise StoreError(f"{target}: holds the backup of another workspace; choose another folder")
-        before = manifest["segments"][-1]["last"] if manifest["segments"] else 0
-        newest, size = journal.newest, 0
-        for first, last, data in _segments(takewhile(lambda p: p.number <= newest, journal.patches(before))):
-            name = f"patches/{first:012d}-{last:012d}"
-            place.write(name, data)
-            record = {"name": name, "first": first, "last": last, "sha256": hashlib.sha256(data).hexdigest()}
-            manifest["segments"].append(record)
-            size += len(data)
+        before = _last(manifest)
+        size = _add_patches(place, manifest, journal, journal.newest)
+        if _is_due(manifest):
+            size += _add_checkpoint(workspace, place, manifest)
         manifest["files"] = {}
         for name, data in _files(workspace.folder):
             place.write(f"files/{name}", data)
@@ -94,7 +95,77 @@ def back_up(workspace: Workspace, target: str) -> BackedUp:
         place.write(
             _MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1).encode()
         )  # last: only with it it counts
-    return BackedUp(newest, newest - before, size)
+    return BackedUp(_last(manifest), _last(manifest) - before, size)
+
+
+def _last(manifest: dict[str, Any]) -> int:
+    """The number of the last patch that the backup holds."""
+    return int(manifest["segments"][-1]["last"]) if manifest["segments"] else 0
+
+
+def _add_patches(place: _Place, manifest: dict[str, Any], journal: Journal, newest: int) -> int:
+    """Writes the patches up to that number which the backup lacks; how many bytes that is."""
+    size, patches = 0, takewhile(lambda patch: patch.number <= newest, journal.patches(_last(manifest)))
+    for first, last, data in _segments(patches):
+        record = _kept(place, f"patches/{first:012d}-{last:012d}", data)
+        manifest["segments"].append({**record, "first": first, "last": last})
+        size += len(data)
+    return size
+
+
+def _kept(place: _Place, name: str, data: bytes) -> dict[str, Any]:
+    place.write(name, data)
+    return {"name": name, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _is_due(manifest: dict[str, Any]) -> bool:
+    """Whether to replay what came after the last checkpoint takes longer than to begin with a new one."""
+    before = [(item["number"], sum(part["size"] for part in item["parts"])) for item in manifest.get("checkpoints", ())]
+    number, size = before[-1] if before else (0, 0)
+    since: int = sum(item.get("size", 0) for item in manifest["segments"] if item["first"] > number)
+    return since > max(size, _SEGMENT)
+
+
+def _add_checkpoint(workspace: Workspace, place: _Place, manifest: dict[str, Any]) -> int:
+    """Writes graph and registry as of one patch, and the patches up to it; how many bytes that is."""
+    assert workspace.recorder is not None
+    folder, recorder = workspace.folder / _CHECKPOINT, workspace.recorder
+    shutil.rmtree(folder, ignore_errors=True)
+    with ExitStack() as stack:
+        folder.mkdir()
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        for turn in range(_TRIES):
+            with workspace.store.write_lock():
+                recorder.ship()
+                number = recorder.number
+                registry = Registry(_copied(workspace.folder / REGISTRY, folder / f"{turn}.sqlite"))
+                stack.callback(registry.close)
+                if is_level := not registry.changed_rows.has_changes:  # no other thread has written there meanwhile
+                    workspace.store.snapshot(folder / "store")
+                    break
+        if not is_level:
+            return 0  # the next backup makes one
+        store = stack.enter_context(closing(Store.open_snapshot(folder / "store")))
+        size = _add_patches(place, manifest, recorder.journal, number)
+        registry.changed_rows.keep_changes("", all_rows=True)
+        (moment,) = (patch.moment for patch in recorder.journal.patches(number - 1, limit=1))
+        parts = [
+            _kept(place, f"checkpoints/{number:012d}-{part}", data)
+            for part, (*_, data) in enumerate(_segments(_as_patches(store, registry, number, moment)))
+        ]
+        made = {"number": number, "moment": moment.isoformat(), "parts": parts}
+        manifest.setdefault("checkpoints", []).append(made)
+        return sum([size, *(part["size"] for part in parts)])
+
+
+def _as_patches(store: Store, registry: Registry, number: int, moment: datetime) -> Iterator[Patch]:
+    """All that there is, as though it came with one commit."""
+    for _, added in in_parts((), store.quads()):
+        yield Patch(number, 0, moment, more=True, gone=b"", new=packed(added), record=b"")
+    rows = registry.changed_rows.noted()
+    for start in range(0, len(rows), _ROWS):
+        some = packed_rows(rows[start : start + _ROWS])
+        yield Patch(number, 0, moment, more=True, gone=b"", new=b"", record=some)
 
 
 def restore(source: str, folder: Path, *, at: str = "", follows: bool = False) -> Restored:
@@ -114,11 +185,12 @@ def restore(source: str, folder: Path, *, at: str = "", follows: bool = False) -
         manifest = place.manifest()
         if manifest is None:
             raise NotFoundError(f"{source}: no backup is there (no {_MANIFEST})", name=source)
-        number = _number_at(place, manifest, at)
+        begun = _checkpoint_at(manifest, at)
+        number = _number_at(place, manifest, at, begun["number"])
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True)
         try:
-            made = _made(place, manifest, staging, number, follows=follows)
+            made = _made(place, manifest, staging, begun, number, follows=follows)
             if folder.exists():
                 folder.rmdir()
             staging.rename(folder)
@@ -127,7 +199,9 @@ def restore(source: str, folder: Path, *, at: str = "", follows: bool = False) -
     return made
 
 
-def _made(place: _Place, manifest: dict[str, Any], folder: Path, number: int, *, follows: bool) -> Restored:
+def _made(
+    place: _Place, manifest: dict[str, Any], folder: Path, begun: dict[str, Any], number: int, *, follows: bool
+) -> Restored:
     for name, sha256 in manifest["files"].items():
         path = folder / PurePosixPath(name)
         if ".." in path.parts or not path.is_relative_to(folder):
@@ -140,13 +214,15 @@ def _made(place: _Place, manifest: dict[str, Any], folder: Path, number: int, *,
     base = config.load(folder).base
     with closing(Store.open(folder / STORE, prefixes=prefixes_of(base))) as store:
         with closing(Registry(folder / REGISTRY)) as registry:
-            name, moment = manifest["journal"], datetime.min.replace(tzinfo=UTC)
+            name, moment = manifest["journal"], datetime.fromisoformat(begun["moment"])
             if not follows:
                 with closing(SqliteJournal(folder / JOURNAL)) as journal:
                     journal.fill(_patches(place, manifest, number))
                     name = journal.name
             registry.changed_rows.keep_changes(name, all_rows=False)
-            for group in commits(_patches(place, manifest, number)):
+            parts = (_unwritten(place.read(part["name"], part["sha256"])) for part in begun["parts"])
+            later = commits(_patches(place, manifest, number, after=begun["number"]))
+            for group in chain(([patch] for patch in chain.from_iterable(parts)), later):
                 store.replay(((patch.removed, patch.added) for patch in group), version=group[-1].number)
                 registry.changed_rows.apply_rows(name, group[-1].number, [row for p in group for row in p.rows])
                 moment = group[-1].moment
@@ -156,14 +232,24 @@ def _made(place: _Place, manifest: dict[str, Any], folder: Path, number: int, *,
         return Restored(number, moment, whole_digest(digests(store)))
 
 
-def _number_at(place: _Place, manifest: dict[str, Any], at: str) -> int:
-    """The last whole commit that is not after the number or time."""
-    last = manifest["segments"][-1]["last"] if manifest["segments"] else 0
+def _checkpoint_at(manifest: dict[str, Any], at: str) -> dict[str, Any]:
+    """The newest checkpoint that is not after the number or time; an empty one, before the first patch, if none is."""
+    found = {"number": 0, "moment": datetime.min.replace(tzinfo=UTC).isoformat(), "parts": []}
+    by_number = not at or at.isdecimal()
+    latest: Any = int(at or _last(manifest)) if by_number else moment_of(at)
+    for item in manifest.get("checkpoints", ()):
+        when = item["number"] if by_number else datetime.fromisoformat(item["moment"])
+        found = found if when > latest else item
+    return found
+
+
+def _number_at(place: _Place, manifest: dict[str, Any], at: str, found: int) -> int:
+    """The last whole commit that is not after the number or time, looked for after one that is not."""
+    last = _last(manifest)
     moment = None if not at or at.isdecimal() else moment_of(at)
     if at.isdecimal():
         last = min(last, int(at))
-    found = 0
-    for patch in _patches(place, manifest, last):
+    for patch in _patches(place, manifest, last, after=found):
         if moment is not None and patch.moment > moment:
             break
         found = found if patch.more else patch.number
@@ -172,12 +258,11 @@ def _number_at(place: _Place, manifest: dict[str, Any], at: str) -> int:
     return found
 
 
-def _patches(place: _Place, manifest: dict[str, Any], last: int) -> Iterator[Patch]:
+def _patches(place: _Place, manifest: dict[str, Any], last: int, *, after: int = 0) -> Iterator[Patch]:
     for segment in manifest["segments"]:
-        if segment["first"] > last:
-            return
-        data = place.read(segment["name"], segment["sha256"])
-        yield from takewhile(lambda patch: patch.number <= last, _unwritten(data))
+        if segment["first"] <= last and segment["last"] > after:
+            data = place.read(segment["name"], segment["sha256"])
+            yield from (patch for patch in _unwritten(data) if after < patch.number <= last)
 
 
 def _segments(patches: Iterable[Patch]) -> Iterator[tuple[int, int, bytes]]:
@@ -222,10 +307,13 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
             yield name.as_posix(), path.read_bytes()
             continue
         with tempfile.TemporaryDirectory(prefix="kgplatform-") as scratch:
-            copy = Path(scratch) / path.name
-            with closing(sqlite3.connect(path)) as live, closing(sqlite3.connect(copy)) as other:
-                live.backup(other)
-            yield name.as_posix(), copy.read_bytes()
+            yield name.as_posix(), _copied(path, Path(scratch) / path.name).read_bytes()
+
+
+def _copied(database: Path, copy: Path) -> Path:
+    with closing(sqlite3.connect(database)) as live, closing(sqlite3.connect(copy)) as other:
+        live.backup(other)
+    return copy
 
 
 class _Place:
