@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -50,17 +52,25 @@ class PostgresServer:
         """Where the database lies."""
         return self.folder / "data"
 
-    def _run(self, program: str, *words: object) -> None:
+    def _run(self, program: str, *words: object, largest: int = -1) -> None:
         command = [str(self._programs / program), *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.folder, **self._as)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.folder,
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (largest, -1)),
+            **self._as,
+        )
         if done.returncode:
             pytest.skip(f"no PostgreSQL with pgvector: {program} says {done.stderr.strip()[-200:]}")
 
-    def start(self) -> None:
-        """Starts it, and waits until it answers."""
+    def start(self, *, largest: int = -1) -> None:
+        """Starts it, and waits until it answers; ``largest``: no file may grow beyond that, as on a full disk."""
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
         log = self.folder / "log"
-        self._run("pg_ctl", "-D", self.data, "-l", log, "-o", options, "-w", "-t", "60", "start")
+        self._run("pg_ctl", "-D", self.data, "-l", log, "-o", options, "-w", "-t", "60", "start", largest=largest)
 
     def stop(self, how: str = "fast") -> None:
         """Stops it; ``immediate`` is a crash."""

@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -81,9 +83,34 @@ def kg_crew(kg):
     return kg.registry.progress().crew
 
 
-def test_a_worker_gives_the_graph_of_this_process(opened, notes, alone):
+@pytest.fixture
+def held(monkeypatch):
+    """How many documents were in the hands of the workers, or back and not taken in, whenever one was added to them."""
+    under_way, counted = set(), []
+    submit, result = DaskCluster.submit, DaskCluster.result
+
+    def submitted(cluster, task, *given, **named):
+        future = submit(cluster, task, *given, **named)
+        if task is dask_cluster.read_task:
+            under_way.add(future.key)
+            counted.append(len(under_way))
+        return future
+
+    def taken(cluster, future):
+        found = result(cluster, future)
+        under_way.discard(future.key)
+        return found
+
+    monkeypatch.setattr(DaskCluster, "submit", submitted)
+    monkeypatch.setattr(DaskCluster, "result", taken)
+    return counted
+
+
+def test_a_worker_gives_the_graph_of_this_process_and_has_no_more_under_way_than_a_window(opened, notes, alone, held):
     crews = [kg_crew(opened) for _ in opened.add(notes, cluster=1, build=False)]
     assert knowledge(opened) == alone
+    assert len(held) == 2 * NOTES
+    assert 1 < max(held) <= 2 * 1 + 2 + 1  # twice what one worker has in hand and two, and the one that is taken in
     assert any(crew.workers == 1 for crew in crews)
     assert not worker_processes()
     assert {item.outcome for item in opened.add(notes, build=False)} == {"unchanged"}
@@ -93,6 +120,32 @@ def test_a_worker_gives_the_graph_of_this_process(opened, notes, alone):
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_any_number_of_workers_with_one_killed_gives_the_graph_of_one(opened, notes, alone, workers):
     assert added_with_a_kill(opened, notes, workers, after=workers) == {"added"}
+    assert knowledge(opened) == alone
+
+
+class Deadly:
+    """Reads as another does, but for a text on which its process ends."""
+
+    def __init__(self, reader):
+        self.reader, self.method = reader, reader.method
+
+    def extract(self, chunk, document):
+        if "deadly" in chunk.text:
+            os._exit(1)
+        return self.reader.extract(chunk, document)
+
+
+@pytest.mark.slow
+def test_a_document_that_ends_four_workers_fails_alone(opened, notes, alone, tmp_path, monkeypatch):
+    recipe = dask_cluster.ClusterAhead._recipe
+    monkeypatch.setattr(
+        dask_cluster.ClusterAhead, "_recipe", lambda ahead: replace(made := recipe(ahead), builtin=Deadly(made.builtin))
+    )
+    bad = tmp_path / "bad.txt"
+    bad.write_text("Inn number 99 is deadly.", encoding="utf-8")
+    (failed,) = (item for item in opened.add(bad, notes, cluster=2, build=False) if item.outcome != "added")
+    assert (failed.outcome, failed.document.source) == ("failed", str(bad))
+    assert re.fullmatch(r"[^\n]*reading it ended 4 workers, one after the other", failed.error)
     assert knowledge(opened) == alone
 
 

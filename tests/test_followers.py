@@ -169,6 +169,23 @@ def form(body, change):
     return urlencode([(name, value) for name, value in fields if value]).encode()
 
 
+def asks_who_it_is(send, method, path, body):
+    return 401, "text/plain", b"who are you?"
+
+
+def test_a_wrong_password_is_one_line_that_says_where_the_right_one_is_put(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("KGPLATFORM_FOLLOWER_PASSWORD", "wrong")
+    toml = new_workspace(tmp_path / "kg") / "kgplatform.toml"
+    toml.write_text("journal = true\n" + toml.read_text())
+    told = "refuses: 401 Unauthorized; name the user, the password is in KGPLATFORM_FOLLOWER_PASSWORD"
+    with warped(9, asks_who_it_is) as address:
+        for verb in ("sync", "compare"):
+            assert main(["follower", verb, address, "--user", "ann", "-w", str(tmp_path / "kg")]) != 0
+            assert capsys.readouterr().err == f"kgplatform: {address} {told}\n"
+        assert main(["follower", "check", address, "--user", "ann"]) == 1
+        assert capsys.readouterr().out.splitlines() == [f"FAULT  a query is answered as JSON: {address} {told}"]
+
+
 def lies_about_counts(send, method, path, body):
     status, kind, data = send(method, path, body)
     if body and "COUNT(" in unquote_plus(body.decode()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import shutil
 import signal
@@ -177,17 +178,14 @@ def test_patches_alone_make_the_graph_and_the_registry_again(tmp_path: Path) -> 
         assert [Path(record.document.source).name for record in kg.documents()] == ["two.txt"]
 
 
-ACTIONS = st.lists(
-    st.tuples(
-        st.sampled_from(["add", "remove", "state", "reject", "put", "drop", "update", "clear", "blank"]),
-        st.integers(0, 3),
-        st.lists(st.integers(0, 5), max_size=4),
-    ),
-    max_size=8,
+ACTION = st.tuples(
+    st.sampled_from(["add", "remove", "state", "reject", "put", "drop", "update", "clear", "blank"]),
+    st.integers(0, 3),
+    st.lists(st.integers(0, 5), max_size=4),
 )
 
 
-def act(node: Node, name: str, place: int, numbers: list[int]) -> None:
+def act(node: Node | KnowledgeGraph, name: str, place: int, numbers: list[int]) -> None:
     data, triples = node.dataset, [triple(n) for n in numbers]
     foreign = NamedNode(f"{EX}foreign{place}")
     if name == "add":
@@ -213,7 +211,7 @@ def act(node: Node, name: str, place: int, numbers: list[int]) -> None:
 
 @pytest.mark.slow
 @settings(deadline=None, max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(actions=ACTIONS)
+@given(actions=st.lists(ACTION, max_size=8))
 def test_every_number_shows_a_graph_that_keeps_the_law(
     actions: list[tuple[str, int, list[int]]], tmp_path: Path
 ) -> None:
@@ -645,13 +643,15 @@ def test_the_verb_moves_a_journal_into_a_database_and_back_and_says_the_same_of_
     for target in (url, "file"):
         assert main(["move", "--to", target, "-w", folder]) == 0
         said.append(capsys.readouterr().out)
+        assert main(["move", "--to", target, "-w", folder]) == 0
+        assert capsys.readouterr() == ("", "the journal is there already; nothing is to be done\n")
         assert (tmp_path / "w" / "journal.sqlite").exists() == (target == "file")
     assert re.fullmatch(rf"{number} patches\n[0-9a-f]{{64}}\n", said[0])
     assert said[0] == said[1]
     with KnowledgeGraph.open(tmp_path / "w") as kg:
         assert digest(kg.store) == before == digest(replayed(kg.recorder.journal))
     settings = (tmp_path / "w" / "kgplatform.toml").read_text(encoding="utf-8")
-    for target, told in ((url, "holds patches already"), ("file", "is there already"), ("mysql://x", "postgresql://")):
+    for target, told in ((url, "holds patches already"), ("mysql://x", "postgresql://")):
         assert main(["move", "--to", target, "-w", folder]) != 0
         error = capsys.readouterr().err
         assert told in error
@@ -784,6 +784,34 @@ def test_a_database_that_restarts_costs_nothing_acknowledged(tmp_path: Path, dat
     assert not node.store.has(triple(2))
     database.start()
     node.dataset.state([triple(3)])
+    assert digest(replayed(node.journal)) == digest(node.store)
+    node.close()
+
+
+@pytest.mark.slow
+def test_a_database_whose_disk_is_full_refuses_a_commit_whole_and_takes_the_next_once_there_is_space(
+    tmp_path: Path, database: PostgresServer
+) -> None:
+    node, graphs = Node(tmp_path / "n", PostgresJournal(f"{database.url}?schema=fulldisk")), []
+
+    def fill() -> None:
+        for number in range(200):
+            graphs.append(NamedNode(f"{EX}full{number}"))
+            node.dataset.write((), added=[Quad(P, P, Literal(os.urandom(300_000).hex()), graphs[-1])])
+
+    node.dataset.state([triple(1)])
+    database.stop()
+    database.start(largest=17 << 20)  # its log has files of 16 MB
+    try:
+        with pytest.raises(StoreError, match=r"^[^\n]*the journal at [^\n]+could not extend file[^\n]+$"):
+            fill()
+        assert node.journal.newest == node.store.version
+        assert node.store.has(triple(1))
+        assert [node.store.has_graph(graph) for graph in graphs[-2:]] == [True, False]
+    finally:
+        database.stop()
+        database.start()
+    until_written(node, 2)
     assert digest(replayed(node.journal)) == digest(node.store)
     node.close()
 

@@ -19,6 +19,8 @@ from urllib.parse import quote, urlsplit
 
 import pyoxigraph as ox
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 from werkzeug.test import TestResponse
 
@@ -37,7 +39,7 @@ from kgplatform.store.oxigraph import Store
 from kgplatform.workspace.creation import Renewing, renew
 from tests.oxigraph_server import OxigraphServer
 from tests.postgres_server import PostgresServer, postgres_server
-from tests.test_journal import EX, digest, journaled, replayed, triple
+from tests.test_journal import ACTION, EX, act, digest, journaled, replayed, rows, triple
 from tests.test_monitor import numbers
 
 UPDATE = {"Content-Type": "application/sparql-update"}
@@ -315,6 +317,98 @@ def test_metrics_tell_how_far_a_replica_is_behind_and_are_told_while_the_databas
                 until(lambda client=client: told(client.get("/metrics").text) == lost, 60)  # type: ignore[misc]
         finally:
             database.start()
+
+
+FULL = """
+import json, resource, signal, sys, time
+from kgplatform.cluster.replica import Replica
+from kgplatform.graph import KnowledgeGraph
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with KnowledgeGraph.open(sys.argv[1], follows=True) as kg:
+    replica = Replica(kg.workspace)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, resource.RLIM_INFINITY))  # no file may grow beyond
+    replica.start()
+    print("follows", flush=True)
+    end = time.monotonic() + 120
+    while not replica.trouble and time.monotonic() < end:
+        time.sleep(0.05)
+    shown = len(kg.query("SELECT ?s { ?s <urn:p> ?o }").rows)
+    print(json.dumps([replica.trouble, replica.number, shown, kg.dataset.violations() == (frozenset(), frozenset())]))
+    sys.stdout.flush()
+    import os; os._exit(0)
+"""
+
+
+@pytest.mark.slow
+def test_a_replica_whose_disk_is_full_says_so_goes_on_showing_and_catches_up_once_there_is_space(
+    tmp_path: Path, database: PostgresServer
+) -> None:
+    cluster(tmp_path, f"{database.url}?schema=fulldisk", "copy")
+    command = [sys.executable, "-c", FULL, str(tmp_path / "copy")]
+    root = Path(__file__).parents[1]
+    with (
+        KnowledgeGraph.open(tmp_path / "leader") as kg,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as follower,
+    ):
+        assert kg.recorder is not None
+        assert follower.stdout is not None
+        assert follower.stdout.readline() == "follows\n"
+        for number in range(200):
+            body = " ".join(f'<urn:s{number}-{n}> <urn:p> "{"满" * 30}{n}" .' for n in range(50))
+            kg.update(f"INSERT DATA {{ {body} }}")
+        trouble, number, shown, keeps_the_law = json.loads(follower.communicate(timeout=300)[0])
+        assert re.fullmatch(r"[^\n]+", trouble), trouble
+        assert "free some space" in trouble
+        assert number < kg.recorder.number
+        assert 0 < shown < 10_000
+        assert keeps_the_law
+        with KnowledgeGraph.open(tmp_path / "copy", follows=True) as copy:  # there is space again
+            assert Replica(copy.workspace).number == kg.recorder.number
+            assert digest(copy.store) == digest(kg.store)
+
+
+@pytest.fixture(scope="module")
+def pair(
+    database: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[KnowledgeGraph, KnowledgeGraph, Replica]]:
+    """Who leads, and who follows it over PostgreSQL."""
+    folder = tmp_path_factory.mktemp("pair")
+    cluster(folder, f"{database.url}?schema=pair", "copy")
+    with KnowledgeGraph.open(folder / "leader") as kg, KnowledgeGraph.open(folder / "copy", follows=True) as copy:
+        replica = Replica(copy.workspace)
+        replica.start()
+        yield kg, copy, replica
+        replica.close()
+
+
+DOCUMENTS = st.tuples(st.sampled_from(["read", "forget"]), st.integers(0, 2), st.lists(st.integers(0, 5), max_size=2))
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=10)
+@given(actions=st.lists(st.one_of(ACTION, DOCUMENTS), max_size=8))
+def test_a_replica_shows_what_the_leader_showed_whatever_was_done(
+    pair: tuple[KnowledgeGraph, KnowledgeGraph, Replica], actions: list[tuple[str, int, list[int]]]
+) -> None:
+    kg, copy, replica = pair
+    assert kg.recorder is not None
+    for name, place, numbers in actions:
+        note = kg.folder.parent / f"note{place}.txt"
+        if name == "read":
+            note.write_text(f"Inn number {numbers} is located in Wuzhen. 西栅{place}位于乌镇。", encoding="utf-8")
+            list(kg.add(note, build=False))
+        elif name == "forget":
+            if any(record.document.source == str(note) for record in kg.documents()):
+                kg.remove(str(note))
+        else:
+            act(kg, name, place, numbers)
+        kg.workspace.ship()
+        assert replica.wait(kg.recorder.number, 120), replica.trouble
+        assert digest(copy.store) == digest(kg.store)
+        assert copy.dataset.violations() == (frozenset(), frozenset())
+    assert digest(replayed(kg.recorder.journal)) == digest(copy.store)
+    assert rows(copy.folder / "documents.sqlite") == rows(kg.folder / "documents.sqlite")
 
 
 @pytest.mark.slow

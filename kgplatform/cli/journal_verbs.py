@@ -67,7 +67,11 @@ def move(given: Given) -> int:
     """
     from kgplatform.cluster.backup import move as moved
 
+    target = "" if given.target == "file" else given.target
     with opened(given.workspace) as kg:
-        number, digest = moved(kg.workspace, "" if given.target == "file" else given.target)
+        if kg.workspace.recorder is not None and kg.settings.cluster.database == target:
+            output.note("the journal is there already; nothing is to be done")
+            return DONE
+        number, digest = moved(kg.workspace, target)
     output.say(f"{number} patches\n{digest}")
     return DONE
