@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("distributed", reason="needs Dask: pip install 'kgplatform[cluster]'")
 
 from local_server import local_server
+from oxigraph_server import waited_for
 from test_reading_ahead import knowledge, reads
 from workspaces import new_workspace
 
@@ -147,6 +148,41 @@ def test_a_document_that_ends_four_workers_fails_alone(opened, notes, alone, tmp
     assert (failed.outcome, failed.document.source) == ("failed", str(bad))
     assert re.fullmatch(r"[^\n]*reading it ended 4 workers, one after the other", failed.error)
     assert knowledge(opened) == alone
+
+
+def living(group):
+    """The processes of a group that have not ended."""
+    told = subprocess.run(["ps", "-eo", "pid=,pgid=,stat="], capture_output=True, text=True, check=True).stdout
+    rows = map(str.split, told.splitlines())
+    return [pid for pid, of, state in rows if int(of) == group and not state.startswith("Z")]
+
+
+@pytest.mark.slow
+def test_the_verb_reads_on_workers_ends_well_at_ctrl_c_and_goes_on_from_there(tmp_path):
+    notes, count = tmp_path / "notes", 60
+    notes.mkdir()
+    for number in range(count):
+        (notes / f"{number:02}.txt").write_text(f"Inn number {number} is located in Wuzhen. 西栅{number}位于乌镇。")
+    folder = new_workspace(tmp_path / "kg")
+    command = [sys.executable, "-m", "kgplatform", "add", str(notes), "--cluster", "2", "--no-build", "-w", str(folder)]
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    with subprocess.Popen(command, env={**os.environ, "PYTHONUNBUFFERED": "1"}, **how) as process:
+        for _ in range(2):
+            assert process.stdout.readline().startswith("added")
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the workers too
+        said, told = process.communicate(timeout=600)
+    assert process.returncode == 1
+    done = 2 + len(said.splitlines())
+    assert done < count
+    assert f"stopped; {count - done} documents are pending" in told
+    assert "Traceback" not in told
+    waited_for(lambda: not living(process.pid))  # no worker is left
+    again = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert again.returncode == 0, again.stderr
+    assert f"{count - done} added, {done} unchanged" in again.stderr
+    with KnowledgeGraph.open(folder) as kg, KnowledgeGraph.open(new_workspace(tmp_path / "alone")) as other:
+        list(other.add(notes, build=False))
+        assert knowledge(kg) == knowledge(other)
 
 
 def test_a_scheduler_that_is_not_there_is_one_line():

@@ -25,6 +25,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import metadata
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -230,6 +231,7 @@ def _distributed() -> Any:
 @contextmanager
 def _unheard() -> Iterator[None]:
     """Threads and processes started here do not hear Ctrl-C: this one decides what is to end, and how."""
+    resource_tracker.ensure_running()  # it lets the thread that starts it hear again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
