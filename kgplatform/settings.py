@@ -56,7 +56,7 @@ class ExtractionSettings:
     """
 
     gleaning: int = 1
-    schema_tokens: int = 1700
+    schema_tokens: int = 2100
     passage_tokens: int = 1200
     examples: str = "examples.jsonl"
     demonstrations: int = 3

@@ -231,8 +231,10 @@ def test_the_prompt_shows_the_ontology_and_the_passage(ontology):
     model = scripted(reply())
     extract(model, ontology)
     system, user = model.conversations[0]
-    assert "- Place: Somewhere.; e.g. Wuzhen\n  - Temple\n" in system.content
-    assert "- ticketPrice: Place | decimal in CNY | What entry costs." in system.content
+    assert "- Place\n - Temple\n" in system.content
+    assert (
+        "of Place:\n- locatedIn: Place\n- suitableFor: Audience\n- ticketPrice: decimal in CNY\n" in system.content
+    )
     assert "one of: families" in system.content
     assert TEXT[START:] in user.content
 
@@ -243,7 +245,7 @@ def test_a_large_ontology_is_cut_to_what_the_passage_speaks_of():
     shown = [line.name for line in schema.classes]
     assert {"Temple", "C399"} <= set(shown)
     assert shown == sorted(shown)  # a fixed order, so that a server can reuse the beginning of the prompt
-    assert len(shown) < 140
+    assert len(shown) < 200
     assert schema.property_iri("locatedIn") is not None
 
 
@@ -272,19 +274,53 @@ def test_what_stands_above_a_class_is_shown_with_it_however_little_room_there_is
     assert [shown.get(f"A{n}") for n in range(6)] == [5, 4, 3, 2, 1, 0]
 
 
-def test_only_terms_that_the_text_names_are_explained_in_more_than_a_sentence():
+def test_only_terms_that_the_text_names_are_explained_where_nothing_is_fixed():
     turtle = ':Inn a owl:Class ; rdfs:label "inn"@en ; rdfs:comment "A house. It has beds."@en .'
     ontology = with_terms(turtle)
     texts = [schema_of(ontology, text) for text in ("An inn.", "A cow.")]
     said = [next(line.text for line in schema.classes if line.name == "Inn") for schema in texts]
-    assert said == ["A house. It has beds.", "A house."]
+    assert said == ["A house. It has beds.", ""]
+
+
+@pytest.mark.parametrize("budget", [200, 2100])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_fixes_a_format_or_a_boundary_is_said_whatever_the_text_and_the_room(language, budget):
+    turtle = """
+        :Inn rdfs:subClassOf :Place ; rdfs:label "inn"@en, "客店"@zh ; rdfs:comment "It has few rooms."@en .
+        :Lodge rdfs:subClassOf :Place ; rdfs:label "lodge"@en, "山庄"@zh ; skos:altLabel "family inn"@en ;
+          rdfs:comment "A family keeps it."@en , "由家庭经营。"@zh .
+        :Mill rdfs:subClassOf :Place ; rdfs:label "mill"@en, "磨坊"@zh ; rdfs:comment "It grinds."@en, "磨面。"@zh .
+        :Inn a owl:Class . :Lodge a owl:Class . :Mill a owl:Class .
+        :opened a owl:DatatypeProperty ; rdfs:domain :Place ; rdfs:range xsd:string ; rdfs:label "opened"@en ;
+          rdfs:comment "Times. Written as HH:MM, without days."@en , "时间。不写日期。"@zh .
+    """
+    schema = schema_of(with_terms(turtle), "A cow.", language=language, budget=budget)
+    said = {line.name: line.text for line in (*schema.classes, *schema.properties)}
+    is_english = language == "en"
+    assert said["Lodge"] == ("A family keeps it." if is_english else "山庄：由家庭经营。")
+    assert said["Inn"].endswith("It has few rooms.")  # in the language that there is
+    assert said["opened"].endswith("Written as HH:MM, without days." if is_english else "时间。不写日期。")
+    assert "Mill" not in said or said["Mill"] in ("", "磨坊")
+
+
+def test_a_property_is_shown_before_a_class_of_which_the_text_says_nothing():
+    ontology = with_terms("".join(f':C{n} a owl:Class ; rdfs:label "kind{n}"@en .\n' for n in range(400)))
+    schema = schema_of(ontology, "15 yuan a head", budget=200)
+    assert {line.name for line in schema.properties} == {"locatedIn", "suitableFor", "ticketPrice"}
+
+
+def test_the_quote_begins_where_the_thing_is_named(ontology):
+    for language, said in (("en", "from the sentence that names the"), ("zh", "从说出主语名称的那一句起")):
+        model = scripted(reply())
+        whole(model, ontology, language=language)
+        assert said in model.conversations[0][0].content
 
 
 def test_the_schema_speaks_the_language_of_the_document_and_a_class_and_a_property_may_share_a_name():
     ontology = with_terms(
         ':temple a owl:ObjectProperty ; rdfs:domain :Person ; rdfs:range :Temple ; rdfs:label "temple"@en .'
     )
-    schema = schema_of(ontology, "灵隐寺", language="zh")
+    schema = schema_of(ontology, "灵隐寺，某处地点。", language="zh")
     assert [line.text for line in schema.classes if line.name == "Place"] == ["地点：某处。；例：Wuzhen"]
     schema = schema_of(ontology, "a temple")
     assert schema.class_iri("Temple") == NamedNode("http://example.org/o#Temple")

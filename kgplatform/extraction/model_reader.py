@@ -489,7 +489,7 @@ _NO_JSON: Final = {
 class PromptOptions:
     """How a model is asked: the room for ontology and passage in tokens, further rounds, examples a prompt."""
 
-    schema_tokens: int = 1700
+    schema_tokens: int = 2100
     passage_tokens: int = 1200
     gleaning: int = 1
     demonstrations: int = 3

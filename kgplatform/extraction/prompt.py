@@ -1,5 +1,8 @@
 """The prompt of extraction: the ontology in few words, and the annotated examples nearest to the text.
 
+A description that fixes how a value is written, or where one class ends and another begins, is said with its term
+whatever room there is, in the language it exists in; others come and go with the text.
+
 Nearest is by embedding where the embedder knows the language, else by the words that two texts share, rare ones
 counting more (for Chinese, pairs of characters).
 """
@@ -7,11 +10,12 @@ counting more (for Chinese, pairs of characters).
 from __future__ import annotations
 
 import math
+import re
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final
 
 import numpy as np
@@ -19,8 +23,9 @@ from numpy.typing import NDArray
 from pyoxigraph import NamedNode
 
 from kgplatform.extraction.learnt.examples import AnnotatedExample
+from kgplatform.lexicon import LexiconSection
 from kgplatform.ontology.schema import Ontology, OntologyClass, OntologyProperty, Word, label_of
-from kgplatform.text import count_tokens, has_han, language_of, sentences, singular, words, words_of_identifier
+from kgplatform.text import count_tokens, has_han, language_of, singular, words, words_of_identifier
 from kgplatform.types import Embedder
 from kgplatform.vocab import local_name
 
@@ -58,13 +63,14 @@ def _wording(language: str) -> _Wording:
 class SchemaLine:
     """A class or property with the name the model is to use, and its line in the prompt.
 
-    ``depth`` is how many of the shown classes a class stands below.
+    ``depth`` is how many of the shown classes a class stands below, ``of`` what a property is said of.
     """
 
     name: str
     iri: NamedNode
     text: str
     depth: int = 0
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,25 +94,26 @@ def _named(lines: Iterable[SchemaLine], name: str) -> NamedNode | None:
     return next((line.iri for line in lines if line.name.casefold() == wanted or line.iri.value == name.strip()), None)
 
 
-def schema_of(ontology: Ontology, text: str, *, language: str = "en", budget: int = 1700) -> Schema:
+def schema_of(ontology: Ontology, text: str, *, language: str = "en", budget: int = 2100) -> Schema:
     """The classes and properties to show beside the text, at most ``budget`` tokens of them, in a fixed order.
 
-    Every term is shown with at least its place in the ontology, as long as that fits; those whose words occur in the
-    text are the first to be explained too, and they alone in more than a sentence. Of a property and its inverse one
-    is shown. Names are local names; where two classes or two properties share one, the IRI is the name of the second.
+    Every term is shown with at least its place in the ontology, as long as that fits, and with a description that fixes
+    a format or a boundary; those that the text names are explained too. Of a property and its inverse one is
+    shown. Names are local names; where two classes or two properties share one, the IRI is the name of the second.
     """
     about = _About(text.casefold(), frozenset(singular(word) for word in words(text)), grams(text))
     class_names: set[str] = set()
     property_names: set[str] = set()
     tree = _tree(ontology)
+    told = _alike(ontology) | {item.iri for item in tree.classes if _fixes(item)}
     weights = {item.iri: about.weight(item.words, item.comments) for item in tree.classes}
     ranks = _ranks(tree, weights)
     classes = [
         _Lines(
             _name(item.iri, class_names),
             item.iri,
-            _class_short(item, tree, ontology, language),
-            _class_line(item, tree, ontology, language, is_central=weights[item.iri] >= _SPOKEN_OF),
+            _class_short(item, tree, ontology, language, is_told=item.iri in told),
+            _class_line(item, tree, ontology, language),
             weights[item.iri],
             ranks[item.iri],
             len(tree.above(item.iri)),
@@ -178,7 +185,7 @@ def _one_direction(terms: Iterable[OntologyProperty]) -> list[OntologyProperty]:
 class _Lines:
     """What a term says of itself in brief and in full, and how much the text speaks of it.
 
-    ``rank`` is the weight where it is shown for the sake of others, ``depth`` how many classes a class stands below.
+    ``rank`` is the weight where it is shown for the sake of others; ``depth`` and ``of`` are those of its line.
     """
 
     name: str
@@ -188,9 +195,15 @@ class _Lines:
     weight: int
     rank: int
     depth: int = 0
+    of: str = ""
 
 
 _SPOKEN_OF: Final = 1000
+_SAID_APART: Final = 3
+"""Words that a class has to share with the text to come before a property of which nothing is said.
+
+A text seldom names a property (15 yuan a head), and always what is of a class.
+"""
 _EXAMPLES: Final = 2
 
 
@@ -227,33 +240,88 @@ def grams(text: str) -> frozenset[str]:
 
 
 def _within(terms: list[_Lines], budget: int) -> dict[NamedNode, str]:
-    """What is shown of the terms that fit: all in brief, and as many in full as the rest of the budget allows.
+    """What is shown of the terms that fit: all in brief, those that it names in full while there is room.
 
     Terms that the text speaks of most have precedence in both.
     """
     texts: dict[NamedNode, str] = {}
+    room, groups = 4 * budget, {""}
     for term in sorted(terms, key=lambda term: (-term.rank, term.depth)):
-        budget -= count_tokens(f"{'  ' * term.depth}{term.name}{term.short}") + 2
-        if budget < 0:
+        room -= _quarters(f"{' ' * term.depth}- {term.name}: {term.short}\n")
+        room -= _quarters(f"{term.of}:\n") if term.of not in groups else 0
+        if room < 0:
             break
         texts[term.iri] = term.short
-    for term in sorted(terms, key=lambda term: -term.weight):
-        budget -= count_tokens(term.full) - count_tokens(term.short)
-        if budget < 0:
+        groups.add(term.of)
+    for term in sorted((term for term in terms if term.weight >= _SPOKEN_OF), key=lambda term: -term.weight):
+        room -= _quarters(term.full) - _quarters(term.short)
+        if room < 0:
             break
         if term.iri in texts:
             texts[term.iri] = term.full
     return texts
 
 
+def _quarters(text: str) -> int:
+    """Quarters of a token, since a line is no whole number of them."""
+    return count_tokens(4 * text)
+
+
 def _chosen(terms: Iterable[_Lines], texts: Mapping[NamedNode, str]) -> tuple[SchemaLine, ...]:
     """The lines of the terms that are shown, in the order of the ontology."""
-    return tuple(SchemaLine(term.name, term.iri, texts[term.iri], term.depth) for term in terms if term.iri in texts)
+    return tuple(
+        SchemaLine(term.name, term.iri, texts[term.iri], term.depth, term.of) for term in terms if term.iri in texts
+    )
 
 
-def _class_short(item: OntologyClass, tree: _Tree, ontology: Ontology, language: str) -> str:
+_LEXICON: Final = LexiconSection("extraction", "model_reader")
+_BOUNDARY: Final = _LEXICON.pattern("boundary", re.IGNORECASE)
+
+
+def _fixes(term: OntologyClass | OntologyProperty) -> bool:
+    """Whether the description fixes a format or a boundary, by its words in any language, so that all are told it."""
+    return any(_BOUNDARY.search(comment.text) for comment in term.comments)
+
+
+def _alike(ontology: Ontology) -> frozenset[NamedNode]:
+    """The classes that a word alone does not part, for it is in that of another: inn in family inn, boat in boat ride.
+
+    Either they are below the same class and the other word ends with it, or it is the label of one that is in the
+    label of the other.
+    """
+    parts: dict[str, dict[NamedNode, bool]] = {}
+    ends: dict[str, set[NamedNode]] = {}
+    for item in ontology.domain_classes:
+        for word, is_label in _by_label(item):
+            for start, end in combinations(range(len(word) + 1), 2):
+                part = " ".join(word[start:end])
+                parts.setdefault(part, {})[item.iri] = is_label or parts.get(part, {}).get(item.iri, False)
+                if end == len(word):
+                    ends.setdefault(part, set()).add(item.iri)
+    found: set[NamedNode] = set()
+    for item in ontology.domain_classes:
+        for word, is_label in _by_label(item):
+            for other, in_label in parts[said := " ".join(word)].items():
+                beside = other in ends[said] and set(item.parents) & set(ontology.classes[other].parents)
+                if other != item.iri and (beside or (is_label and in_label)) and not ontology.fits(other, (item.iri,)):
+                    found |= {item.iri, other}
+    return frozenset(found)
+
+
+def _by_label(item: OntologyClass) -> Iterator[tuple[list[str], bool]]:
+    """The words of a class in their parts, and whether each is the label of its language, the first."""
+    languages: set[str] = set()
+    for word in item.words:
+        if len(word.text) > 1:
+            yield [singular(part) for part in words(word.text)], word.language not in languages
+        languages.add(word.language)
+
+
+def _class_short(item: OntologyClass, tree: _Tree, ontology: Ontology, language: str, *, is_told: bool) -> str:
     said = _wording(language)
     own = "" if said is _SAID["en"] else label_of(item.words, language, "")  # an English name needs no English label
+    if is_told:
+        own = _said(item, language)
     return said.part.join(filter(None, [own, _kind(item, tree, ontology, said), _listed(item, ontology, language)]))
 
 
@@ -273,18 +341,19 @@ def _listed(item: OntologyClass, ontology: Ontology, language: str) -> str:
 
 def _property_lines(name: str, term: OntologyProperty, language: str, weight: int) -> _Lines:
     said = _wording(language)
+    fixes = _fixes(term)
     own = "" if said is _SAID["en"] else f" | {label_of(term.words, language, '')}"
-    form = f"{said.form}{term.pattern}" if term.pattern and len(term.pattern) <= 60 else ""
-    meaning = said.part.join(filter(None, [_said(term, language, is_central=weight >= _SPOKEN_OF), form]))
-    signature = _signature(term, said)
-    full = " | ".join(filter(None, [signature, meaning]))
-    return _Lines(name, term.iri, f"{signature}{own}", full, weight, weight)
-
-
-def _signature(term: OntologyProperty, said: _Wording) -> str:
-    domain = said.either.join(local_name(iri.value) for iri in term.domains) or said.anything
-    range_ = said.either.join(local_name(iri.value) for iri in term.ranges) or said.anything
-    return f"{domain} | {range_}" + (f"{said.unit}{term.unit}" if term.unit else "")
+    form = f"{said.form}{term.pattern}" if term.pattern and len(term.pattern) <= 60 and not fixes else ""
+    meaning = said.part.join(filter(None, [_said(term, language), form]))
+    domain, range_ = (
+        said.either.join(local_name(iri.value) for iri in classes) or said.anything
+        for classes in (term.domains, term.ranges)
+    )
+    range_ += f"{said.unit}{term.unit}" if term.unit else ""
+    full = " | ".join(filter(None, [range_, meaning]))
+    return _Lines(
+        name, term.iri, full if fixes or form else f"{range_}{own}", full, weight, weight + _SAID_APART, of=domain
+    )
 
 
 def _name(iri: NamedNode, names: set[str]) -> str:
@@ -294,24 +363,20 @@ def _name(iri: NamedNode, names: set[str]) -> str:
     return name
 
 
-def _class_line(item: OntologyClass, tree: _Tree, ontology: Ontology, language: str, *, is_central: bool) -> str:
+def _class_line(item: OntologyClass, tree: _Tree, ontology: Ontology, language: str) -> str:
     said = _wording(language)
     own = [word.text for word in item.examples if word.language == language[:2]]
     examples = (own or [word.text for word in item.examples])[:_EXAMPLES]
     shown = said.example + said.comma.join(examples) if examples else ""
-    parts = [_said(item, language, is_central=is_central), _kind(item, tree, ontology, said), shown]
+    parts = [_said(item, language), _kind(item, tree, ontology, said), shown]
     return said.part.join(filter(None, [*parts, _listed(item, ontology, language)]))
 
 
-def _said(term: OntologyClass | OntologyProperty, language: str, *, is_central: bool) -> str:
-    """Label and comment, without a label that only repeats the name; the comment's first sentence if not central."""
+def _said(term: OntologyClass | OntologyProperty, language: str) -> str:
+    """Label and comment, without a label that only repeats the name."""
     label = label_of(term.words, language, "")
     label = "" if _plain(label) == _plain(local_name(term.iri.value)) else label
-    comment = label_of(term.comments, language, "")
-    if comment and not is_central:
-        start, end = next(iter(sentences(comment)), (0, len(comment)))
-        comment = comment[start:end].strip()
-    return _wording(language).colon.join(filter(None, [label, comment]))
+    return _wording(language).colon.join(filter(None, [label, label_of(term.comments, language, "")]))
 
 
 def _plain(name: str) -> str:
