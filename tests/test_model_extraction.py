@@ -232,9 +232,7 @@ def test_the_prompt_shows_the_ontology_and_the_passage(ontology):
     extract(model, ontology)
     system, user = model.conversations[0]
     assert "- Place\n - Temple\n" in system.content
-    assert (
-        "of Place:\n- locatedIn: Place\n- suitableFor: Audience\n- ticketPrice: decimal in CNY\n" in system.content
-    )
+    assert "of Place:\n- locatedIn: Place\n- suitableFor: Audience\n- ticketPrice: decimal in CNY\n" in system.content
     assert "one of: families" in system.content
     assert TEXT[START:] in user.content
 
@@ -307,6 +305,14 @@ def test_a_property_is_shown_before_a_class_of_which_the_text_says_nothing():
     ontology = with_terms("".join(f':C{n} a owl:Class ; rdfs:label "kind{n}"@en .\n' for n in range(400)))
     schema = schema_of(ontology, "15 yuan a head", budget=200)
     assert {line.name for line in schema.properties} == {"locatedIn", "suitableFor", "ticketPrice"}
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "gives in part"), ("zh", "只说出一部分的值")])
+def test_a_value_that_is_given_in_part_is_a_candidate_and_no_statement(ontology, language, told):
+    model = scripted(reply(PRICE | {"confidence": 0.4}))
+    found = whole(model, ontology, language=language)
+    assert told in model.conversations[0][0].content
+    assert ([str(claim.object.value) for claim in found.candidates], found.claims) == (["45"], ())
 
 
 def test_the_quote_begins_where_the_thing_is_named(ontology):
