@@ -220,6 +220,19 @@ def test_every_answer_is_of_the_form_that_the_specification_gives(tmp_path):
             check({"meta": [], "rows": {"a": {"b": [{"bool": True}]}}}, EXTENDED)
 
 
+def test_the_manifest_says_how_to_show_a_token_where_reading_takes_one(tmp_path):
+    secret, line = Token.make("ann", "read")
+    tokens = f'[server]\ntokens = ["{line}"]\n'
+    with KnowledgeGraph(new_workspace(tmp_path / "open", settings=tokens)) as kg:
+        assert "authentication" not in create_app(kg).test_client().get("/reconcile").get_json()
+    with KnowledgeGraph(new_workspace(tmp_path / "kg", settings=f"{tokens}public_reads = false")) as kg:
+        client = create_app(kg).test_client()
+        assert client.get("/reconcile").status_code == 401
+        manifest = client.get("/reconcile", auth=("any", secret)).get_json()
+    check(manifest, MANIFEST)
+    assert manifest["authentication"]["type"] == "basic"
+
+
 HEADERS = {"Origin": "http://127.0.0.1:3333", "Accept": "application/json, text/javascript, */*; q=0.01"}
 FORM = "application/x-www-form-urlencoded; charset=UTF-8"
 BATCH = {

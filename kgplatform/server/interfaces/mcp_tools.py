@@ -10,15 +10,20 @@ Specification: https://modelcontextprotocol.io/specification (2026-07-28, and 20
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import json
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from contextlib import ExitStack
+from contextvars import Context, copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import quote, unquote
 
 import anyio
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, g, request
 
 from kgplatform import __version__
 from kgplatform.errors import ConfigError, KgPlatformError, NotFoundError
@@ -75,6 +80,8 @@ class ProtocolAnswers:
         return found(given, caller)
 
     def _called(self, given: Mapping[str, Any], caller: Caller) -> Record:
+        from pydantic_core import to_json  # the SDK's: several times as fast
+
         name = str(given.get("name", ""))
         if name not in OPERATIONS:
             known = ", ".join(item.name for item in offered(caller))
@@ -83,7 +90,7 @@ class ProtocolAnswers:
             found = self._operations.call(name, given.get("arguments") or {}, caller)
         except (KgPlatformError, ProtocolError) as error:
             return {"content": [_text(str(error))], "isError": True}
-        said = json.dumps(found, ensure_ascii=False)
+        said = to_json(found).decode()
         return {"content": [_text(said)], "structuredContent": found, "isError": False}
 
     def _listed(self, given: Mapping[str, Any], _: Caller) -> Record:
@@ -156,14 +163,11 @@ def _protocol(worked: _Worked) -> Server[Any]:
         except KgPlatformError as error:
             raise MCPError(code=types.INVALID_PARAMS, message=str(error)) from error
 
-    def schema(name: str) -> Record | None:
-        return OPERATIONS[name].schema() if name in OPERATIONS else None
-
     made: Server[Any] = Server(
         _NAME,
         version=__version__,
         instructions=_USE,
-        get_tool_input_schema=schema,
+        get_tool_input_schema={name: item.schema() for name, item in OPERATIONS.items()}.get,
         cache_hints={
             "tools/list": CacheHint(),
             "resources/list": CacheHint(),
@@ -214,23 +218,34 @@ def _until_closed(answers: Answers) -> None:
         pass
 
 
+async def _answered(method: str, given: Mapping[str, Any]) -> Record:
+    # In the thread of the request, which has nothing else to do: whoever sent it, and whether they left, is known.
+    has_left = request.environ.get("waitress.client_disconnected") or (lambda: False)
+    answers: ProtocolAnswers = g.answers
+    return answers.answer(method, given, Caller(client(), (), has_left))
+
+
 def blueprint(operations: Operations, access: Access) -> Blueprint:
     """``/mcp``: one message by POST, answered in JSON; there is no stream to GET and no session to DELETE."""
     routes = Blueprint("mcp", __name__)
     answers = ProtocolAnswers(operations)
 
-    async def worked(method: str, given: Mapping[str, Any]) -> Record:
-        # In the thread of the request, which has nothing else to do: whoever sent it, and whether they left, is known.
-        has_left = request.environ.get("waitress.client_disconnected") or (lambda: False)
-        return answers.answer(method, given, Caller(client(), (), has_left))
-
-    protocol = cache(lambda: _protocol(worked))
-
     @routes.post("/mcp")
     def message() -> Response:
         _refuse_foreign(access)
         request.max_content_length = _MOST_BYTES
-        return anyio.run(_exchanged, protocol(), request.get_data(cache=False))
+        body, g.answers = request.get_data(cache=False), answers
+        try:
+            line = _KEPT.pop()
+        except IndexError:
+            line = _Line()
+        with ExitStack() as after:
+            after.callback(line.close)
+            reply = line.exchanged(body)
+            if len(_KEPT) < _MOST_KEPT:
+                after.pop_all()
+                _KEPT.append(line)
+        return reply
 
     return routes
 
@@ -247,35 +262,64 @@ def _refuse_foreign(access: Access) -> None:
         raise ProtocolError(403, "Forbidden", "a page of another origin may not call tools here")
 
 
-async def _exchanged(protocol: Server[Any], body: bytes) -> Response:
-    """What the SDK answers to the message of this request."""
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+class _Line:
+    """The SDK's side of a message, at work in a loop of its own: to begin and end both takes as long as a message."""
 
-    scope = {
-        **{"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http"},
-        **{"path": "/mcp", "raw_path": b"/mcp", "root_path": "", "query_string": b"", "client": None, "server": None},
-        "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in request.headers],
-    }
-    messages = [{"type": "http.request", "body": body, "more_body": False}]
-    response = Response()
-    pieces: list[bytes] = []
+    def __init__(self) -> None:
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    async def receive() -> Message:
-        if not messages:
-            await anyio.sleep_forever()
-        return messages.pop()
+        self._runner = asyncio.Runner()
+        self.close = self._runner.close
+        self._manager = StreamableHTTPSessionManager(_protocol(_answered), json_response=True, stateless=True)
+        self._at_work = self._runner.run(self._begun(), context=Context())  # of no request
 
-    async def send(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            response.status_code = message["status"]
-            response.headers.clear()
-            for name, value in message["headers"]:
-                response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
-        else:
-            pieces.append(message.get("body", b""))
+    async def _begun(self) -> asyncio.Task[None]:
+        has_begun = asyncio.Event()
 
-    manager = StreamableHTTPSessionManager(protocol, json_response=True, stateless=True)
-    async with manager.run():
-        await manager.handle_request(scope, receive, send)
-    response.set_data(b"".join(pieces))
-    return response
+        async def work() -> None:
+            async with self._manager.run():
+                has_begun.set()
+                await anyio.sleep_forever()
+
+        task = asyncio.create_task(work())
+        await has_begun.wait()
+        return task
+
+    def exchanged(self, body: bytes) -> Response:
+        """What the SDK answers to the message of this request."""
+        return self._runner.run(self._exchanged(body), context=copy_context())
+
+    async def _exchanged(self, body: bytes) -> Response:
+        scope = {
+            **{"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http"},
+            **{"path": "/mcp", "raw_path": b"/mcp", "root_path": "", "query_string": b"", "client": None},
+            "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in request.headers],
+        }
+        given: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        sent: list[Message] = []
+
+        async def receive() -> Message:
+            if not given:
+                await anyio.sleep_forever()
+            return given.pop()
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        await self._manager.handle_request(scope, receive, send)
+        if left := asyncio.all_tasks() - {asyncio.current_task(), self._at_work}:
+            await asyncio.wait(left, timeout=1)  # older versions put a session away
+        head, *pieces = sent
+        fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in head["headers"]]
+        return Response(b"".join(piece.get("body", b"") for piece in pieces), head["status"], fields)
+
+
+_KEPT: deque[_Line] = deque()
+_MOST_KEPT: Final = 4
+"""So many wait for the next message; when more come at once, the others are made for a message each."""
+
+
+@atexit.register
+def _close() -> None:
+    while _KEPT:
+        _KEPT.pop().close()

@@ -52,6 +52,8 @@ _MOST_VALUES: Final = 100
 _SUGGESTED: Final = 20
 _SHOWN_FACTS: Final = 6
 _PREVIEW: Final = {"width": 430, "height": 220}
+_PASSWORD: Final = {"type": "basic", "description": "any name, and as password a token of this server"}
+"""How reading is allowed, in a scheme of OpenAPI 2, which the specification takes: it has no Bearer."""
 _NUMBERS: Final = frozenset(f"{XSD}{name}" for name in ("decimal", "double", "float"))
 _FRAMED: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
@@ -122,6 +124,7 @@ class Reconciliation:
             "schemaSpace": "http://www.w3.org/2002/07/owl#",
             "documentation": f"{root}/about",
             "batchSize": _BATCH,
+            **({"authentication": _PASSWORD} if g.rights.tokens and not g.rights.public_reads else {}),
             "defaultTypes": [self._named(iri) for iri in classes[:_SUGGESTED]],
             "view": {"url": f"{there}/view?id={{{{id}}}}"},
             "preview": {"url": f"{there}/preview?id={{{{id}}}}", **_PREVIEW},
