@@ -236,15 +236,15 @@ def blueprint(operations: Operations, access: Access) -> Blueprint:
         request.max_content_length = _MOST_BYTES
         body, g.answers = request.get_data(cache=False), answers
         try:
-            line = _KEPT.pop()
+            loop = _KEPT.pop()
         except IndexError:
-            line = _Line()
+            loop = _Loop()
         with ExitStack() as after:
-            after.callback(line.close)
-            reply = line.exchanged(body)
+            after.callback(loop.close)
+            reply = loop.exchanged(body)
             if len(_KEPT) < _MOST_KEPT:
                 after.pop_all()
-                _KEPT.append(line)
+                _KEPT.append(loop)
         return reply
 
     return routes
@@ -262,8 +262,8 @@ def _refuse_foreign(access: Access) -> None:
         raise ProtocolError(403, "Forbidden", "a page of another origin may not call tools here")
 
 
-class _Line:
-    """The SDK's side of a message, at work in a loop of its own: to begin and end both takes as long as a message."""
+class _Loop:
+    """An event loop with the SDK's manager at work in it: to begin and end both takes as long as a message."""
 
     def __init__(self) -> None:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -314,7 +314,7 @@ class _Line:
         return Response(b"".join(piece.get("body", b"") for piece in pieces), head["status"], fields)
 
 
-_KEPT: deque[_Line] = deque()
+_KEPT: deque[_Loop] = deque()
 _MOST_KEPT: Final = 4
 """So many wait for the next message; when more come at once, the others are made for a message each."""
 
