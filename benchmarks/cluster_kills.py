@@ -29,6 +29,9 @@ from kgplatform.errors import KgPlatformError
 from kgplatform.journal.patch import digests, whole_digest
 from kgplatform.journal.postgres_journal import PostgresJournal
 from kgplatform.store.oxigraph import Store
+from tests.nodes import cluster, is_followed, replayed, served
+from tests.oxigraph_server import OxigraphServer
+from tests.postgres_server import CutLine, postgres_server
 
 KILLS = 50
 _PATIENCE = 150.0
@@ -47,8 +50,6 @@ class _Node:
         self.start()
 
     def start(self) -> None:
-        from tests.test_replicas import served
-
         with suppress(AssertionError):  # the database may be away: it is tried again
             self.served = self._stack.enter_context(served(self._folder, self._how))
             return
@@ -103,10 +104,6 @@ class _Cluster:
     """Two nodes of which one leads, a replica, PostgreSQL behind a line that can be cut, an engine that follows."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
-        from tests.oxigraph_server import OxigraphServer
-        from tests.postgres_server import CutLine, postgres_server
-        from tests.test_replicas import cluster, is_followed
-
         self.folder = folder
         self.database = stack.enter_context(postgres_server())
         self.line = CutLine(self.database.port)
@@ -146,8 +143,6 @@ class _Cluster:
 
     def found(self, acknowledged: list[int], journal: PostgresJournal, follower: Follower) -> list[Result]:
         """What was lost, and what differs, once all have ended."""
-        from tests.test_journal import replayed
-
         for node in self.nodes.values():
             node.end()
         lost, several, differences = 0, {whole_digest(digests(replayed(journal)))}, 0

@@ -43,9 +43,9 @@ from kgplatform.store import pgvector
 from kgplatform.store.dataset import Change, EvidenceDataset
 from kgplatform.store.oxigraph import Store
 from kgplatform.store.updates import carry_out
+from tests.nodes import EX, digest, journaled, replayed
 from tests.postgres_server import CutLine, PostgresServer, postgres_server
 
-EX = "https://example.org/"
 P = NamedNode(f"{EX}p")
 
 
@@ -75,31 +75,12 @@ class Node:
         self.journal.close()
 
 
-def digest(store: Store) -> str:
-    return whole_digest(digests(store))
-
-
-def replayed(journal: Journal, last: int | None = None) -> Store:
-    """The graph that a consumer makes from the patches alone, up to one of them."""
-    store = Store.open()
-    for group in commits(journal.patches(0, limit=last)):
-        store.replay(((patch.removed, patch.added) for patch in group), version=group[-1].number)
-    return store
-
-
 def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
     """What the registry holds, runs and what belongs to the journal left out."""
     with sqlite3.connect(path) as db:
         names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
         kept = [n for n in names if not n.startswith(("run", "sqlite_")) and n not in ("outgoing", "journaled")]
         return {name: sorted(db.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for name in kept}
-
-
-def journaled(folder: Path) -> KnowledgeGraph:
-    KnowledgeGraph.create(folder, base=EX).close()
-    path = folder / "kgplatform.toml"
-    path.write_text(f"journal = true\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
-    return KnowledgeGraph.open(folder)
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("pg8000", reason="needs pg8000: pip install 'kgplatform[cluster]'")
 
+from nodes import journaled
 from postgres_server import CutLine, postgres_server
-from test_journal import journaled
 from workspaces import new_workspace
 
 from kgplatform.cli.main import main

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import http.client
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, urlsplit
 
 import pyoxigraph as ox
 import pytest
@@ -25,7 +21,7 @@ from pyoxigraph import NamedNode
 from werkzeug.test import TestResponse
 
 from benchmarks import cluster_kills
-from kgplatform.cluster.backup import back_up, move, restore
+from kgplatform.cluster.backup import back_up, restore
 from kgplatform.cluster.followers import Follower, RemoteStore
 from kgplatform.cluster.replica import Replica
 from kgplatform.errors import ConfigError
@@ -37,12 +33,11 @@ from kgplatform.server.access import Access
 from kgplatform.server.app import create_app
 from kgplatform.store.oxigraph import Store
 from kgplatform.workspace.creation import Renewing, renew
+from tests.nodes import EX, UPDATE, cluster, digest, is_followed, journaled, replayed, served, until
 from tests.oxigraph_server import OxigraphServer
 from tests.postgres_server import PostgresServer, postgres_server
-from tests.test_journal import ACTION, EX, act, digest, journaled, replayed, rows, triple
+from tests.test_journal import ACTION, act, rows, triple
 from tests.test_monitor import numbers
-
-UPDATE = {"Content-Type": "application/sparql-update"}
 
 
 @pytest.fixture(scope="module")
@@ -56,97 +51,6 @@ def mirror(tmp_path: Path) -> Iterator[RemoteStore]:
     server = OxigraphServer(tmp_path / "mirror")
     yield server.engine
     server.kill()
-
-
-@dataclass
-class Served:
-    process: subprocess.Popen[str]
-    url: str
-
-    def ask(
-        self,
-        method: str,
-        path: str,
-        body: str | None = None,
-        headers: dict[str, str] | None = None,
-        seconds: float = 30.0,
-    ) -> tuple[int, str, dict[str, str]]:
-        where = urlsplit(self.url)
-        link = http.client.HTTPConnection(where.hostname or "", where.port, timeout=seconds)
-        with closing(link):
-            link.request(method, path, body.encode() if body else None, headers or {})
-            response = link.getresponse()
-            return response.status, response.read().decode(), dict(response.getheaders())
-
-    def has(self, name: str, headers: dict[str, str] | None = None) -> bool:
-        query = quote(f"ASK {{ <{EX}{name}> ?p ?o }}")
-        status, text, _ = self.ask("GET", f"/sparql?query={query}", None, headers)
-        assert status == 200, text
-        return bool(json.loads(text)["boolean"])
-
-    def write(self, name: str) -> str:
-        status, text, headers = self.ask("POST", "/sparql", f"INSERT DATA {{ <{EX}{name}> <{EX}p> 1 }}", UPDATE)
-        assert status < 300, text
-        return headers["Kgplatform-Patch"]
-
-
-@contextmanager
-def served(folder: Path, *how: str) -> Iterator[Served]:
-    code = (
-        "import sys; from kgplatform.journal import postgres_journal; postgres_journal.LEASE_SECONDS = 3.0\n"
-        "from kgplatform.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    )
-    command = [sys.executable, "-c", code, "serve", "-w", str(folder), "--port", "0", *how]
-    root = Path(__file__).parents[1]
-    with (folder.parent / f"{folder.name}.log").open("w") as log:
-        process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            cwd=root,
-            env={**os.environ, "PYTHONPATH": str(root)},
-        )
-    assert process.stdout is not None
-    try:
-        line = process.stdout.readline()
-        match = re.search(r"http://127\.0\.0\.1:\d+", line)
-        assert match, line + (folder.parent / f"{folder.name}.log").read_text()
-        yield Served(process, match.group())
-    finally:
-        process.send_signal(signal.SIGCONT)
-        process.terminate()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stdout.close()
-
-
-def cluster(folder: Path, url: str, *names: str) -> None:
-    """A workspace whose journal is in the database, and others that are to follow it."""
-    with journaled(folder / "leader") as kg:
-        kg.update(f"INSERT DATA {{ <{EX}first> <{EX}p> '西栅'@zh }}")
-        move(kg.workspace, url)
-        back_up(kg.workspace, str(folder / "backup"))
-    for name in names:
-        restore(str(folder / "backup"), folder / name, follows=True)
-
-
-def is_followed(folder: Path, engine: RemoteStore) -> None:
-    """Has the nodes of the folder send what they write to the engine."""
-    for path in folder.glob("*/kgplatform.toml"):
-        text = path.read_text(encoding="utf-8")
-        line = f'followers = ["oxigraph {engine.address}"]'
-        path.write_text(text.replace("[cluster]\n", f"[cluster]\n{line}\n"), encoding="utf-8")
-
-
-def until(true: object, seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not true() and time.monotonic() < end:  # type: ignore[operator]
-        time.sleep(0.1)
-    assert true()  # type: ignore[operator]
 
 
 @pytest.mark.slow
