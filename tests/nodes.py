@@ -38,8 +38,8 @@ def replayed(journal: Journal, last: int | None = None) -> Store:
     return store
 
 
-def journaled(folder: Path) -> KnowledgeGraph:
-    KnowledgeGraph.create(folder, base=EX).close()
+def journaled(folder: Path, ontology: str = "") -> KnowledgeGraph:
+    KnowledgeGraph.create(folder, ontology=ontology or (), base=EX).close()
     path = folder / "kgplatform.toml"
     path.write_text(f"journal = true\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
     return KnowledgeGraph.open(folder)
@@ -56,7 +56,7 @@ class Served:
         path: str,
         body: str | None = None,
         headers: dict[str, str] | None = None,
-        seconds: float = 30.0,
+        seconds: float = 120.0,
     ) -> tuple[int, str, dict[str, str]]:
         where = urlsplit(self.url)
         link = http.client.HTTPConnection(where.hostname or "", where.port, timeout=seconds)
@@ -70,6 +70,16 @@ class Served:
         status, text, _ = self.ask("GET", f"/sparql?query={query}", None, headers)
         assert status == 200, text
         return bool(json.loads(text)["boolean"])
+
+    def send(self, texts: dict[str, str]) -> None:
+        """Sends texts as files, as the form of the Documents page does."""
+        parts = [
+            f'--part\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n{text}\r\n'
+            for name, text in texts.items()
+        ]
+        kind = {"Content-Type": "multipart/form-data; boundary=part"}
+        status, text, _ = self.ask("POST", "/documents", f"{''.join(parts)}--part--\r\n", kind)
+        assert status == 303, text
 
     def write(self, name: str) -> str:
         status, text, headers = self.ask("POST", "/sparql", f"INSERT DATA {{ <{EX}{name}> <{EX}p> 1 }}", UPDATE)
@@ -111,9 +121,9 @@ def served(folder: Path, *how: str) -> Iterator[Served]:
         process.stdout.close()
 
 
-def cluster(folder: Path, url: str, *names: str) -> None:
+def cluster(folder: Path, url: str, *names: str, ontology: str = "") -> None:
     """A workspace whose journal is in the database, and others that are to follow it."""
-    with journaled(folder / "leader") as kg:
+    with journaled(folder / "leader", ontology) as kg:
         kg.update(f"INSERT DATA {{ <{EX}first> <{EX}p> '西栅'@zh }}")
         move(kg.workspace, url)
         back_up(kg.workspace, str(folder / "backup"))

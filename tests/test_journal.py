@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from itertools import count
@@ -34,7 +34,7 @@ from kgplatform.cluster.backup import back_up, move, restore
 from kgplatform.documents.registry import Registry
 from kgplatform.errors import NotFoundError, StoreError, WorkspaceError
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.journal import postgres_journal, sqlite_journal
+from kgplatform.journal import postgres_journal
 from kgplatform.journal.patch import Draft, FencedError, Journal, UnseenError, commits, digests, whole_digest
 from kgplatform.journal.postgres_journal import PostgresJournal
 from kgplatform.journal.recorder import Recorder
@@ -66,7 +66,11 @@ class Node:
         self.store, self.registry = Store.open(folder / "store"), Registry(folder / "documents.sqlite")
         self.journal = journal or SqliteJournal(folder / "journal.sqlite")
         self.recorder = Recorder(self.journal, self.store, self.registry.changed_rows, folder / "journal.mark")
-        self.recorder.begin()
+        try:
+            self.recorder.begin()
+        except BaseException:
+            self.close()
+            raise
         self.dataset = EvidenceDataset(self.store, EX)
 
     def close(self) -> None:
@@ -87,52 +91,6 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
 def database() -> Iterator[PostgresServer]:
     with postgres_server() as server:
         yield server
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Journal]:
-    """Opens one journal, again and again."""
-    if request.param == "sqlite":
-        return lambda: SqliteJournal(tmp_path / "journal.sqlite")
-    url = request.getfixturevalue("database").url
-    return lambda: PostgresJournal(f"{url}?schema=t{abs(hash(tmp_path))}")
-
-
-def test_a_journal_keeps_patches_in_order_and_all_or_nothing(make: Callable[[], Journal]) -> None:
-    journal = make()
-    epoch, graph = journal.lead(), NamedNode(f"{EX}g")
-    new = [Quad(BlankNode("b"), P, Literal('西栅 \x00 \n"x"', language="zh"), graph), Quad(graph, P, Literal(7))]
-    kept = [
-        ["documents", 3, {"text": "乌镇\ud800", "seconds": 0.1, "hashes": {"base64:": "AAE="}}],
-        ["chunks", 4, None],
-    ]
-    assert journal.append([Draft(added=new, more=True), Draft(removed=new[1:], rows=kept)], epoch=epoch) == 2
-    first, second = journal.patches(0)
-    assert (first.added, first.removed, first.more, first.epoch) == (new, [], True, epoch)
-    assert (second.added, second.removed, second.rows, second.more) == ([], new[1:], kept, False)
-    assert [len(group) for group in commits(journal.patches(0))] == [2]
-    assert [p.number for p in journal.patches(1)] == [2]
-    assert [p.number for p in journal.patches(0, limit=1)] == [1]
-
-    def failing() -> Iterator[Draft]:
-        yield Draft(added=new)
-        raise SyntaxError("the text ends in the middle")
-
-    with pytest.raises(SyntaxError):
-        journal.append(failing(), epoch=epoch)
-    assert journal.newest == 2
-    assert journal.at(first.moment) >= 1
-    assert (journal.wait(1, 5), journal.wait(2, 0.01)) == (2, 2)
-    other = make()
-    assert (other.name, other.newest) == (journal.name, 2)
-    with pytest.raises(StoreError, match="holds patches already"):
-        other.fill(journal.patches(0))
-    journal.close()
-    assert other.lead() > epoch
-    with pytest.raises(FencedError, match="another process leads by now"):
-        other.append([Draft(added=new)], epoch=epoch)
-    assert other.newest == 2
-    other.close()
 
 
 def test_patches_alone_make_the_graph_and_the_registry_again(tmp_path: Path) -> None:
@@ -223,85 +181,22 @@ def keeps_the_law(node: Node, actions: list[tuple[str, int, list[int]]]) -> None
     assert digest(follower) == digest(node.store)
 
 
-CRASHING = """
+OPENING = """
 import os, sys
 from pathlib import Path
 from pyoxigraph import Literal, NamedNode, Quad
-from kgplatform.journal import recorder, sqlite_journal
 from kgplatform.store import oxigraph
 from tests.test_journal import Node, chunk, triple
-from kgplatform.store import pgvector
 from kgplatform.store.dataset import Change
 
 folder, where, after = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-
-def dies(owner, name, is_before):
-    real, left = getattr(owner, name), [after]
-    def made(*args, **named):
-        left[0] -= 1
-        if left[0] < 0 and is_before:
-            os.kill(os.getpid(), 9)
-        found = real(*args, **named)
-        if left[0] < 0:
-            os.kill(os.getpid(), 9)
-        return found
-    setattr(owner, name, made)
-
-node = Node(folder)
-places = {"append": (sqlite_journal.SqliteJournal, "append", True), "apply": (oxigraph.Store, "_perform", True),
-          "acknowledge": (oxigraph.Store, "_perform", False), "ship": (recorder.Recorder, "ship", True)}
-dies(*places[where])
-for n in range(50):
-    node.dataset.commit(Change(dropped=(chunk("a"),), added={chunk("a"): [triple(n)], chunk(f"d{n}"): [triple(n + 1)]}))
-    with node.registry._transaction() as db:
-        db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?)", (f"d{n}", str(n)))
-    node.recorder.ship()
-    print(n, flush=True)
 """
-
-
-def crashed(folder: Path, where: str, after: int) -> int:
-    """The last commit that was acknowledged before the process was killed there."""
-    command = [sys.executable, "-c", CRASHING, str(folder), where, str(after)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1])
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    return int(done.stdout.split()[-1]) if done.stdout.split() else -1
-
-
-def agrees(folder: Path, last: int) -> None:
-    """Whether store, registry and journal agree and hold what was acknowledged."""
-    node = Node(folder)
-    assert digest(replayed(node.journal)) == digest(node.store)
-    assert node.dataset.violations() == (frozenset(), frozenset())
-    for n in range(last + 1):
-        assert node.store.has(triple(n + 1), chunk(f"d{n}"))
-    assert {f"d{n}" for n in range(last + 1)} <= {row[0] for row in node.registry._all("SELECT document FROM failures")}
-    node.recorder.ship()
-    copy = Registry(folder / "copy.sqlite")
-    copy.changed_rows.keep_changes("copy", all_rows=False)
-    for patch in node.journal.patches(0):
-        copy.changed_rows.apply_rows("copy", patch.number, patch.rows)
-    copy.close()
-    node.close()
-    assert rows(folder / "copy.sqlite") == rows(folder / "documents.sqlite")
-    (folder / "copy.sqlite").unlink()
-
-
-def test_a_kill_between_append_and_apply_loses_nothing(tmp_path: Path) -> None:
-    agrees(tmp_path / "n", crashed(tmp_path / "n", "apply", 7))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("where", ["append", "apply", "acknowledge", "ship"])
-def test_kills_at_every_step_lose_nothing(tmp_path: Path, where: str) -> None:
-    for after in (0, 3, 11):
-        agrees(tmp_path / "n", crashed(tmp_path / "n", where, after))
 
 
 @pytest.mark.slow
 def test_a_full_disk_refuses_a_commit_whole(tmp_path: Path) -> None:
     text = (
-        CRASHING.split("def dies")[0]
+        OPENING
         + """
 import resource
 node = Node(folder)
@@ -679,7 +574,7 @@ def test_a_leader_that_was_stopped_is_fenced_off(
     monkeypatch.setattr(postgres_journal, "LEASE_SECONDS", 1.5)
     url = f"{database.url}?schema=fenced"
     text = (
-        CRASHING.split("def dies")[0]
+        OPENING
         + """
 from kgplatform.journal.postgres_journal import PostgresJournal
 node = Node(folder, PostgresJournal(where))
@@ -733,26 +628,6 @@ def test_a_database_that_is_too_old_is_told_in_one_line(
     monkeypatch.setattr(postgres_journal, "_OLDEST", 990000)
     with pytest.raises(StoreError, match=r"^the journal at [^\n]+: PostgreSQL 13 or later is needed$"):
         PostgresJournal(f"{database.url}?schema=old").lead()
-
-
-def test_a_clock_that_is_set_back_makes_no_earlier_patch(
-    make: Callable[[], Journal], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    journal = make()
-    epoch = journal.lead()
-    journal.append([Draft(added=[Quad(P, P, P)])], epoch=epoch)
-
-    class Past(datetime):
-        @classmethod
-        def now(cls, tz: object = None) -> datetime:
-            return datetime(1999, 1, 1, tzinfo=UTC)
-
-    monkeypatch.setattr(sqlite_journal, "datetime", Past)
-    journal.append([Draft(removed=[Quad(P, P, P)])], epoch=epoch)
-    first, second = journal.patches(0)
-    assert first.moment <= second.moment
-    assert journal.at(second.moment) == 2
-    journal.close()
 
 
 @pytest.mark.slow

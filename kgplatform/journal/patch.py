@@ -16,12 +16,13 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 from typing import Any, Final, Protocol, TypeAlias
 
 import pyoxigraph as ox
 from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Triple
 
-from kgplatform.errors import AwayError
+from kgplatform.errors import AwayError, StoreError
 from kgplatform.store.oxigraph import Store
 
 _POLL: Final = 0.05
@@ -67,18 +68,28 @@ class Patch:
     @property
     def removed(self) -> list[Quad]:
         """The quads that go; blank nodes go by the names that they came with."""
-        return unpacked(self.gone)
+        return self._quads(self.gone)
 
     @property
     def added(self) -> list[Quad]:
         """The quads that come."""
-        return unpacked(self.new)
+        return self._quads(self.new)
 
     @property
     def rows(self) -> list[Row]:
         """The rows of the registry that changed."""
-        found: list[Row] = json.loads(zlib.decompress(self.record)) if self.record else []
+        found: list[Row] = json.loads(self.whole(self.record) or "[]")
         return found
+
+    def _quads(self, part: bytes) -> list[Quad]:
+        return list(ox.parse(self.whole(part), format=RdfFormat.N_QUADS))
+
+    def whole(self, part: bytes) -> bytes:
+        """A part as text; raises StoreError if it is not what was appended."""
+        try:
+            return zlib.decompress(part) if part else b""
+        except zlib.error as error:
+            raise StoreError(f"patch {self.number} of the journal was altered ({error}); restore a backup") from error
 
 
 class Journal(Protocol):
@@ -166,13 +177,14 @@ class PolledJournal:
 
     def patches(self, after: int, *, limit: int | None = None) -> Iterator[Patch]:
         """Those after the one of that number, in order, at most ``limit``; raises as the protocol says."""
-        left = limit
-        while left is None or left > 0:
-            some = self._read(after, _AT_ONCE if left is None else min(left, _AT_ONCE))
-            yield from some
-            if not some:
-                return
-            after, left = some[-1].number, None if left is None else left - len(some)
+        after, left = max(after, 0), inf if limit is None else limit
+        while left > 0 and (some := self._read(after, int(min(left, _AT_ONCE)))):
+            for patch in some:
+                after += 1
+                if patch.number != after:
+                    raise StoreError(f"patch {after} is not in the journal any more; restore a backup")
+                yield patch
+            left -= len(some)
 
     def wait(self, after: int, seconds: float) -> int:
         """The number of the last patch, as soon as it is above ``after``, at the latest after so many seconds."""
@@ -186,11 +198,6 @@ class PolledJournal:
 def packed(quads: Sequence[Quad]) -> bytes:
     """The quads as N-Quads, compressed; nothing for none."""
     return zlib.compress(ox.serialize(quads, format=RdfFormat.N_QUADS) or b"", 1) if quads else b""
-
-
-def unpacked(data: bytes) -> list[Quad]:
-    """The quads that were `packed`."""
-    return list(ox.parse(zlib.decompress(data), format=RdfFormat.N_QUADS)) if data else []
 
 
 def packed_rows(rows: Sequence[Row]) -> bytes:

@@ -140,10 +140,7 @@ class PostgresJournal(PolledJournal):
 
     @_reaching
     def _read(self, after: int, most: int) -> list[Patch]:
-        sql = (
-            f"SELECT number, epoch, moment, more, removed, added, record FROM {self.schema}.patches WHERE number > %s"
-            " ORDER BY number LIMIT %s"
-        )
+        sql = f"SELECT * FROM {self.schema}.patches WHERE number > %s ORDER BY number LIMIT %s"
         return [Patch(*row[:4], *map(bytes, row[4:])) for row in self._rows(sql, after, most)]
 
     @_reaching
@@ -207,8 +204,8 @@ class PostgresJournal(PolledJournal):
     def append(self, drafts: Iterable[Draft], *, epoch: int) -> int:
         """Appends patches, all of them or none; raises as the protocol says."""
         made = [(draft.more, packed(draft.removed), packed(draft.added), packed_rows(draft.rows)) for draft in drafts]
-        self._newest = self._append(made, epoch, self._newest)
-        with self._grown:
+        with self._grown:  # one thread after the other: each goes on after what it knows of
+            self._newest = self._append(made, epoch, self._newest)
             self._grown.notify_all()
         return self._newest
 

@@ -116,18 +116,13 @@ class SqliteJournal(PolledJournal):
                 self._db.execute("BEGIN IMMEDIATE")
                 yield self._db
                 self._db.execute("COMMIT")
-            except sqlite3.Error as error:
-                self._take_back()
-                raise StoreError(
-                    f"{self._path}: nothing was written: {error}; free some space or make it writable"
-                ) from error
-            except BaseException:
-                self._take_back()
+            except BaseException as error:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    way_out = "free some space or make it writable"
+                    raise StoreError(f"{self._path}: nothing was written: {error}; {way_out}") from error
                 raise
-
-    def _take_back(self) -> None:
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
 
     def _rows(self, sql: str, *values: object) -> list[Any]:
         try:

@@ -7,7 +7,6 @@ equal graph. Sources: https://afs.github.io/rdf-delta/rdf-patch.html, https://w3
 from __future__ import annotations
 
 import threading
-import zlib
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -116,7 +115,7 @@ def _patch_text(journal: Journal, groups: list[list[Patch]]) -> Iterator[bytes]:
         for patch in group:
             for letter, data in ((b"D ", patch.gone), (b"A ", patch.new)):
                 if data:
-                    yield b"".join(letter + line + b"\n" for line in zlib.decompress(data).splitlines())
+                    yield b"".join(letter + line + b"\n" for line in patch.whole(data).splitlines())
         yield b"TC .\n"
 
 
