@@ -36,6 +36,7 @@ from kgplatform.errors import ConfigError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.settings import ClusterSettings
 from kgplatform.store.oxigraph import Store
+from tests.nodes import UPDATE, served, until
 from tests.oxigraph_server import OxigraphServer, free_port, listens, waited_for
 
 
@@ -448,6 +449,48 @@ def test_a_served_workspace_feeds_its_followers_and_sends_them_what_counts(oxigr
     finally:
         process.terminate()
         process.wait(30)
+
+
+@pytest.mark.slow
+def test_a_follower_of_a_workspace_that_is_written_to_is_compared_by_the_verb_and_mended(oxigraph, tmp_path):
+    folder = new_workspace(tmp_path / "kg")
+    toml = folder / "kgplatform.toml"
+    toml.write_text(f'journal = true\n{toml.read_text()}\n[cluster]\nfollowers = ["oxigraph {oxigraph.address}"]\n')
+    oxigraph.engine.update("DROP ALL")
+    over, written = threading.Event(), []
+
+    def compared(*words):
+        command = [sys.executable, "-m", "kgplatform", "follower", "compare", oxigraph.address, "-w", str(folder)]
+        done = subprocess.run([*command, *words], capture_output=True, text=True, check=False, timeout=600)
+        return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()
+
+    with served(folder) as node:
+
+        def write():
+            for number in count():
+                if over.wait(0.05):
+                    return
+                told = f"<urn:s{number}> <urn:p> {number} ."
+                text = f"INSERT DATA {{ {told} GRAPH <urn:g{number % 3}> {{ {told} }} }}"
+                written.append(node.ask("POST", "/sparql", text, UPDATE)[0])
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            until(lambda: len(written) > 5, 120)
+            before = len(written)
+            assert compared() == (0, [], ["0 graphs differ"])
+            assert len(written) > before
+            oxigraph.engine.delete(NamedNode("urn:g0"))
+            oxigraph.engine.update("DELETE WHERE { <urn:s1> ?p ?o }")
+            status, said, noted = compared()
+            assert (status, noted) == (1, ["2 graphs differ"])
+            assert [line.rpartition(": ")[0] for line in said] == ["default", "urn:g0"]
+            assert compared("--mend")[::2] == (0, ["0 graphs differ"])
+        finally:
+            over.set()
+            writer.join()
+    assert set(written) <= {200, 204}
 
 
 def test_a_follower_that_is_away_harms_no_one_and_what_is_set_wrongly_is_one_line(kg, tmp_path, capsys):

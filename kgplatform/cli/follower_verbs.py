@@ -42,8 +42,7 @@ def follower(given: Given) -> int:
             return DONE
         different = following.compare(kg.store)
         for item in different:
-            there = "a graph that is not here" if item.there < 0 else f"{item.there} there, {item.here} here"
-            output.say(f"{item.graph}: {there}")
+            output.say(f"{item.graph}: {item.there} there, {item.here} here")
         if given.mend and different:
             following.mend(kg.store, different)
             different = following.compare(kg.store)

@@ -21,7 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import metadata
@@ -266,6 +266,7 @@ class DaskCluster:
         import dask
 
         self._stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": _TRIES}))
+        target: Any = where
         if isinstance(where, int):
             made = distributed.LocalCluster(
                 n_workers=where or None,
@@ -275,9 +276,7 @@ class DaskCluster:
                 scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # several local clusters at once
                 silence_logs="CRITICAL",
             )
-            target: Any = self._stack.enter_context(made)
-        else:
-            target = where
+            target = self._stack.enter_context(made)
         try:
             client = distributed.Client(target, timeout=wait_seconds, set_as_default=False)
         except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
@@ -313,10 +312,13 @@ class DaskCluster:
     @property
     def slots(self) -> int:
         """How many tasks the workers carry out at a time."""
+        return max(1, self._threads())
+
+    def _threads(self) -> int:
         with suppress(OSError, TimeoutError, RuntimeError, ValueError):
             threads: dict[str, int] = self.client.nthreads()
-            return max(1, sum(threads.values()))
-        return 1
+            return sum(threads.values())
+        return 0
 
     def submit(self, task: Callable[..., Any], *given: object, key: str | None = None) -> Future:
         """A task on its way to a worker; under a key, it is done once however often it is asked for meanwhile.
@@ -351,7 +353,7 @@ class DaskCluster:
         alone = 0.0
         while True:
             if not is_done.wait(_LOOK_SECONDS):
-                alone = 0.0 if self._has_workers() else alone or time.monotonic()
+                alone = 0.0 if self._threads() else alone or time.monotonic()
                 if alone and time.monotonic() - alone > _ALONE_SECONDS:
                     raise ClusterLostError(f"{self.address} has had no worker for {_ALONE_SECONDS:g} s")
                 continue
@@ -367,12 +369,6 @@ class DaskCluster:
             except (CancelledError, CommClosedError, OSError) as error:
                 raise ClusterLostError(f"{self.address} is gone") from error
 
-    def _has_workers(self) -> bool:
-        try:
-            return bool(self.client.nthreads())
-        except (OSError, TimeoutError, RuntimeError, ValueError):
-            return False
-
     def close(self) -> None:
         """Lets the scheduler go, and ends the workers of this machine's own."""
         with suppress(OSError, TimeoutError, RuntimeError):
@@ -381,11 +377,8 @@ class DaskCluster:
 
 def asked(address: str) -> str:
     """What workers the scheduler at an address has; raises as `DaskCluster`."""
-    cluster = DaskCluster(address, wait_seconds=5.0)
-    try:
+    with closing(DaskCluster(address, wait_seconds=5.0)) as cluster:
         return f"{cluster.crew().workers} workers, {cluster.slots} documents at a time"
-    finally:
-        cluster.close()
 
 
 @contextmanager

@@ -30,7 +30,7 @@ import pyoxigraph as ox
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
 
 from kgplatform.errors import ClusterError, ConfigError, KgPlatformError
-from kgplatform.journal.patch import GraphDigest, Journal, Patch, commits, digests, graph_digest, graph_of
+from kgplatform.journal.patch import Journal, Patch, commits, graph_digest, graph_of
 from kgplatform.settings import Settings, follower_password
 from kgplatform.sparql.tokens import landmarks, scan
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
@@ -290,7 +290,7 @@ def _data(word: str, quads: Iterable[Quad]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GraphDifference:
-    """A graph that a follower has otherwise: how many triples there are here and there (-1: not looked at)."""
+    """A graph that a follower has otherwise: how many triples there are here and there."""
 
     graph: str
     here: int
@@ -434,22 +434,28 @@ class Follower:
         )
 
     def compare(self, store: Store) -> list[GraphDifference]:
-        """The graphs that are not the same on the engine, by their digests; literals that it rounds are left out.
+        """The graphs that are not the same on the engine, by their digests; raises as `RemoteStore.query`.
 
-        Raises:
-            FollowerError: it cannot be reached, or refuses.
+        Literals that it rounds are left out. What differs is looked at again between two commits, once the engine is
+        level, if it comes to be so soon.
         """
-        keeps = self.engine.profile.keeps
-        here: dict[str, GraphDigest] = {}
-        for name in digests(store):
-            here[name] = graph_digest(filter(keeps, store.quads(graph=graph_of(name))))
-        found = []
-        for name, digest in here.items():
+        names = {"default", *(g.value for g in store.graphs()), *self._graphs()}.difference(g.value for g in self.own)
+        found, end = self._differences(store, sorted(names)), time.monotonic() + _REST
+        while found and time.monotonic() < end:
+            with store.write_lock():
+                if self.state()[1] >= store.version:
+                    return self._differences(store, [item.graph for item in found])
+            time.sleep(_LITTLE)
+        return found
+
+    def _differences(self, store: Store, names: Iterable[str]) -> list[GraphDifference]:
+        keeps, found = self.engine.profile.keeps, []
+        for name in names:
+            here = graph_digest(filter(keeps, store.quads(graph=graph_of(name))))
             there = graph_digest(filter(keeps, self.engine.get(self._place(name))))
-            if there != digest:
-                found.append(GraphDifference(name, digest.count, there.count))
-        known = {*here, self._state.value, getattr(self._knowledge, "value", "")}
-        return found + [GraphDifference(name, 0, -1) for name in self._graphs() if name not in known]
+            if there != here:
+                found.append(GraphDifference(name, here.count, there.count))
+        return found
 
     def _place(self, name: str) -> NamedNode | DefaultGraph:
         return self._knowledge if name == "default" else NamedNode(name)
@@ -457,9 +463,10 @@ class Follower:
     def mend(self, store: Store, different: Iterable[GraphDifference]) -> None:
         """Puts whole graphs in the place of those that differ; raises as `compare`."""
         for item in different:
-            triples, place = self._taken(store, graph_of(item.graph)), self._place(item.graph)
-            is_there = triples or isinstance(place, DefaultGraph)
-            self.engine.put(place, triples) if is_there else self.engine.delete(place)
+            with store.write_lock():  # what is written next comes after it
+                triples, place = self._taken(store, graph_of(item.graph)), self._place(item.graph)
+                is_there = triples or isinstance(place, DefaultGraph)
+                self.engine.put(place, triples) if is_there else self.engine.delete(place)
 
 
 def _is_blank(item: Quad) -> bool:
