@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import pyoxigraph as ox
 import pytest
@@ -30,10 +31,11 @@ from kgplatform.journal import postgres_journal
 from kgplatform.journal.patch import digests, whole_digest
 from kgplatform.journal.postgres_journal import PostgresJournal
 from kgplatform.server.access import Access
+from kgplatform.server.addresses import of_iri
 from kgplatform.server.app import create_app
 from kgplatform.store.oxigraph import Store
 from kgplatform.workspace.creation import Renewing, renew
-from tests.nodes import EX, UPDATE, cluster, digest, is_followed, journaled, replayed, served, until
+from tests.nodes import EX, UPDATE, Served, cluster, digest, is_followed, journaled, replayed, served, until
 from tests.oxigraph_server import OxigraphServer
 from tests.postgres_server import PostgresServer, postgres_server
 from tests.test_journal import ACTION, act, rows, triple
@@ -165,6 +167,38 @@ def test_nodes_that_start_while_the_database_is_away_show_what_they_have_and_go_
     finally:
         database.stop("immediate")
         database.start()
+
+
+@pytest.mark.slow
+def test_a_replica_answers_pages_and_questions_as_the_leader_does_and_goes_on_without_it(
+    tmp_path: Path, database: PostgresServer
+) -> None:
+    cluster(tmp_path, f"{database.url}?schema=pages", "copy", ontology="travel")
+    question = f"/api/ask?question={quote('How many rooms does the Lakeside Inn have?')}"
+
+    def answered(node: Served) -> dict[str, object]:
+        status, text, _ = node.ask("GET", question, seconds=300)
+        assert status == 200, text
+        found = json.loads(text)
+        return {name: found[name] for name in ("answer", "query", "values", "evidence", "entities")}
+
+    def shown(node: Served, path: str) -> str:
+        status, text, _ = node.ask("GET", path, None, {"Accept": "text/html", "Accept-Language": "zh"}, 300)
+        assert status == 200, text
+        return text
+
+    with served(tmp_path / "leader") as leader, served(tmp_path / "copy", "--replica") as copy:
+        copy.send({"inn.txt": "Wuzhen is a water town. The Lakeside Inn is a hotel in Wuzhen. It has 24 rooms."})
+        until(lambda: answered(copy)["values"] == ["24"], 300)
+        given = answered(copy)
+        assert given == answered(leader)
+        thing = of_iri(NamedNode(given["entities"][0]["iri"]), EX)  # type: ignore[index]
+        for path, wanted in ((thing, "24"), ("/search?q=lakeside", "Lakeside Inn"), ("/documents", "inn.txt")):
+            assert [wanted in shown(node, path) for node in (leader, copy)] == [True, True], path
+        leader.process.terminate()
+        leader.process.wait(60)
+        assert answered(copy) == given
+        assert "24" in shown(copy, thing)
 
 
 def told(text: str) -> dict[str, float]:
