@@ -51,13 +51,14 @@ class ExtractionSettings:
     """``[extraction]``: how a language model reads documents.
 
     ``gleaning``: how often it is asked what it missed; ``schema_tokens`` and ``passage_tokens``: the room for ontology
-    and text in a prompt; ``examples``: a file of annotated examples in the workspace, of which the ``demonstrations``
-    nearest are shown.
+    and text in a prompt, which holds up to ``together`` short documents; ``examples``: a file of annotated examples in
+    the workspace, of which the ``demonstrations`` nearest are shown.
     """
 
-    gleaning: int = 1
+    gleaning: int = 0
     schema_tokens: int = 2100
     passage_tokens: int = 1200
+    together: int = 4
     examples: str = "examples.jsonl"
     demonstrations: int = 3
 
@@ -391,7 +392,13 @@ _CHOICES = {
 }
 _LEAST = {
     **{"extraction.gleaning": 0, "extraction.schema_tokens": 200, "extraction.passage_tokens": 1},
-    **{"extraction.demonstrations": 0, "questions.passages": 1, "web.pages": 1, "retrieval.per_document": 0},
+    **{
+        "extraction.together": 1,
+        "extraction.demonstrations": 0,
+        "questions.passages": 1,
+        "web.pages": 1,
+        "retrieval.per_document": 0,
+    },
 }
 
 

@@ -453,6 +453,20 @@ class SamplingModel(ChatModel, Protocol):
 
 
 @runtime_checkable
+class KeepingModel(ChatModel, Protocol):
+    """A language model whose replies are kept, so that parts of one can be the replies to other requests."""
+
+    def kept_replies(self) -> Mapping[str, object]:
+        """The replies about the same, by their keys."""
+
+    def ask(self, messages: Sequence[Message], *, schema: Mapping[str, object] | None = None) -> Completion:
+        """The reply, which is not kept; raises as ``complete``."""
+
+    def take(self, messages: Sequence[Message], made: Completion, *, schema: Mapping[str, object] | None) -> None:
+        """Keeps what is the reply to a request."""
+
+
+@runtime_checkable
 class Embedder(Protocol):
     """Turns texts into vectors of unit length; similar texts, similar directions."""
 

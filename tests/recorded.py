@@ -34,6 +34,7 @@ from kgplatform.evaluation.question_maker import UserQuestion, for_users
 from kgplatform.evaluation.runs import StudyReport
 from kgplatform.evaluation.triples import ExtractionReport, read_all, read_texts
 from kgplatform.evaluation.triples import report as read_report
+from kgplatform.extraction.model_reader import PromptOptions
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.models.chat import OpenAIModel
 from kgplatform.models.reply_cache import CachedModel
@@ -129,6 +130,7 @@ def workspace(folder: Path, model: ChatModel) -> Iterator[KnowledgeGraph]:
         patch("kgplatform.extraction.model_reader._SURE", 0.0),
         patch.object(Workspace, "embedder", HashEmbedder(256)),
         patch.object(Workspace, "model", CachedModel(model, folder / "models.sqlite")),
+        patch.object(Workspace, "asking", PromptOptions(gleaning=1, together=1)),
         KnowledgeGraph.create(folder / "kg", ontology=["travel"]) as kg,
     ):
         failed = [item.error for item in kg.add(*(ROOT / "examples" / "travel" / name for name in NOTES)) if item.error]

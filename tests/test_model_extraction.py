@@ -420,12 +420,12 @@ def parts():
 
 
 def read_in_parts(model, ontology, **asking):
-    extractor = ModelExtractor(model, ontology, asking=PromptOptions(**asking))
+    extractor = ModelExtractor(model, ontology, asking=PromptOptions(**{"gleaning": 1, **asking}))
     return extracted(extractor, parts(), document(TWO_PARTS), workers=2)
 
 
 def whole(model, ontology, *, language="en", **asking):
-    extractor = ModelExtractor(model, ontology, asking=PromptOptions(**asking))
+    extractor = ModelExtractor(model, ontology, asking=PromptOptions(**{"gleaning": 1, **asking}))
     return extractor.extract(chunk(TWO_PARTS), document(TWO_PARTS, language))
 
 
@@ -586,7 +586,8 @@ def test_what_a_language_model_wrote_to_the_real_prompts_is_read(name, pack):
     (sample,) = read(ROOT / "examples" / name, base="https://example.org/kg/")
     ontology = packs.load([pack], folder=ROOT).ontology
     model, chunks = ScriptedModel(otherwise=recorded), chunker()(sample)
-    extractions = extracted(ModelExtractor(model, ontology), chunks, sample, workers=2)
+    extractor = ModelExtractor(model, ontology, asking=PromptOptions(gleaning=1))
+    extractions = extracted(extractor, chunks, sample, workers=2)
     claims = [claim for extraction in extractions for claim in extraction.claims]
     assert len(claims) >= 20
     assert sum(len(extraction.refused) for extraction in extractions) <= len(claims) / 10

@@ -36,21 +36,21 @@ from kgplatform.documents.chunking import chunker
 from kgplatform.documents.files import is_plain, located
 from kgplatform.documents.progress import Crew
 from kgplatform.documents.sandbox import ParserLimits, Parsers
-from kgplatform.errors import ClusterError, ConfigError, ModelUnavailableError, ReadError
+from kgplatform.errors import ClusterError, ConfigError, KgPlatformError, ModelUnavailableError, ReadError
 from kgplatform.models.chat import OpenAIModel, RequestRefusedError, key_of, parameters_of
 from kgplatform.models.reply_cache import KeptReply
 from kgplatform.ontology.schema import Ontology
 from kgplatform.settings import DocumentSettings, EmbeddingSettings, ModelSettings
 from kgplatform.types import ChatModel, Chunk, Completion, Document, Embedder, Extraction, Extractor, Message, Usage
 from kgplatform.workspace import intake, search
-from kgplatform.workspace.intake import AheadMaker, AheadParts, Location, ReadAhead, is_known
+from kgplatform.workspace.intake import AheadMaker, AheadParts, Location, ReadAhead
 from kgplatform.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
     from kgplatform.extraction.learnt.examples import AnnotatedExample
-    from kgplatform.extraction.model_reader import PromptOptions
+    from kgplatform.extraction.model_reader import PromptOptions, ShortDocument
 
 Where: TypeAlias = "str | int"
 """The address of a scheduler, or how many workers of its own this machine starts (0: one for each processor)."""
@@ -101,17 +101,31 @@ class CarriedModel:
     def __init__(self, model: ChatModel, kept: Mapping[str, KeptReply], lease: Any, made: list[KeptReply]) -> None:
         """``made`` takes the replies that go home."""
         self.name = model.name
-        self._model, self._kept, self._lease, self._made = model, kept, lease, made
+        self._model, self._kept, self._lease, self._made = model, dict(kept), lease, made
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, object] | None = None) -> Completion:
         """The kept reply, else the model's own; raises ModelError as that."""
         key = key_of(messages, schema, model=self.name, parameters=parameters_of(self._model))
         if (kept := self._kept.get(key)) is not None:
             return Completion(kept.text, Usage(0, kept.prompt_tokens, kept.completion_tokens))
-        with self._lease:
-            made = self._model.complete(messages, schema=schema)
-        self._made.append(KeptReply(key, made.text, made.usage.prompt_tokens, made.usage.completion_tokens))
+        made = self.ask(messages, schema=schema)
+        self.take(messages, made, schema=schema)
         return made
+
+    def kept_replies(self) -> Mapping[str, KeptReply]:
+        """Those that came along."""
+        return self._kept
+
+    def ask(self, messages: Sequence[Message], *, schema: Mapping[str, object] | None = None) -> Completion:
+        """The model's own reply, which does not go home; raises ModelError as that."""
+        with self._lease:
+            return self._model.complete(messages, schema=schema)
+
+    def take(self, messages: Sequence[Message], made: Completion, *, schema: Mapping[str, object] | None) -> None:
+        """Lets what is the reply to a request go home, and uses it when that is made."""
+        key = key_of(messages, schema, model=self.name, parameters=parameters_of(self._model))
+        self._kept[key] = KeptReply(key, made.text, made.usage.prompt_tokens, made.usage.completion_tokens)
+        self._made.append(self._kept[key])
 
 
 class WorkerReader:
@@ -162,13 +176,29 @@ class WorkerReader:
         source = Path(place).as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         return [replace(document, source=source) for document in found]
 
-    def read(self, document: Document, kept: Mapping[str, KeptReply]) -> ClusterReading:
-        """The chunks of a document, and what they say; raises ModelError as the model."""
-        made: list[KeptReply] = []
-        reader = self.recipe.builtin or self._asking(CarriedModel(self._model, kept, self._lease, made))
-        chunks = tuple(self._cut(document))
-        found = intake.extracted(reader, chunks, document, workers=self.recipe.model.workers)
-        return ClusterReading(chunks, tuple(found), tuple(made), _worker_name())
+    def read(
+        self, documents: Sequence[Document], kept: Sequence[Mapping[str, KeptReply]]
+    ) -> list[ClusterReading | KgPlatformError]:
+        """The chunks of documents that are asked about together, and what each says, or why it cannot be read.
+
+        Raises:
+            ModelUnavailableError: the model cannot be reached.
+        """
+        made: list[list[KeptReply]] = [[] for _ in documents]
+        readers = [
+            self.recipe.builtin or self._asking(CarriedModel(self._model, known, self._lease, own))
+            for known, own in zip(kept, made, strict=True)
+        ]
+        chunks = [tuple(self._cut(document)) for document in documents]
+        intake.ask_together(readers, chunks, documents)
+        found: list[ClusterReading | KgPlatformError] = []
+        for reader, parts, document, own in zip(readers, chunks, documents, made, strict=True):
+            try:
+                read = intake.extracted(reader, parts, document, workers=self.recipe.model.workers)
+                found.append(ClusterReading(parts, tuple(read), tuple(own), _worker_name()))
+            except KgPlatformError as error:
+                found.append(error)
+        return found
 
     def _asking(self, model: ChatModel) -> Extractor:
         from kgplatform.extraction.builtin import quietly
@@ -186,9 +216,11 @@ def parse_task(reader: WorkerReader, place: str, data: bytes) -> list[Document]:
     return reader.parse(place, data)
 
 
-def read_task(reader: WorkerReader, document: Document, kept: Mapping[str, KeptReply]) -> ClusterReading:
+def read_task(
+    reader: WorkerReader, documents: Sequence[Document], kept: Sequence[Mapping[str, KeptReply]]
+) -> list[ClusterReading | KgPlatformError]:
     """`WorkerReader.read` as a task."""
-    return reader.read(document, kept)
+    return reader.read(documents, kept)
 
 
 def embed_task(settings: EmbeddingSettings, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -430,14 +462,18 @@ class ClusterEmbedder:
 
 
 class _PendingReading:
-    """A document in the hands of the workers."""
+    """A document in the hands of the workers, by its number among those that are asked about together."""
 
-    def __init__(self, cluster: DaskCluster, future: Future, keep: Callable[[Sequence[KeptReply]], None]) -> None:
-        self._cluster, self._future, self._keep = cluster, future, keep
+    def __init__(
+        self, cluster: DaskCluster, future: Future, number: int, keep: Callable[[Sequence[KeptReply]], None]
+    ) -> None:
+        self._cluster, self._future, self._number, self._keep = cluster, future, number, keep
 
     def result(self) -> ClusterReading:
         """What was read; raises as `DaskCluster.result`. The replies of a model are kept first."""
-        read: ClusterReading = self._cluster.result(self._future)
+        read: ClusterReading | KgPlatformError = self._cluster.result(self._future)[self._number]
+        if isinstance(read, KgPlatformError):
+            raise read
         self._keep(read.replies)
         self._cluster.done(read.worker)
         return read
@@ -526,29 +562,38 @@ class ClusterAhead(ReadAhead):
             raise ReadError(error.reason, path=place) from error
         return found
 
-    def begin(self, documents: Sequence[Document], *, at: int = 0) -> None:
-        """Puts the next few documents from that place on to the workers, if they are not known."""
+    @property
+    def _asks(self) -> bool:
+        return self._reader is not None and not self._lost
+
+    def _is_begun(self, key: str) -> bool:
+        return key in self._submitted or key in self._read
+
+    def _short(self, document: Document) -> ShortDocument | None:
+        return super()._short(document) if self._parts.asks_model else None
+
+    def _begin_alone(self, document: Document) -> None:
+        self._submit([document])
+
+    def _begin_together(self, group: Sequence[ShortDocument]) -> None:
+        self._submit([item.document for item in group])
+
+    def _submit(self, documents: Sequence[Document]) -> None:
+        """Puts documents to a worker, which asks about them together."""
         if self._reader is None or self._lost:
             return
-        name, reader = self._reader
-        parts = self._parts
-        for document in documents[at : at + self._most]:
-            key = document.iri.value
-            with self._lock:
-                if key in self._submitted or key in self._read or parts.tables.holds(document):
-                    continue
-                if is_known(parts.registry, document.sha256):
-                    continue
-                model = self._workspace.model
-                kept = model.about(key).kept_replies() if model is not None else {}
-                task = f"kgplatform-read-{name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
-                try:
-                    future = self._cluster.submit(read_task, reader, document, kept, key=task)
-                except ClusterLostError as error:
-                    self._lose(error)
-                    return
-                keep = model.about(key).keep if model is not None else lambda _replies: None
-                self._submitted[key] = _PendingReading(self._cluster, future, keep)
+        (name, reader), model = self._reader, self._workspace.model
+        keys = [document.iri.value for document in documents]
+        kept = [model.about(key).kept_replies() if model is not None else {} for key in keys]
+        task = f"kgplatform-read-{name}-{hashlib.sha256(' '.join(keys).encode()).hexdigest()[:32]}"
+        try:
+            future = self._cluster.submit(read_task, reader, documents, kept, key=task)
+        except ClusterLostError as error:
+            self._lose(error)
+            return
+        for number, key in enumerate(keys):
+            keep = model.about(key).keep if model is not None else lambda _replies: None
+            self._submitted[key] = _PendingReading(self._cluster, future, number, keep)
 
     def chunks(self, document: Document) -> tuple[Chunk, ...]:
         """The chunks of a document."""
@@ -565,6 +610,7 @@ class ClusterAhead(ReadAhead):
     def _reading_of(self, document: Document) -> ClusterReading | None:
         """What the workers read; None: it is to be read here."""
         key = document.iri.value
+        self._settle(document)
         self.begin([document])
         pending = self._submitted.pop(key, None)
         if pending is None:
@@ -586,6 +632,9 @@ class ClusterAhead(ReadAhead):
     def _lose(self, error: ClusterError) -> None:
         self._lost = f"{error}; the rest is read on this machine"
         self._submitted.clear()
+        with self._settled:
+            self._open.clear()
+            self._settled.notify_all()
 
     def close(self, *, wait: bool) -> None:
         """Reads and asks nothing more; what the model replied so far is kept."""

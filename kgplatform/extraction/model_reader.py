@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from pyoxigraph import Literal, NamedNode
 
@@ -22,11 +23,25 @@ from kgplatform.extraction.names import clean_name
 from kgplatform.extraction.prompt import Demonstrations, Schema, schema_of
 from kgplatform.extraction.values import literal_of
 from kgplatform.lexicon import LexiconSection
+from kgplatform.models.chat import RequestRefusedError
 from kgplatform.models.json_replies import json_of, repaired
 from kgplatform.models.prompts import render, render_messages
 from kgplatform.ontology.schema import Ontology
 from kgplatform.text import count_tokens, normalise, sentences, words
-from kgplatform.types import ChatModel, Chunk, Claim, Document, Extraction, Mention, Message, Refusal, Usage
+from kgplatform.types import (
+    ChatModel,
+    Chunk,
+    Chunker,
+    Claim,
+    Completion,
+    Document,
+    Extraction,
+    KeepingModel,
+    Mention,
+    Message,
+    Refusal,
+    Usage,
+)
 from kgplatform.vocab import XSD, XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
 
 # Quotes as evidence. A passage is material: what it orders a model to write is not something it says, however literally
@@ -472,6 +487,21 @@ REPLY_SCHEMA: Final[dict[str, object]] = {
 }
 """The shape that is asked of the model (JSON Schema); what comes back may lack the optional parts."""
 
+_OF_ONE: Final = {
+    **REPLY_SCHEMA,
+    "required": ["document", "mentions", "statements", "keywords"],
+    "properties": {"document": {"type": "integer"}, **cast(Mapping[str, object], REPLY_SCHEMA["properties"])},
+}
+TOGETHER_SCHEMA: Final[dict[str, object]] = {
+    "type": "object",
+    "required": ["documents"],
+    "additionalProperties": False,
+    "properties": {"documents": {"type": "array", "items": _OF_ONE}},
+}
+"""The shape of a reply about several documents."""
+
+_MARK: Final = re.compile(r"<(\s*/?\s*passage\b[^>\n]*)>", re.IGNORECASE)
+_NUMBER_OF: Final = re.compile(r'"document"\s*:\s*"?(\d{1,4})')
 _PARTS: Final = ("mentions", "statements", "keywords")
 _MOST_REASONS: Final = 12
 _READ: Final = 0.85
@@ -487,12 +517,13 @@ _NO_JSON: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PromptOptions:
-    """How a model is asked: the room for ontology and passage in tokens, further rounds, examples a prompt."""
+    """How a model is asked: room for ontology and passage in tokens, further rounds, examples, documents a prompt."""
 
     schema_tokens: int = 2100
     passage_tokens: int = 1200
-    gleaning: int = 1
+    gleaning: int = 0
     demonstrations: int = 3
+    together: int = 4
 
 
 @dataclass(slots=True)
@@ -521,6 +552,7 @@ class ModelExtractor:
         self._ontology = ontology
         self._asking = asking or PromptOptions()
         self._demonstrations = demonstrations or Demonstrations(())
+        self._spent = Usage()
 
     def extract(self, chunk: Chunk, document: Document) -> Extraction:
         """What the chunk says in the terms of the ontology; offsets are the document's.
@@ -552,9 +584,10 @@ class ModelExtractor:
             ModelReplyError: it replied twice with something of which nothing can be read.
         """
         passage = _passage(chunks, document)
-        schema, messages, sha256 = self._prompt(passage, document)
+        schema, messages, sha256 = self._prompt((passage, document))
         accepting = ReplyCheck(self._ontology, schema, passage, document)
-        talk = _Conversation(messages, sha256)
+        talk = _Conversation(messages, sha256, self._spent)
+        self._spent = Usage()
         accepting.read(self._asked(talk, accepting))
         self._look_again(talk, accepting)
         made = Extraction(
@@ -579,27 +612,112 @@ class ModelExtractor:
         total = Usage()
         for stretch in self.stretches(chunks):
             passage = _passage(stretch, document)
-            _, messages, _ = self._prompt(passage, document)
-            said = sum(count_tokens(message.content) for message in messages)
-            replied = round(count_tokens(passage.text) * reply_tokens / (1 + self._asking.gleaning * _LATER))
-            again = count_tokens(render(_in_language(AGAIN, document), refused=[]).text)
-            for turn in range(1 + self._asking.gleaning):
-                # a further round repeats the conversation, and brings little that is new
-                total += Usage(1, said + turn * (replied + again), replied if turn == 0 else round(replied * _LATER))
+            _, messages, _ = self._prompt((passage, document))
+            total += self._rounds(_said(messages), _said(messages), count_tokens(passage.text) * reply_tokens, document)
         return total
 
-    def _prompt(self, passage: SourcePassage, document: Document) -> tuple[Schema, list[Message], str]:
-        text = f"{document.title}\n{passage.text}"
-        schema = schema_of(self._ontology, text, language=document.language, budget=self._asking.schema_tokens)
+    def expected_of(
+        self, cuts: Sequence[Sequence[Chunk]], documents: Sequence[Document], *, reply_tokens: float
+    ) -> list[Usage]:
+        """What reading documents one after the other will cost, each its part of the prompt about several."""
+        found: list[Usage] = []
+        group: list[ShortDocument] = []
+        for chunks, document in zip([*cuts, ()], [*documents, None], strict=True):
+            may_share = document is not None and self._may_share(document) and len(self.stretches(chunks)) == 1
+            short = ShortDocument(self, chunks, document) if document is not None and may_share else None
+            if group and (short is None or not short.joins(group)):
+                found += self._expected_together(group, reply_tokens)
+                group = []
+            if short is not None:
+                group.append(short)
+            elif document is not None:
+                found.append(self.expected(chunks, document, reply_tokens=reply_tokens))
+        return found
+
+    def _expected_together(self, group: Sequence[ShortDocument], reply_tokens: float) -> Iterator[Usage]:
+        shown = [(_passage(item.chunks, item.document), item.document) for item in group]
+        said = _said(self._prompt(*shown)[1])
+        lengths = [count_tokens(passage.text) for passage, _ in shown]
+        for number, (place, length) in enumerate(zip(shown, lengths, strict=True)):
+            part, alone = said * length // sum(lengths), _said(self._prompt(place)[1]) if self._asking.gleaning else 0
+            usage = self._rounds(part, alone, length * reply_tokens, place[1])
+            yield usage if number == 0 else replace(usage, calls=usage.calls - 1)
+
+    def _rounds(self, first: int, again: int, reply: float, document: Document) -> Usage:
+        """The first round, and further ones, which repeat the conversation about it and bring little that is new."""
+        replied = round(reply / (1 + self._asking.gleaning * _LATER))
+        total = Usage(1, first, replied)
+        asked = count_tokens(render(_in_language(AGAIN, document), refused=[]).text)
+        for turn in range(1, 1 + self._asking.gleaning):
+            total += Usage(1, again + turn * (replied + asked), round(replied * _LATER))
+        return total
+
+    @property
+    def asking(self) -> PromptOptions:
+        """How the model is asked."""
+        return self._asking
+
+    def short(self, document: Document, cut: Chunker) -> ShortDocument | None:
+        """The document if it may be asked about with others: it fits, gives no orders, and nothing was replied yet."""
+        if not isinstance(self._model, KeepingModel) or not self._may_share(document) or self._model.kept_replies():
+            return None
+        chunks = cut(document)
+        return ShortDocument(self, chunks, document) if len(self.stretches(chunks)) == 1 else None
+
+    def _may_share(self, document: Document) -> bool:
+        is_short = self._asking.together > 1 and count_tokens(document.text) <= self._asking.passage_tokens
+        return is_short and not orders_in(f"{document.title}\n\n{document.text}")
+
+    def ask_together(self, group: Sequence[ShortDocument]) -> None:
+        """Asks about several documents in one request, and keeps for each what the reply says of it.
+
+        Raises:
+            ModelUnavailableError: the model cannot be reached.
+        """
+        if not isinstance(self._model, KeepingModel):
+            raise AssertionError("documents are short only where replies are kept")
+        shown = [(_passage(item.chunks, item.document), item.document) for item in group]
+        _, messages, _ = self._prompt(*shown)
+        try:
+            made = self._model.ask(messages, schema=TOGETHER_SCHEMA)
+        except RequestRefusedError:  # such as one that is too long: each may still be short enough
+            return
+        except ModelReplyError as error:
+            made = Completion(error.reply, Usage(1, _said(messages), count_tokens(error.reply)))
+        found, used = _by_number(made.text), made.usage
+        parts = [
+            (item, place, found[n]) for n, (item, place) in enumerate(zip(group, shown, strict=True), 1) if n in found
+        ]
+        parts = [(item, place, part) for item, place, part in parts if _is_about(part, place[0])]
+        self._spent = replace(used, prompt_tokens=0, completion_tokens=0) if parts else used
+        total, length = sum(len(place[0].text) for _, place, _ in parts), 0
+        for item, place, part in parts:
+            before, length = length, length + len(place[0].text)
+            tokens = (n * length // total - n * before // total for n in (used.prompt_tokens, used.completion_tokens))
+            text = json.dumps({key: part[key] for key in _PARTS if key in part}, ensure_ascii=False)
+            item.reader.take(place, Completion(text, Usage(1, *tokens)))
+
+    def take(self, place: tuple[SourcePassage, Document], made: Completion) -> None:
+        """Keeps what is the reply to the first request about one document."""
+        _, messages, _ = self._prompt(place)
+        cast(KeepingModel, self._model).take(messages, made, schema=REPLY_SCHEMA)
+
+    def _prompt(self, *shown: tuple[SourcePassage, Document]) -> tuple[Schema, list[Message], str]:
+        """The prompt about one passage, or about one of each of several documents of a language."""
+        text = "\n".join(f"{document.title}\n{passage.text}" for passage, document in shown)
+        language = shown[0][1].language
+        schema = schema_of(self._ontology, text, language=language, budget=self._asking.schema_tokens)
         messages, sha256 = render_messages(
-            _in_language(PROMPT, document),
+            _in_language(PROMPT, shown[0][1]),
             nested=any(line.depth for line in schema.classes),
             classes=schema.classes,
             properties=schema.properties,
-            examples=self._shown(passage.text, schema),
-            title=_harmless(document.title),
-            language=document.language,
-            passage=_harmless(passage.text),
+            examples=self._shown("\n".join(passage.text for passage, _ in shown), schema),
+            language=language,
+            passages=[
+                {"title": " ".join(_harmless(document.title).split()), "text": _harmless(passage.text)}
+                for passage, document in shown
+            ],
         )
         return schema, messages, sha256
 
@@ -659,15 +777,79 @@ class ModelExtractor:
             completion = self._model.complete(messages, schema=REPLY_SCHEMA)
         except ModelReplyError as error:
             # what the server counted is lost with the reply; an estimate of the last try is better than nothing
-            said = sum(count_tokens(message.content) for message in messages)
-            talk.usage += Usage(1, said, count_tokens(error.reply))
+            talk.usage += Usage(1, _said(messages), count_tokens(error.reply))
             return error.reply
         talk.usage += completion.usage
         return completion.text
 
 
+# Short documents of one language are asked about together, since the rest of a prompt costs more than they do. What
+# the reply says of each is kept as the reply to the request about that one alone, and read and checked as such: nothing
+# of one document can be evidence for another, and a document of which nothing usable came is asked about by itself.
+
+
+_MORE_ROOM: Final = 4 / 3
+"""How much more room than passages of one documents may take that share a prompt: what a reply does not reach is asked
+about again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShortDocument:
+    """A document that may be asked about with others, and who reads it."""
+
+    reader: ModelExtractor
+    chunks: Sequence[Chunk]
+    document: Document
+
+    @property
+    def tokens(self) -> int:
+        """How much room it takes."""
+        return _tokens(self.chunks)
+
+    def joins(self, others: Sequence[ShortDocument]) -> bool:
+        """Whether it can be asked about with the others, in the language of their prompt and its room."""
+        asking = self.reader.asking
+        return (
+            len(others) < asking.together
+            and self.tokens + sum(other.tokens for other in others) <= asking.passage_tokens * _MORE_ROOM
+            and all(other.document.language == self.document.language for other in others)
+        )
+
+
+def _by_number(text: str) -> dict[int, Mapping[str, object]]:
+    """The parts of a reply about several documents by their numbers, without those of which something is lost.
+
+    One that is said twice is left out as well: a document may try to speak for another.
+    """
+    try:
+        value, lost = cast(object, json_of(text)), tuple[str, ...]()
+    except ModelReplyError:
+        found = repaired(text)
+        value, lost = (found.value, found.lost) if found else (None, ())
+    parts = value.get("documents") if isinstance(value, dict) else value
+    given = ((_text(part, "document"), part) for part in _objects(parts, lambda _: None))
+    numbered = [(int(number), part) for number, part in given if number.isdecimal() and len(number) < 5]
+    counts = Counter(number for number, _ in numbered)
+    for piece in lost:  # stands in the part whose number came last
+        before = _NUMBER_OF.findall(text[: max(text.rfind(piece), 0)]) + _NUMBER_OF.findall(piece)
+        if not before:
+            return {}
+        counts[int(before[-1])] += 1
+    return {number: part for number, part in numbered if counts[number] == 1 and _is_reply(part)}
+
+
+def _is_about(part: Mapping[str, object], passage: SourcePassage) -> bool:
+    """Whether most quotes of a part stand in the passage, as they do not where a model mixed documents up."""
+    quotes = [_text(item, "quote") for item in _objects(part.get("statements"), lambda _: None)]
+    return 2 * sum(locate(passage.text, quote) is not None for quote in quotes) >= len(quotes)
+
+
 def _in_language(name: str, document: Document) -> str:
     return f"{name}-zh" if document.language.startswith("zh") else name
+
+
+def _said(messages: Sequence[Message]) -> int:
+    return sum(count_tokens(message.content) for message in messages)
 
 
 def _tokens(chunks: Sequence[Chunk]) -> int:
@@ -680,8 +862,8 @@ def _passage(chunks: Sequence[Chunk], document: Document) -> SourcePassage:
 
 
 def _harmless(text: str) -> str:
-    """The text as shown to the model: it cannot end the passage and go on as if it were the prompt."""
-    return text.replace("<passage>", "(passage)").replace("</passage>", "(/passage)")
+    """The text as shown to the model: it cannot end the passage and go on as if it were the prompt, or another one."""
+    return _MARK.sub(r"(\1)", text)
 
 
 def _read(text: str, accepting: ReplyCheck) -> Mapping[str, object] | None:

@@ -98,13 +98,23 @@ class CachedModel:
             self.tally.count(hits=1)
             usage = Usage(0, kept.usage.prompt_tokens, kept.usage.completion_tokens, time.perf_counter() - started)
             return Completion(kept.text, usage)
+        made = self.ask(messages, schema=schema)
+        return Completion(self._keep(key, made), made.usage)
+
+    def ask(self, messages: Sequence[Message], *, schema: Mapping[str, object] | None = None) -> Completion:
+        """The model's own reply, which is not kept: parts of it may be taken; raises ModelError as the model."""
+        started = time.perf_counter()
         try:
             made = self.model.complete(messages, schema=schema)
         except ModelError:
             self.tally.count(Usage(seconds=time.perf_counter() - started), failures=1)
             raise
         self.tally.count(made.usage)
-        return Completion(self._keep(key, made), made.usage)
+        return made
+
+    def take(self, messages: Sequence[Message], made: Completion, *, schema: Mapping[str, object] | None) -> None:
+        """Keeps what is the reply to a request, though it came with that to another; raises StoreError."""
+        self._keep(key_of(messages, schema, model=self.name, parameters=self.parameters), made)
 
     def kept_replies(self) -> dict[str, KeptReply]:
         """The replies of this scope by their keys, for who asks elsewhere; raises StoreError as `complete`."""

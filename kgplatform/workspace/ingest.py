@@ -340,6 +340,7 @@ class Ingest(Projecting):
             lambda document: self._reader()(document),
             workspace.model is not None,
             settings.model.workers,
+            settings.extraction.together if workspace.model is not None else 1,
         )
         self._ahead_of = ahead
         self._ahead = ReadAhead(self._reading, ())

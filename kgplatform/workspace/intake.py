@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import queue
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from kgplatform.documents.chunking import chunker
 from kgplatform.documents.fetch import WebRules, fetch, is_address
@@ -25,7 +25,7 @@ from kgplatform.documents.progress import Crew
 from kgplatform.documents.records import State
 from kgplatform.documents.registry import Registry
 from kgplatform.documents.sandbox import Parsers
-from kgplatform.errors import ConfigError, ModelUnavailableError, ReadError
+from kgplatform.errors import ConfigError, KgPlatformError, ModelUnavailableError, ReadError
 from kgplatform.models.chat import RequestRefusedError
 from kgplatform.settings import DocumentSettings
 from kgplatform.text import count_tokens
@@ -33,6 +33,9 @@ from kgplatform.types import Chunk, Chunker, Document, Extraction, Extractor, St
 from kgplatform.vocab import document_iri
 from kgplatform.workspace.table_stage import TableParts, digest_of
 from kgplatform.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from kgplatform.extraction.model_reader import ShortDocument
 
 Location: TypeAlias = Path | str
 """Where something is to be read: a path, or (a string) an address on the web."""
@@ -245,15 +248,47 @@ class Extracting:
             begun.read(self._threads.submit(partial(self._read, extractor, stretch, document, begun)))
         return begun
 
+    def together(self, group: Sequence[ShortDocument]) -> list[PendingExtraction]:
+        """The documents, asked about in one request and then each taken up; what one fails of costs only that one."""
+        begun = [PendingExtraction(tuple(item.chunks)) for item in group]
+        promises = [Future[list[Extraction]]() for _ in group]
+        for pending, promise in zip(begun, promises, strict=True):
+            promise.set_running_or_notify_cancel()  # whoever gives one up leaves the others
+            pending.read(promise)
+
+        def ask() -> None:
+            with self._noting(is_wanted=any(pending.is_wanted.is_set() for pending in begun)):
+                group[0].reader.ask_together(group)
+            for item, pending, promise in zip(group, begun, promises, strict=True):
+                try:
+                    promise.set_result(self._read(item.reader, item.chunks, item.document, pending))
+                except (KgPlatformError, NotBegunError) as error:
+                    promise.set_exception(error)
+
+        def fail(asked: Future[None]) -> None:
+            error = CancelledError() if asked.cancelled() else asked.exception()
+            for promise in promises:
+                if error is not None and not promise.done():
+                    promise.set_exception(error)
+
+        self._threads.submit(ask).add_done_callback(fail)
+        return begun
+
     def _read(
         self, extractor: Extractor, stretch: Sequence[Chunk], document: Document, begun: PendingExtraction
     ) -> list[Extraction]:
+        with self._noting(is_wanted=begun.is_wanted.is_set()):
+            return _read(extractor, stretch, document)
+
+    @contextmanager
+    def _noting(self, *, is_wanted: bool) -> Iterator[None]:
+        """For what asks the model: not begun if it is away or the run is to end; it is noted if it is away."""
         if self._away is not None:
             raise self._away
-        if self._is_stopping() and not begun.is_wanted.is_set():
+        if self._is_stopping() and not is_wanted:
             raise NotBegunError
         try:
-            return _read(extractor, stretch, document)
+            yield
         except RequestRefusedError:  # that is about this request
             raise
         except ModelUnavailableError as error:
@@ -284,6 +319,22 @@ def extracted(extractor: Extractor, chunks: Sequence[Chunk], document: Document,
         extracting.close(wait=False)
 
 
+def ask_together(
+    readers: Sequence[Extractor], chunks: Sequence[Sequence[Chunk]], documents: Sequence[Document]
+) -> None:
+    """Asks about several documents in one request, so that the readers know what the model says of each.
+
+    Raises:
+        ModelUnavailableError: the model cannot be reached.
+    """
+    from kgplatform.extraction.model_reader import ModelExtractor, ShortDocument  # not where no model reads
+
+    if len(documents) > 1:
+        given = zip(readers, chunks, documents, strict=True)
+        group = [ShortDocument(reader, cut, told) for reader, cut, told in given if isinstance(reader, ModelExtractor)]
+        group[0].reader.ask_together(group)
+
+
 def _stretches(extractor: Extractor, chunks: Sequence[Chunk]) -> list[list[Chunk]]:
     return extractor.stretches(chunks) if isinstance(extractor, StretchExtractor) else [[chunk] for chunk in chunks]
 
@@ -302,12 +353,17 @@ def usage_of(extractions: Iterable[Extraction]) -> Usage:
 _MOST_BYTES: Final = 64_000_000
 """Files of so many bytes in all are ahead at a time; a larger one is alone."""
 _PAGE_BYTES: Final = 1_000_000
-"""What a page on the web is taken to have before it is fetched."""
+"""What a page on the web is taken to have before it is fetched; a larger file is no neighbour of short documents."""
+_PLACES: Final = ""
+"""The group of documents from files that hold one each."""
 
 
 @dataclass(frozen=True, slots=True)
 class AheadParts:
-    """What reads documents; ``asks_model``: their extraction does not depend on what was added before."""
+    """What reads documents; ``asks_model``: their extraction does not depend on what was added before.
+
+    ``together``: how many neighbouring documents may be asked about in one request.
+    """
 
     registry: Registry
     tables: TableParts
@@ -316,6 +372,7 @@ class AheadParts:
     extractor_for: Callable[[Document], Extractor]
     asks_model: bool = False
     workers: int = 4
+    together: int = 1
 
 
 class ReadAhead:
@@ -331,15 +388,23 @@ class ReadAhead:
         self._places = places
         self._next = 0
         count = parts.intake.parsers.limits.count
-        self._most = most or (parts.workers + 2 if parts.asks_model else 2 * count)
+        self._most = (most or (parts.workers + 2 if parts.asks_model else 2 * count)) * parts.together
         self._reading: dict[Location, tuple[Future[list[Document] | None], int]] = {}
         self._readers = Threads(readers or count, "reader")
         self._extracting = Extracting(parts.workers, is_stopping=lambda: parts.registry.is_stopping)
         self._begun: dict[str, PendingExtraction] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._settled = threading.Condition(self._lock)
+        # Documents are gathered in the order of their places, whichever is read first, so that which of them are asked
+        # about together does not depend on time: those of files that hold one each, and those of each file of several.
+        self._arrived: dict[int, Sequence[Document]] = {}
+        self._turn = self._opened = 0
+        self._open: dict[str, list[ShortDocument]] = {}
 
     def fill(self, number: int) -> None:
         """Lets places be read up to a few beyond that one, which is the next to be taken in."""
+        for skipped in range(self._next, number):
+            self._arrive(skipped, ())
         self._next = max(self._next, number)
         while self._next < min(number + self._most, len(self._places)):
             place = self._places[self._next]
@@ -347,25 +412,47 @@ class ReadAhead:
             held = sum(size for _, size in self._reading.values())
             if held and held + size > _MOST_BYTES:
                 return
-            self._next += 1
             if place not in self._reading and self._is_worth_it(place):
-                reading = self._readers.submit(partial(self._read_ahead, place))
+                reading = self._readers.submit(partial(self._read_ahead, self._next, place))
                 self._reading[place] = (reading, size)
+            else:
+                self._arrive(self._next, ())
+            self._next += 1
 
     def _is_worth_it(self, place: Location) -> bool:
         return self._parts.asks_model or isinstance(place, str) or not is_plain(place)
 
-    def _read_ahead(self, place: Location) -> list[Document] | None:
+    def _read_ahead(self, number: int, place: Location) -> list[Document] | None:
         """The documents; None: they are to be read in their turn, if at all."""
-        intake, tables = self._parts.intake, self._parts.tables
-        if isinstance(place, str):
-            found = intake.page(place)
-        elif tables.is_table(place) or is_known(self._parts.registry, intake.digest(place)):
-            return None
-        else:
-            found = self._parsed(place)
-        self.begin(found)
+        intake, tables, found = self._parts.intake, self._parts.tables, list[Document]()
+        try:
+            if isinstance(place, str):
+                found = intake.page(place)
+            elif tables.is_table(place) or is_known(self._parts.registry, intake.digest(place)):
+                return None
+            else:
+                found = self._parsed(place)
+        finally:
+            self._arrive(number, found)
         return found
+
+    def _arrive(self, number: int, documents: Sequence[Document]) -> None:
+        """Takes up what was read at a place, once all places before it were; several documents are for themselves."""
+        with self._lock:
+            self._arrived[number] = documents
+            while (found := self._arrived.pop(self._turn, None)) is not None:
+                try:
+                    if len(found) == 1 and self._asks:
+                        self._opened = self._opened if self._open.get(_PLACES) else self._turn
+                        self._gather(found[0], _PLACES)
+                    elif found:
+                        self._close(_PLACES)
+                        self.begin(found)
+                finally:
+                    self._turn += 1
+                    is_last = self._turn == len(self._places) or self._turn - self._opened >= self._parts.together
+                    if is_last or _size(self._places[self._turn]) > _PAGE_BYTES:
+                        self._close(_PLACES)  # a large file is read when there is room, and nobody waits for it
 
     def _parsed(self, place: Path) -> list[Document]:
         return self._parts.intake.documents(place)
@@ -392,15 +479,70 @@ class ReadAhead:
 
     def begin(self, documents: Sequence[Document], *, at: int = 0) -> None:
         """Puts the next few documents from that place on to the model, if there is one, and they are not known."""
-        if not self._parts.asks_model:
+        if not self._asks or not documents:
             return
-        for document in documents[at : at + self._most]:
-            with self._lock:  # the examples that a prompt shows are read once, for the first document
-                key, parts = document.iri.value, self._parts
-                if key in self._begun or parts.tables.holds(document) or is_known(parts.registry, document.sha256):
-                    continue
-                extractor = parts.extractor_for(document)
-                self._begun[key] = self._extracting.begin(extractor, parts.chunker(document), document)
+        with self._lock:  # the examples that a prompt shows are read once, for the first document
+            group = documents[0].iri.value
+            for document in documents[at : at + self._most]:
+                self._gather(document, group)
+            waiting = [item.document for item in self._open.get(group, ())]
+            if at + self._most >= len(documents) or documents[at] in waiting:
+                self._close(group)
+
+    @property
+    def _asks(self) -> bool:
+        """Whether documents are read ahead at all, and not only their files."""
+        return self._parts.asks_model
+
+    def _is_begun(self, key: str) -> bool:
+        return key in self._begun
+
+    def _gather(self, document: Document, group: str) -> None:
+        """Begins a document, or lets it wait for those that it is asked about with."""
+        parts = self._parts
+        if self._is_begun(document.iri.value) or self._is_waiting(document):
+            return
+        if parts.tables.holds(document) or is_known(parts.registry, document.sha256):
+            return
+        short = self._short(document)
+        if short is None or not short.joins(self._open.get(group, ())):
+            self._close(group)
+        if short is None:
+            self._begin_alone(document)
+        else:
+            self._open.setdefault(group, []).append(short)
+
+    def _short(self, document: Document) -> ShortDocument | None:
+        from kgplatform.extraction.model_reader import ModelExtractor  # not where no model reads
+
+        extractor = self._parts.extractor_for(document)
+        return extractor.short(document, self._parts.chunker) if isinstance(extractor, ModelExtractor) else None
+
+    def _close(self, group: str) -> None:
+        """Begins what was gathered."""
+        if found := self._open.pop(group, None):
+            self._settled.notify_all()  # who waits goes on once this thread has begun them
+            if len(found) == 1:
+                self._begin_alone(found[0].document)
+            else:
+                self._begin_together(found)
+
+    def _begin_alone(self, document: Document) -> None:
+        parts = self._parts
+        begun = self._extracting.begin(parts.extractor_for(document), parts.chunker(document), document)
+        self._begun[document.iri.value] = begun
+
+    def _begin_together(self, group: Sequence[ShortDocument]) -> None:
+        begun = self._extracting.together(group)
+        self._begun.update((item.document.iri.value, one) for item, one in zip(group, begun, strict=True))
+
+    def _settle(self, document: Document) -> None:
+        """Waits until it is known what the document is asked about with: a few files behind it are read by then."""
+        with self._settled:
+            self._settled.wait_for(lambda: not self._is_waiting(document))
+
+    def _is_waiting(self, document: Document) -> bool:
+        return any(item.document.iri == document.iri for group in self._open.values() for item in group)
 
     def chunks(self, document: Document) -> tuple[Chunk, ...]:
         """The chunks of a document."""
@@ -412,6 +554,7 @@ class ReadAhead:
         parts = self._parts
         if not parts.asks_model:
             return extracted(parts.extractor_for(document), chunks, document, workers=parts.workers)
+        self._settle(document)
         begun = self._begun.get(document.iri.value)
         try:
             if begun is not None:
@@ -493,25 +636,25 @@ def estimate(tables: TableParts, workspace: Workspace, given: Sequence[Path | st
     found = discover(rest) if rest else Discovery(())
     texts = [path for path in found.files if not tables.is_table(path)]
     unreadable = [f"{skipped.path}: {skipped.reason}" for skipped in found.skipped if skipped.path in paths]
-    documents: list[DocumentEstimate] = []
+    documents: list[Document] = []
     unchanged = 0
-
-    def told(document: Document) -> DocumentEstimate:
-        chunks = cut(document)
-        usage = extractor.expected(chunks, document, reply_tokens=share) if extractor else Usage()
-        return DocumentEstimate(document.source, document.title, len(chunks), count_tokens(document.text), usage)
-
     for path in texts:
         try:
             if is_known(registry, intake.digest(path)):
                 unchanged += 1
             else:
-                documents.extend(map(told, intake.documents(path)))
+                documents += intake.documents(path)
         except ReadError as error:
             unreadable.append(str(error))
     count = len(found.files) - len(texts) + len(apart)
     model = workspace.model.name if workspace.model else None
-    return CostEstimate(tuple(documents), unchanged, count, tuple(unreadable), model, share)
+    cuts = [cut(document) for document in documents]
+    used = extractor.expected_of(cuts, documents, reply_tokens=share) if extractor else [Usage()] * len(cuts)
+    told = (
+        DocumentEstimate(document.source, document.title, len(chunks), count_tokens(document.text), usage)
+        for document, chunks, usage in zip(documents, cuts, used, strict=True)
+    )
+    return CostEstimate(tuple(told), unchanged, count, tuple(unreadable), model, share)
 
 
 def is_known(registry: Registry, sha256: str) -> bool:

@@ -339,7 +339,9 @@ class Workspace:
         from kgplatform.extraction.model_reader import PromptOptions
 
         chosen = self.settings.extraction
-        return PromptOptions(chosen.schema_tokens, chosen.passage_tokens, chosen.gleaning, chosen.demonstrations)
+        return PromptOptions(
+            chosen.schema_tokens, chosen.passage_tokens, chosen.gleaning, chosen.demonstrations, chosen.together
+        )
 
     def _demonstrations(self) -> Demonstrations:
         from kgplatform.extraction.prompt import Demonstrations
