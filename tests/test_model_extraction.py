@@ -409,6 +409,23 @@ def test_where_no_class_is_a_kind_of_another_a_statement_needs_none_to_be():
     assert "the one that the property of its statement names" in model.conversations[0][0].content
 
 
+@pytest.mark.parametrize(
+    ("name", "quote"),
+    [
+        *(
+            ("Lingyin Temple", f"Lingyin Temple {said}")
+            for said in ("is free", "costs nothing", "will cost you nothing")
+        ),
+        *(("灵隐寺", f"灵隐寺{said}") for said in ("免费", "不收钱", "不要门票", "不用钱", "也不要票", "无需门票")),
+    ],
+)
+def test_a_price_of_nothing_is_told_in_words(name, quote, ontology):
+    mentions = [{"text": name, "class": "Temple", "name": name, "aliases": []}]
+    said = statement(subject=name, property="ticketPrice", object="0", quote=quote)
+    found = extract(scripted(reply(said, mentions=mentions)), ontology, f"{quote}.", 0)
+    assert [claim.object.value for claim in found.claims] == ["0"]
+
+
 TWO_PARTS = "Lingyin Temple lies in Hangzhou. Admission is 45 yuan.\n\nIt suits families. Wuzhen is far off."
 THIRD = {"text": "Wuzhen", "class": "Place", "name": "Wuzhen", "aliases": []}
 PERSON = {"text": "Lingyin Temple", "class": "Person", "name": "Lingyin Temple", "aliases": []}
