@@ -22,6 +22,7 @@ BENCHMARKS = (
         "kills",
         "cluster",
         "journal",
+        "replicas",
         "vectors",
     ),
 )

@@ -357,6 +357,13 @@ def test_parts_that_are_killed_at_random_lose_nothing_acknowledged() -> None:
     assert [result.name for result in found if not result.kept] == []
 
 
+def test_benchmarks_of_nodes_start_outside_pytest_too() -> None:
+    code = "import benchmarks.cluster_kills, benchmarks.replicas"
+    root = Path(__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=root)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_replica_without_a_database_is_told_so(tmp_path: Path) -> None:
     journaled(tmp_path / "w").close()
     with pytest.raises(ConfigError, match=r"cluster\.database"):
