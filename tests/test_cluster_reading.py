@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -9,8 +10,10 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from pyoxigraph import NamedNode
 
 pytest.importorskip("distributed", reason="needs Dask: pip install 'kgplatform[cluster]'")
 
@@ -22,13 +25,17 @@ from workspaces import new_workspace
 from kgplatform.cluster import dask_cluster
 from kgplatform.cluster.dask_cluster import ClusterEmbedder, DaskCluster
 from kgplatform.documents.records import State
-from kgplatform.errors import ClusterError, ReadError
+from kgplatform.errors import ClusterError, ModelReplyError, ReadError
+from kgplatform.extraction.model_reader import PromptOptions
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.models.stubs import HashEmbedder
-from kgplatform.types import Message
+from kgplatform.models.stubs import HashEmbedder, ScriptedModel
+from kgplatform.ontology import packs
+from kgplatform.settings import DocumentSettings, ModelSettings
+from kgplatform.types import Document, Message
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 NOTES = 8
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -305,3 +312,28 @@ def test_errors_come_home_from_another_process(tmp_path):
 
     error = pickle.loads(pickle.dumps(ReadError("holds no text", path=tmp_path)))
     assert (str(error), error.reason, error.path) == (f"{tmp_path}: holds no text", "holds no text", tmp_path)
+
+
+def test_a_worker_asks_about_several_documents_together_and_a_failure_is_its_own():
+    ontology = packs.load(["travel"], folder=ROOT).ontology
+    recipe = dask_cluster.Recipe("https://example.org/", DocumentSettings(), ontology, None, ModelSettings(name="m"))
+    reader = dask_cluster.WorkerReader(pickle.dumps(replace(recipe, asking=PromptOptions())))
+    model = ScriptedModel(otherwise=reads)
+    reader.__dict__["_model"] = model
+    documents = [
+        Document(NamedNode(f"http://x/{number}"), text, "Inns", "text/plain", "a.txt", "0" * 64, "en")
+        for number in (1, 2, 3)
+        for text in [f"Inn number {number} is located in Wuzhen."]
+    ]
+    found = reader.read(documents, [{}, {}, {}])
+    assert len(model.conversations) == 1
+    assert [[claim.subject.name for claim in read.extractions[0].claims] for read in found] == [
+        [f"Inn number {number}"] for number in (1, 2, 3)
+    ]
+    (kept,) = found[1].replies  # goes home under its own document, and is used there
+    reader.read(documents[1:2], [{kept.key: kept}])
+    assert len(model.conversations) == 1
+    model.enqueue("no JSON", "none again", "still none")  # the request about both, and twice about the first alone
+    lost, read = reader.read(documents[:2], [{}, {}])
+    assert isinstance(lost, ModelReplyError)
+    assert read.extractions[0].claims
