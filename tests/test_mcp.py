@@ -239,6 +239,27 @@ def test_an_open_server_takes_messages_of_its_own_pages_only(folder, tmp_path):
             assert client.post("/mcp", json=LIST, headers=headers).status_code == status
 
 
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"])
+def test_a_call_is_answered_as_the_sdk_answers_it(server, version):
+    """Calls in the usual form are answered without the SDK's server; it answers those that take anything."""
+    meta = {"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}}
+    calls = [(name, given) for name, given in CALLS.items() if name != "ask"]  # which says how long it took
+    calls += [("describe", {"name": "Atlantis"}), ("schema", {"lang": "en"}), ("query", None), ("no", {})]
+    wrong = [{"_meta": {}}, {"_meta": meta | {next(iter(meta)): "2025-03-26"}}, {"arguments": "x"}, {"name": 1}]
+    for name, given in calls:
+        for number, change in enumerate(({}, *(wrong if name == "schema" else ()))):
+            params = {"name": name, "arguments": given, "_meta": meta, **change}
+            record = {**LIST, "id": number or "x", "method": "tools/call", "params": params}
+            headers = {"MCP-Protocol-Version": version, "Mcp-Method": "tools/call", "Mcp-Name": name}
+            with httpx2.Client(headers=headers, timeout=300) as http:
+                ours, theirs = (
+                    http.post(f"{server}/mcp", json=record, headers={"Accept": accept})
+                    for accept in ("application/json, text/event-stream", "*/*")
+                )
+            assert (ours.status_code, ours.json()) == (theirs.status_code, theirs.json())
+            assert ours.headers["Content-Type"] == theirs.headers["Content-Type"]
+
+
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28", "1", "x" * 5000])
 @pytest.mark.parametrize(
     "body",
