@@ -15,8 +15,9 @@ import argparse
 import json
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +34,14 @@ from kgplatform.extraction import context, sentence_frames, sentence_network
 from kgplatform.extraction.builtin import BuiltinExtractor
 from kgplatform.extraction.context import DocumentReading, Referents
 from kgplatform.extraction.learnt.features import plain
-from kgplatform.extraction.learnt.frames import packed
+from kgplatform.extraction.learnt.frames import english_gloss, packed
 from kgplatform.extraction.sentence_frames import FITS, KINDS, FrameReader, OpenFrames, chosen, claim_of, said_value
 from kgplatform.extraction.sentence_network import (
     AWAY,
     LAYERS,
     ROLES,
     AskedObject,
+    ClassLabels,
     PropertyLabels,
     SeenSentence,
     SentenceNetwork,
@@ -48,11 +50,16 @@ from kgplatform.extraction.sentence_network import (
     beside,
     seen_sentence,
 )
-from kgplatform.models.embed import carried_path
+from kgplatform.models.embed import MiniLM, carried_path, unit_length
+from kgplatform.ontology.schema import Ontology
+from kgplatform.text import has_han
 from kgplatform.types import Claim, Document, Mention
 from kgplatform.vocab import local_name
 
-EPOCHS, FIRST_EPOCHS, WIDTH, RANK, RATE, ADAPTED_RATE = 4, 2, 48, 16, 2e-3, 1e-3
+EPOCHS, FIRST_EPOCHS, TOGETHER, WIDTH, RANK, RATE, ADAPTED_RATE = 8, 2, 2, 48, 16, 2e-3, 1e-3
+MORE = ("train3.jsonl", "train4.jsonl")
+ALIKE = 0.4
+"""From this cosine on two labels may be of one class."""
 HELD, THRESHOLD, CANDIDATE, LEAST_WEIGHT = 5, 0.5, 0.15, 0.005
 
 
@@ -70,13 +77,19 @@ class Question:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A document as the network sees it, what its annotation says of it, and what the other ways of reading found."""
+    """A document as the network sees it, what its annotation says of it, and what the other ways of reading found.
+
+    ``called`` are the vectors of the classes' labels as texts; ``near`` has a 1 where a class (row) says nearly the
+    same as another (column): it is above, below or called alike.
+    """
 
     sentences: Sequence[tuple[SeenSentence, Any, Any]]
     places: Sequence[Sequence[WordPlace]]
     questions: Sequence[Question]
     labels: Any
     terms: PropertyLabels
+    called: Any
+    near: Any
     gold: set[Triple] = field(default_factory=set)
     other: set[Triple] = field(default_factory=set)
 
@@ -94,7 +107,7 @@ def lesson_of(frames: FrameReader, reading: DocumentReading, row: Row, canon: Ca
         (
             seen,
             np.array([item.key in keys for item in seen.stretches], np.float32),
-            np.array([of.get(item.key, -1) for item in seen.stretches]),
+            _classes_of(seen, keys, of),
         )
         for sentence in frames.sentences
         if (seen := seen_sentence(reading.text, sentence.start, sentence.end, reading.finder.names.tagged)) is not None
@@ -103,9 +116,34 @@ def lesson_of(frames: FrameReader, reading: DocumentReading, row: Row, canon: Ca
     opened = [one for n in range(len(frames.sentences)) for one in frames.open_frames(n)]
     places = [sentence.places for sentence in frames.sentences]
     questions = _questions(opened, canon, gold, reading.text)
-    return Lesson(
-        sentences, places, questions, labels.rows, reading.lexicon.property_labels, gold, _read(reading, canon)
+    terms, (called, near) = reading.lexicon.property_labels, _near(labels, reading.lexicon.ontology)
+    return Lesson(sentences, places, questions, labels.rows, terms, called, near, gold, _read(reading, canon))
+
+
+def _classes_of(seen: SeenSentence, keys: set[str], of: Mapping[str, int]) -> Any:
+    """The class of each stretch; -1 where the annotation does not tell it, -2 of what looks like a name and is none."""
+    named = [(item.first, item.last) for item in seen.stretches if item.key in keys]
+    return np.array(
+        [
+            of.get(item.key, -1)
+            if not is_name or any(first < item.last and item.first < last for first, last in named)
+            else -2
+            for item, is_name in zip(seen.stretches, seen.named, strict=True)
+        ]
     )
+
+
+@cache
+def _labels_model() -> MiniLM:
+    return MiniLM(carried_path())
+
+
+def _near(labels: ClassLabels, ontology: Ontology) -> tuple[Any, Any]:
+    words = [[word.text for word in ontology.classes[one].words] for one in labels.classes]
+    english = [next((word for word in some if not has_han(word)), None) or english_gloss(some[0]) for some in words]
+    called = unit_length(_labels_model().embed(english))
+    above = np.array([[ontology.is_a(one, (other,)) for other in labels.classes] for one in labels.classes], bool)
+    return called, above | above.T | (called @ called.T > ALIKE)
 
 
 def _questions(opened: Sequence[OpenFrames], canon: Canon, gold: set[Triple], text: str) -> list[Question]:
@@ -154,11 +192,15 @@ def read_all(rows: Sequence[Row], networks: Sequence[SentenceNetwork], *, as_les
     readings: dict[str, DocumentReading] = {}
     read, carried = BuiltinExtractor._read, sentence_network.carried_network
 
-    def kept(extractor: BuiltinExtractor, document: Document) -> DocumentReading:
-        network = of[Path(document.source).stem], Thresholds(2.0, 2.0)
+    def carry(number: str) -> None:
+        network = of[number], Thresholds(2.0, 2.0)
         sentence_frames.carried_network = context.carried_network = lambda: network  # type: ignore[assignment]
-        reading = readings[Path(document.source).stem] = read(extractor, document)
-        return reading
+
+    def kept(extractor: BuiltinExtractor, document: Document) -> DocumentReading:
+        number = Path(document.source).stem
+        carry(number)
+        readings[number] = read(extractor, document)
+        return readings[number]
 
     BuiltinExtractor._read = kept  # type: ignore[method-assign]
     found: dict[str, Any] = {}
@@ -168,6 +210,7 @@ def read_all(rows: Sequence[Row], networks: Sequence[SentenceNetwork], *, as_les
             with reading_of(pack, ((f"{row['id']}.md", row["text"]) for row in mine), learns=False) as kg:
                 for row in mine:
                     reading, canon = readings[row["id"]], Canon(kg.ontology, row["also"])
+                    carry(row["id"])
                     frames = FrameReader(reading, Referents(reading), of[row["id"]])
                     lesson = lesson_of(frames, reading, row, canon)
                     found[row["id"]] = lesson if as_lessons else (_stated(frames, reading, canon), lesson)
@@ -209,6 +252,7 @@ class Learner(nn.Module):
         wide = model.config.hidden_size
         shapes: dict[str, tuple[int, ...]] = {"spansigns": (WIDTH, signs), "classsigns": (WIDTH, signs)}
         shapes |= {"spanout": (1, WIDTH + signs), "spanlast": (1,), "classlabels": (WIDTH, classes)}
+        shapes |= {"noclass": (1, WIDTH), "noclassshift": (1,)}
         for name in ("span", "class", "object", "subject"):
             shapes |= {f"{name}words": (ROLES * WIDTH, 2 * wide), f"{name}offset": (ROLES * WIDTH,)}
         shapes |= {"objectkind": (len(KINDS), WIDTH), "subjectkind": (len(KINDS), WIDTH)}
@@ -255,8 +299,11 @@ class Learner(nn.Module):
             found = found + wide[places, role]
         return found
 
-    def loss(self, lesson: Lesson, *, states: bool) -> torch.Tensor:
-        """How unlikely what the annotation says is; ``states``: its statements as well as its names."""
+    def loss(self, lesson: Lesson, strange: Lesson, *, states: bool) -> torch.Tensor:
+        """How unlikely what the annotation says is; ``states``: its statements as well as its names.
+
+        ``strange``: a document whose ontology has no class for most of the names.
+        """
         w, seen = self.weights, [item for item, _, _ in lesson.sentences]
         rows = self.rows(seen)
         labels = torch.tanh(torch.tensor(lesson.labels, dtype=torch.float32) @ w["classlabels"].T)
@@ -269,18 +316,40 @@ class Learner(nn.Module):
             scores = torch.cat([hidden, signs], 1) @ w["spanout"][0] + w["spanlast"][0]
             truth = torch.tensor(named)
             whole = whole + functional.binary_cross_entropy_with_logits(scores, truth, reduction="sum") / 60
-            known = torch.tensor(classes >= 0)
+            known = torch.tensor(classes != -1)
             if known.any():
                 inside = self._pooled("class", row, first[known], last[known]) + signs[known] @ w["classsigns"].T
-                told.append((self._dropped(torch.tanh(inside), 0.2) @ labels.T, torch.tensor(classes)[known]))
-        if told:
-            scores, truth = (torch.cat(part) for part in zip(*told, strict=True))
-            whole = whole + 0.5 * functional.cross_entropy(scores, truth)
+                told.append((self._dropped(torch.tanh(inside), 0.2), torch.tensor(classes)[known]))
+        if told and len(labels):
+            hidden, truth = (torch.cat(part) for part in zip(*told, strict=True))
+            whole = whole + self._unlikely_classes(hidden, truth, lesson, labels, strange)
         if states and lesson.questions:
             placed = self._placed(lesson, rows, labels)
             lost = [self._lost(question, lesson, placed) for question in lesson.questions]
             whole = whole + torch.stack(lost).sum() / 25
         return whole
+
+    def _unlikely_classes(self, hidden: Any, truth: Any, lesson: Lesson, labels: Any, strange: Lesson) -> torch.Tensor:
+        """As annotated; without the class and its like, names are of none, and under another ontology as well."""
+        scores = self._class_scores(hidden, labels)
+        none = torch.full_like(truth, len(labels))
+        whole = 0.5 * functional.cross_entropy(scores, torch.where(truth < 0, none, truth))
+        typed = truth >= 0
+        if typed.any():
+            near = torch.tensor(lesson.near)[truth[typed]]
+            left = torch.cat([scores[typed][:, :-1].masked_fill(near, -1e4), scores[typed][:, -1:]], 1)
+            whole = whole + 0.1 * functional.cross_entropy(left, none[typed])
+            alike = torch.tensor(lesson.near @ (lesson.called @ strange.called.T > ALIKE))[truth[typed]]
+            rows = torch.tanh(torch.tensor(strange.labels, dtype=torch.float32) @ self.weights["classlabels"].T)
+            away = self._class_scores(hidden[typed], rows)
+            away = torch.cat([away[:, :-1].masked_fill(alike, -1e4), away[:, -1:]], 1)
+            whole = whole + 0.1 * functional.cross_entropy(away, torch.full_like(none[typed], len(rows)))
+        return whole
+
+    def _class_scores(self, hidden: Any, labels: Any) -> torch.Tensor:
+        """A column a class, and one for none of them."""
+        none = hidden @ self.weights["noclass"].T + self.weights["noclassshift"]
+        return torch.cat([hidden @ labels.T, none], 1)
 
     def _dropped(self, rows: torch.Tensor, share: float) -> torch.Tensor:
         return functional.dropout(rows, share, self.training)
@@ -306,7 +375,8 @@ class Learner(nn.Module):
             objects = self._dropped(torch.tanh(self._pooled("object", row, first, last) + w["objectkind"][kinds]), 0.2)
             subjects = torch.tanh(self._pooled("subject", row, first, last) + w["subjectkind"][kinds])
             subjects = self._dropped(subjects, 0.2)
-            shares = torch.softmax(torch.tanh(self._pooled("class", row, first, last)) @ labels.T, 1)
+            scores = self._class_scores(torch.tanh(self._pooled("class", row, first, last)), labels)
+            shares = torch.softmax(scores, 1)[:, :-1]
             known = torch.tensor([one.class_ for one in places])
             hard = functional.one_hot(known.clamp(min=0), len(labels)).float() * 0.98 + 0.02 / len(labels)
             shares = torch.where((known >= 0)[:, None], hard, shares)
@@ -393,21 +463,34 @@ def fit(lessons: Sequence[Lesson], *, states: bool, epochs: int) -> Learner:
     ours = [*learner.weights.parameters(), learner.sign_weights]
     steps = torch.optim.AdamW([{"params": adapted, "weight_decay": 0.01}, {"params": ours, "weight_decay": 0.02}])
     usable = [lesson for lesson in lessons if lesson.sentences]
-    total, step = epochs * len(usable), 0
+    total, step = epochs * (len(usable) // TOGETHER), 0
     for epoch in range(epochs):
-        lost = 0.0
-        for lesson in draw.sample(usable, len(usable)):
+        lost, order = 0.0, draw.sample(usable, len(usable))
+        for first in range(0, len(order) - TOGETHER + 1, TOGETHER):
             step += 1
             for group, rate in zip(steps.param_groups, (ADAPTED_RATE, RATE), strict=True):
                 group["lr"] = rate * min(1, step / 80) * (1 - 0.95 * step / total)
-            loss = learner.loss(lesson, states=states)
             steps.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            for lesson in order[first : first + TOGETHER]:
+                loss = learner.loss(lesson, draw.choice(usable), states=states) / TOGETHER
+                loss.backward()  # type: ignore[no-untyped-call]
+                lost += float(loss.detach())
             nn.utils.clip_grad_norm_([*adapted, *ours], 2.0)
             steps.step()
-            lost += float(loss.detach())
-        print(f"epoch {epoch + 1} of {epochs}: loss {lost / len(usable):.3f}", flush=True)
+        print(f"epoch {epoch + 1} of {epochs}: loss {TOGETHER * lost / len(usable):.3f}", flush=True)
     return learner.eval()
+
+
+def _drawn(*kinds: Sequence[Row]) -> tuple[list[Row], set[int], set[int]]:
+    """All documents; the numbers of those that are left out, so many of each kind; and those of a half of all."""
+    rows: list[Row] = []
+    held, half = set[int](), set[int]()
+    for kind in kinds:
+        order = len(rows) + np.random.default_rng(1).permutation(len(kind))
+        held |= set(order[::HELD].tolist())
+        half |= set(order[1::2].tolist())
+        rows += kind
+    return rows, held, half
 
 
 def main() -> int:
@@ -415,13 +498,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    rows = [*rows_of("train.jsonl"), *rows_of("train2.jsonl")]
-    order = np.random.default_rng(1).permutation(len(rows))
-    held = set(order[::HELD].tolist())
+    rows, held, half = _drawn(
+        [*rows_of("train.jsonl"), *rows_of("train2.jsonl")], *map(rows_of, ("train3.jsonl", "train4.jsonl"))
+    )
     carried = sentence_network.carried_network()
     if carried is None:
         raise SystemExit("no network to begin with: the stretches are proposed by the one that is shipped")
-    half = set(order[1::2].tolist())
     first = read_all(rows, [carried[0]] * len(rows), as_lessons=True)
     parts = [
         [one for n, one in enumerate(first) if n not in held and (n in half) == inside] for inside in (False, True)

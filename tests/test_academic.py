@@ -475,7 +475,7 @@ def test_what_the_graph_of_the_academic_samples_holds(samples):
     wrote = rows(
         samples, "SELECT DISTINCT ?name { ?w academic:authoredBy ?t . ?t a academic:Author ; rdfs:label ?name }"
     )
-    assert {("Tomás de la Vega",), ("Wen-chi Hsu",), ("李可",)} <= set(authors) == set(wrote)
+    assert {("Tomás de la Vega",), ("Wen-chi Hsu",), ("李可",)} <= set(wrote) <= set(authors)
     found = rows(
         samples,
         """SELECT ?title { ?work academic:authoredBy ?who ; rdfs:label ?title .

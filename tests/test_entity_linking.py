@@ -533,7 +533,7 @@ def test_the_sample_notes_are_linked_precisely(tmp_path):
         kg.build("link")
         score = pair_score(kg.registry.linking(), read_gold(EXAMPLES / "gold" / "travel-names.jsonl"))
     assert score.precision >= 0.97, score.wrong
-    assert score.recall >= 0.88, score.missed
+    assert score.recall >= 0.85, score.missed
 
 
 def test_identities_from_a_table_are_written_and_follow_their_thing(kg, tmp_path):

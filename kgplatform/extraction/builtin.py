@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from pyoxigraph import NamedNode
 
-from kgplatform.extraction.context import DocumentReading, Referents, flowing, read_names, settle_main
+from kgplatform.extraction.context import DocumentReading, Referents, flowing, judge_names, read_names, settle_main
 from kgplatform.extraction.key_values import read_labelled
 from kgplatform.extraction.learnt.reader import Learnt, read_learnt
 from kgplatform.extraction.names import Gazetteer, MentionFinder, TaggedWord
 from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS, Lexicon, compile_lexicon
-from kgplatform.extraction.relations import guess_classes, read_phrases, read_relations, type_strangers
+from kgplatform.extraction.relations import guess_classes, read_phrases, read_relations
 from kgplatform.extraction.sentence_frames import read_frames
 from kgplatform.extraction.values import read_facts
 from kgplatform.lexicon import LexiconSection
@@ -67,7 +67,6 @@ Known = Mapping[str, NamedNode] | Callable[[], Mapping[str, NamedNode]]
 """Names of entities that are known already, each with its class; or what gives them when asked."""
 
 _KEPT_READINGS: Final = 8
-_ROUNDS: Final = 3  # a name that was given a class can give one to the name beside it; chains are short
 
 
 _WAYS: Final = {"relations": read_relations, "phrases": read_phrases, "facts": read_facts}
@@ -130,10 +129,8 @@ class BuiltinExtractor:
     def _read(self, document: Document) -> DocumentReading:
         text = flowing(document.text)
         reading = read_names(document, text, self._lexicon, MentionFinder(text, self._lexicon, self._gazetteer()))
+        judge_names(reading)
         guess_classes(reading)
-        for _ in range(_ROUNDS):
-            if not type_strangers(reading):
-                break
         settle_main(reading)
         read_labelled(reading)
         referents = Referents(reading)
@@ -144,6 +141,7 @@ class BuiltinExtractor:
         read_frames(reading, referents)
         if self._learnt is not None:
             read_learnt(reading, self._learnt, self._ontology)
+        reading.is_read()
         return reading
 
     def _gazetteer(self) -> Gazetteer:

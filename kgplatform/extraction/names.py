@@ -12,7 +12,7 @@ import logging
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -41,6 +41,8 @@ _CITY_ENDINGS: Final = _LEXICON.words("city_endings")
 _STOP_CHARACTERS: Final = _LEXICON.words("stop_characters")
 _LINKS: Final = _LEXICON.words("links")
 """No part of a name, whatever part of speech they are taken for."""
+CERTAIN: Final = 5
+"""The strength from which on a name is one by its form: a code, a title in its marks."""
 _HAN_ONLY = re.compile(r"[\u3400-\u9fff·]+")
 
 
@@ -250,6 +252,12 @@ class Gazetteer:
         if long_enough and not key.isdigit() and (replace or key not in self._latin):
             self._latin[key] = known
             self._longest = min(max(self._longest, key.count(" ") + 1), _MAX_TOKENS)
+
+    def remove(self, name: str) -> None:
+        """Forgets the name, where it is known."""
+        key = re.sub(r"\s", "", normalise(name))
+        self._han.get(key[:2], {}).pop(key, None)
+        self._latin.pop(latin_key(name), None)
 
     def get(self, name: str) -> KnownName | None:
         """What is known under the name."""
@@ -500,6 +508,12 @@ class MentionFinder:
         again = [*self.names.spans, *self._known(self.local)]
         self.names.spans = _longest(again)
         self.names.strangers = [span for span in _longest(strangers) if not _overlaps_any(span, self.names.spans)]
+
+    def forget(self, names: Set[str]) -> None:
+        """Takes back what was taken for names; the words may still name something whose class nobody knows."""
+        for name in names:
+            self.local.remove(name)
+        self.names.spans = [span for span in self.names.spans if self.text[span.start : span.end] not in names]
 
     def learn(self, span: TypedSpan, type_: NamedNode) -> None:
         """Notes the class of a stranger, for all its occurrences; `settle` applies it. A Chinese verb is no name."""

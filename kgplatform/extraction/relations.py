@@ -9,17 +9,16 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from pyoxigraph import NamedNode
 
 from kgplatform.extraction.context import DocumentReading, Referents
 from kgplatform.extraction.key_values import individuals_in
-from kgplatform.extraction.names import PARENTHESIS, STOP_TOKENS, TypedSpan, clean_name
-from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS, Cue, Lexicon, phrase_key
+from kgplatform.extraction.names import STOP_TOKENS, TypedSpan, clean_name
+from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS, Cue, phrase_key
 from kgplatform.lexicon import LexiconSection
 from kgplatform.text import has_han, singular
 from kgplatform.types import Claim, Mention
@@ -39,7 +38,6 @@ _REFERRING = _LEXICON.words("referring")
 _HAN_NO_NOUN = _LEXICON.words("han_no_noun")
 _NEGATED = _LEXICON.pattern("negated")
 _HAN_COLON = _LEXICON.pattern("han_colon")
-_MADE_BY = _LEXICON.pattern("made_by")
 _ALL_OF_THEM = _LEXICON.pattern("all_of_them")
 _ENDS_LIST = _LEXICON.pattern("ends_list")
 _COPULA = _LEXICON.pattern("copula")
@@ -227,7 +225,6 @@ _AND_GAP = _LEXICON.pattern("and_gap")
 _PREPOSITION = _LEXICON.pattern("preposition")
 _PARENTHESIS = re.compile(r"^\s?[（(][^()（）\n]{1,80}[)）]")
 _TAIL_NOUN = _LEXICON.pattern("tail_noun")
-_RELATIONS_LEAD = _LEXICON.pattern("relations_lead")
 _MAX_GAP = 90
 
 
@@ -240,77 +237,6 @@ def read_relations(reading: DocumentReading, referents: Referents) -> None:
                 _pair(reading, mentions, index, first, second, (start, end))
         _containment(reading, mentions, (start, end))
         _named_values(reading, mentions, (start, end), referents)
-
-
-def type_strangers(reading: DocumentReading) -> bool:
-    """Gives names of unknown class the one class that the phrase beside them allows; whether any was given."""
-    learned = False
-    for stranger in reading.strangers:
-        for mention in _neighbours(reading, stranger.start, stranger.end):
-            forward = mention.start < stranger.start
-            low, high = (mention.end, stranger.start) if forward else (stranger.end, mention.start)
-            cues = _strong(_cues_between(reading, low, high))
-            gap = _PARENTHESIS.sub("", reading.text[low:high].replace("**", ""), count=1)
-            single = " " not in gap.strip() and not has_han(reading.text[low:high])
-            named = bool(_PARENTHESIS.match(reading.text[stranger.end : stranger.end + 80].removeprefix("**")))
-            several = " " in reading.text[stranger.start : stranger.end]
-            if single and (several if forward else not named):
-                continue
-            for cue in cues:
-                ends = (cue.term.domains, cue.term.ranges) if forward else (cue.term.ranges, cue.term.domains)
-                wanted = ends[1] if len(ends[1]) == 1 else [item for item in ends[1] if item in ends[0]]
-                if len(wanted) == 1 and reading.lexicon.ontology.is_a(mention.type, ends[0]) and ends[0]:
-                    reading.finder.learn(stranger, wanted[0])
-                    learned = True
-                    break
-        learned = _typed_by_value(reading, stranger) or learned
-    if learned:
-        reading.finder.settle(reading.strangers)
-        reading.refresh()
-    return learned
-
-
-def _typed_by_value(reading: DocumentReading, stranger: TypedSpan) -> bool:
-    """Gives the name the one class of things that have the property said right after it: "… was founded in 1894"."""
-    pattern, text = reading.lexicon.value_pattern, reading.text
-    if _MADE_BY.search(text[max(0, stranger.start - 14) : stranger.start]):
-        return False  # who made it, not what was made
-    lead = _RELATIONS_LEAD.match(text, stranger.end)
-    match = pattern.match(text, lead.end()) if pattern and lead else None
-    classes: set[NamedNode] = set()
-    if match is not None and re.search(r"\d", text[stranger.end : match.end() + 12]):
-        cues = _strong(reading.lexicon.value_cues.get(match.group().casefold(), ()))
-        classes = {cue.term.domains[0] for cue in cues if len(cue.term.domains) == 1} if len(cues) == 1 else set()
-    elif has_han(text[stranger.start : stranger.end]):
-        classes = _located(reading, stranger)
-    if len(classes) != 1:
-        return False
-    reading.finder.learn(stranger, classes.pop())
-    return True
-
-
-def _located(reading: DocumentReading, stranger: TypedSpan) -> set[NamedNode]:
-    """The class of what has its place told: "楼外楼位于孤山路30号"."""
-    for length in (4, 3, 2):
-        word = reading.text[stranger.end : stranger.end + length]
-        for cue in reading.lexicon.between.get(word, ()):
-            shared = {item for item in cue.term.domains if item in cue.term.ranges}
-            if len(shared) == 1 and cue.term.transitive:
-                return shared
-    return set()
-
-
-def _neighbours(reading: DocumentReading, start: int, end: int) -> Iterator[Mention]:
-    before = reading.before(start)
-    if before and start - before[-1].end <= _MAX_GAP:
-        yield before[-1]
-    following = reading.within(end, end + _MAX_GAP)
-    if following:
-        yield following[0]
-
-
-def _strong(cues: tuple[Cue, ...]) -> list[Cue]:
-    return [cue for cue in cues if len(cue.text) >= 2 and (has_han(cue.text) or " " in cue.text)]
 
 
 def _pair(
@@ -555,84 +481,13 @@ def _before_phrase(reading: DocumentReading, cue: Cue, text: str, start: int, lo
 
 _INSIDE = _LEXICON.pattern("inside")
 _TOWARDS = _LEXICON.pattern("towards")
-_GOES_ON = re.compile(r"(?:\s[a-z]+s?\b(?<!\bin)(?<!\bon))?\s?[A-Z]")
-_JOINED = _LEXICON.pattern("joined")
-_SAYS_MORE = _LEXICON.pattern("says_more")
-_HAN_PARENTHESIS = re.compile(r"\s?[（(]([\u3400-\u9fff]{2,6})[)）]")
-_PREPOSED = _LEXICON.pattern("preposed", re.IGNORECASE)
-_LIES_IN = _LEXICON.pattern("lies_in")
-_HAN_INSIDE = _LEXICON.pattern("han_inside")
-
-
-@dataclass(slots=True)
-class _Uses:
-    """The places of one name, and in how many of them a preposition leads to it."""
-
-    spans: list[TypedSpan] = field(default_factory=list)
-    inside: int = 0
-    towards: int = 0
 
 
 def guess_classes(reading: DocumentReading) -> None:
-    """Gives classes to names of unknown class; those that the text uses in no telling way stay without."""
-    place = _place_class(reading.lexicon)
-    learned = _of_their_kind(reading)
-    if learned:
+    """Gives classes to names that neither their form nor the network tells, by what the text says they have."""
+    if _by_what_they_have(reading):
         reading.finder.settle(reading.strangers)
         reading.refresh()
-    learned = _short_forms(reading)
-    learned = (place is not None and _after_prepositions(reading, place)) or learned
-    if learned:
-        reading.finder.settle(reading.strangers)
-        reading.refresh()
-    for rule in (_beside_their_like, _by_what_they_have):
-        if rule(reading):
-            reading.finder.settle(reading.strangers)
-            reading.refresh()
-
-
-def _place_class(lexicon: Lexicon) -> NamedNode | None:
-    """What the preposition "in" leads to: the range of the transitive property that it stands for."""
-    for key in ("in", "在"):
-        for cue in lexicon.between.get(key, ()):
-            if cue.term.transitive and len(cue.term.ranges) == 1:
-                return cue.term.ranges[0]
-    return None
-
-
-def _after_prepositions(reading: DocumentReading, place: NamedNode) -> bool:
-    uses: dict[str, _Uses] = defaultdict(_Uses)
-    text = reading.text
-    for span in reading.strangers:
-        written = text[span.start : span.end]
-        found = uses[clean_name(written)]
-        found.spans.append(span)
-        lead = text[max(0, span.start - 22) : span.start]
-        if has_han(written):
-            if not _inside_another(reading, span):
-                tags = [token.tag for token in reading.finder.tokens_in(span.start, span.end)]
-                found.inside += ("ns" in tags) + bool(_HAN_INSIDE.search(lead))
-            continue
-        found.inside += 2 * _named_in_han(reading, span)
-        if _GOES_ON.match(text[span.end : span.end + 24]):
-            continue
-        found.inside += bool(_INSIDE.search(lead)) + bool(_INSIDE.search(lead) and _LIES_IN.search(lead))
-        found.towards += bool(_TOWARDS.search(lead))
-    titled = reading.document.title
-    learned = False
-    for name, found in uses.items():
-        enough = found.inside and (found.inside + found.towards >= 2 or name in titled)
-        if enough and len(name) > 1 and not (has_han(name) and len(name) > 6):
-            reading.finder.learn(found.spans[0], place)
-            learned = True
-    return learned
-
-
-def _named_in_han(reading: DocumentReading, span: TypedSpan) -> bool:
-    """Whether a Chinese name of a place follows in parentheses: "Xincun (新村)"."""
-    match = _HAN_PARENTHESIS.match(reading.text, span.end)
-    tokens = reading.finder.tokens_in(match.start(1), match.end(1)) if match else []
-    return len(tokens) == 1 and tokens[0].tag == "ns"
 
 
 def _inside_another(reading: DocumentReading, span: TypedSpan, *, tags: tuple[str, ...] = ("n", "nz", "nr")) -> bool:
@@ -642,86 +497,6 @@ def _inside_another(reading: DocumentReading, span: TypedSpan, *, tags: tuple[st
         return True
     following = reading.finder.tokens_in(span.end, span.end + 4)
     return bool(following) and following[0].tag in tags and has_han(following[0].text)
-
-
-def _short_forms(reading: DocumentReading) -> bool:
-    """Makes "昆山" known where the text says "昆山市" of a place in an address, or its title says "昆山" alone."""
-    finder, title = reading.finder, reading.document.title
-    place = _place_class(reading.lexicon)
-    whole: dict[str, dict[str, NamedNode]] = defaultdict(dict)
-    for mention in reading.mentions:
-        stem = _stem(mention.text, reading.lexicon)
-        if stem and place is not None and reading.lexicon.ontology.is_a(mention.type, (place,)):
-            whole[stem].setdefault(mention.text, mention.type)
-    learned = False
-    for stem, longer in whole.items():
-        best = next((name for name in longer if stem in title or _chained(reading, name)), None)
-        if best is None or finder.known.get(stem) is not None:
-            continue
-        finder.local.add(stem, longer[best], stands_for=best)
-        finder.names.aliases.setdefault(best, {})[stem] = None
-        learned = True
-    return learned
-
-
-def _stem(name: str, lexicon: Lexicon) -> str:
-    """A Chinese name without its class word: "昆山" of "昆山市"; empty where less than two characters are left."""
-    if not has_han(name):
-        return ""
-    for length in range(min(3, len(name) - 2), 0, -1):
-        if name[-length:] in lexicon.han_suffixes:
-            stem = name[:-length]
-            return stem if len(stem) in (2, 3) and stem[-1] not in lexicon.han_suffixes else ""
-    return ""
-
-
-def _chained(reading: DocumentReading, name: str) -> bool:
-    """Whether the name is a link of an address: directly before or after another name."""
-    for mention in reading.mentions:
-        if mention.text != name:
-            continue
-        before = reading.before(mention.start)
-        following = reading.within(mention.end, mention.end + 1)
-        if following or (before and before[-1].end == mention.start):
-            return True
-    return False
-
-
-def _of_their_kind(reading: DocumentReading) -> bool:
-    """Gives a name the class that is said before it: "of the six water towns in the south, Nanxun …"."""
-    learned = False
-    for stranger in reading.strangers:
-        match = _PREPOSED.search(reading.text[max(0, stranger.start - 80) : stranger.start])
-        words = [singular(word.casefold()) for word in match[1].split()] if match else []
-        for size, index in ((size, index) for index in range(len(words)) for size in (2, 1)):
-            class_ = reading.lexicon.class_words.get(" ".join(words[index : index + size]))
-            if class_ is not None:
-                reading.finder.learn(stranger, class_)
-                learned = True
-                break
-    return learned
-
-
-def _beside_their_like(reading: DocumentReading) -> bool:
-    """Gives a name enumerated beside a name of known class what both have in common: the class above it."""
-    learned = False
-    for stranger in reading.strangers:
-        for class_ in _neighbour_classes(reading, stranger):
-            reading.finder.learn(stranger, reading.lexicon.general(class_))
-            learned = True
-            break
-    return learned
-
-
-def _neighbour_classes(reading: DocumentReading, stranger: TypedSpan) -> Iterator[NamedNode]:
-    text = reading.text
-    before = reading.before(stranger.start)
-    says = _SAYS_MORE.match(text, stranger.end)
-    if before and not says and _JOINED.fullmatch(_bare(text[before[-1].end : stranger.start])):
-        yield before[-1].type
-    following = reading.within(stranger.end, stranger.end + 60)
-    if following and _JOINED.fullmatch(_bare(text[stranger.end : following[0].start])):
-        yield following[0].type
 
 
 def _by_what_they_have(reading: DocumentReading) -> bool:
@@ -806,7 +581,3 @@ def _names(reading: DocumentReading, start: int, end: int) -> list[TypedSpan]:
     found = [TypedSpan(item.start, item.end, item.type) for item in reading.within(start, end)]
     found += [span for span in reading.strangers if start <= span.start < end]
     return sorted(found, key=lambda span: span.start)
-
-
-def _bare(gap: str) -> str:
-    return PARENTHESIS.sub("", gap, count=1)

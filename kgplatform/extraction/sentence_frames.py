@@ -35,16 +35,17 @@ from kgplatform.extraction.ontology_lexicon import (
 )
 from kgplatform.extraction.sentence_network import (
     AWAY,
+    LEAST_SHARE,
     AskedObject,
     Floats,
     PlacedWords,
+    ScoredSentence,
     ScoredSpan,
     SentenceNetwork,
     StatementScores,
     WordPlace,
     carried_network,
     how_far,
-    seen_sentence,
 )
 from kgplatform.extraction.values import (
     NOT_FREE,
@@ -69,7 +70,7 @@ KINDS: Final = (
 )
 """The kinds of slots and of values, in the order in which the network knows them."""
 FITS: Final = {None: -1, "fits": 0, "above": 1, "unknown": 2, "bare": 3, "noun": 4}
-_MOST_SLOTS, _FAR, _RECENT, _LEAST_SHARE, _TOPIC_SHARE, _AT_ONCE = 24, 12, 6, 0.08, 0.35, 64
+_MOST_SLOTS, _FAR, _RECENT, _TOPIC_SHARE = 24, 12, 6, 0.35
 _KNOWN, _CODED, _VALUED, _TYPED, _NAMED, _STRANGE = 0.95, 0.8, 0.6, 0.5, 0.3, 0.2
 """How likely what is found in another way than by the network is right, where a stretch crosses it."""
 _SURER: Final = 0.7
@@ -122,7 +123,7 @@ class SlotFinder:
         taken = {(slot.start, slot.end) for slot in ways}
         rivals = [(self._weight(slot), slot) for slot in ways]
         for span in spans:
-            if span.share >= _LEAST_SHARE and (span.start, span.end) not in taken:
+            if span.share >= LEAST_SHARE and (span.start, span.end) not in taken:
                 name = " ".join(self._text[span.start : span.end].split())
                 if len(name) > 1 and name.casefold() not in _NO_NOUNS:
                     kind = "stranger" if span.is_name else "noun"
@@ -357,8 +358,9 @@ class FrameReader:
         self._finder = SlotFinder(reading, referents)
         self.sentences: list[_Sentence] = []
         self._placed: list[PlacedWords | None] = []
-        for first in range(0, len(reading.sentences), _AT_ONCE):  # what a long text's words are to the network is large
-            self._take(reading.sentences[first : first + _AT_ONCE])
+        self._numbers = {iri: n for n, iri in enumerate(reading.lexicon.class_labels.classes)}
+        for sentence in reading.scored():
+            self._take(sentence)
         self._at = {id(slot): (n, m) for n, one in enumerate(self.sentences) for m, slot in enumerate(one.slots)}
         self._headings = [section.heading for section in reading.sections if section.heading is not None]
         self._main = self._main_slot()
@@ -367,27 +369,24 @@ class FrameReader:
             if way := reading.ways.get(key):
                 self._read[claim.start].append((claim, way))
 
-    def _take(self, sentences: Sequence[tuple[int, int]]) -> None:
-        """Finds the slots of some sentences, and what the network makes of them."""
-        lexicon, tagged = self._reading.lexicon, self._reading.finder.names.tagged
-        labels, numbers = lexicon.class_labels, {iri: n for n, iri in enumerate(lexicon.class_labels.classes)}
-        found = [(start, end, seen_sentence(self._text, start, end, tagged)) for start, end in sentences]
-        known = [(start, end, seen) for start, end, seen in found if seen is not None]
-        every = self._network.rows([seen for _, _, seen in known])
-        for (start, end, seen), rows in zip(known, every, strict=True):
-            placed: list[tuple[Slot, WordPlace]] = []
-            spans = self._network.spans(seen, rows, labels.rows, least=_LEAST_SHARE)
-            for slot in self._finder.slots(start, end, spans):
-                words = [
-                    n for n, w in enumerate(seen.words) if start + w.start < slot.end and slot.start < start + w.end
-                ]
-                if words:
-                    class_ = numbers.get(slot.type, -1) if slot.type is not None and slot.sure else -1
-                    placed.append((slot, WordPlace(words[0], words[-1] + 1, _kind_number(slot), class_)))
-            spoken = self._forms.spoken(self._text, start, end)
-            slots, places = [slot for slot, _ in placed], [place for _, place in placed]
-            self.sentences.append(_Sentence(start, end, spoken, slots, places))
-            self._placed.append(self._network.placed(rows, places, lexicon.property_labels, labels.rows))
+    def _take(self, sentence: ScoredSentence) -> None:
+        """Finds the slots of a sentence, and what the network makes of them."""
+        lexicon, seen = self._reading.lexicon, sentence.seen
+        placed: list[tuple[Slot, WordPlace]] = []
+        for slot in self._finder.slots(seen.start, seen.end, sentence.spans):
+            words = [
+                n
+                for n, word in enumerate(seen.words)
+                if seen.start + word.start < slot.end and slot.start < seen.start + word.end
+            ]
+            if words:
+                class_ = self._numbers.get(slot.type, -1) if slot.type is not None and slot.sure else -1
+                placed.append((slot, WordPlace(words[0], words[-1] + 1, _kind_number(slot), class_)))
+        spoken = self._forms.spoken(self._text, seen.start, seen.end)
+        slots, places = [slot for slot, _ in placed], [place for _, place in placed]
+        self.sentences.append(_Sentence(seen.start, seen.end, spoken, slots, places))
+        labels = lexicon.class_labels.rows
+        self._placed.append(self._network.placed(sentence.rows, places, lexicon.property_labels, labels))
 
     def _main_slot(self) -> Slot | None:
         """What the document is about: its main entity, else the longest name of the text that its title has."""
@@ -718,6 +717,9 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
     _claim_codes(reading, reading.lexicon.forms)
     said = {(item.predicate, _object_key(item)) for item in reading.claims.values()}
     pairs = {_pair(item) for item in reading.claims.values()}
+    placed = {
+        (item.predicate, item.object.start) for item in reading.claims.values() if isinstance(item.object, Mention)
+    }
     fixed = {(item.subject.name, item.predicate) for item in reading.claims.values()}
     formed = [claim for key, claim in reading.claims.items() if not reading.ways.get(key)]
     labelled = {(claim.subject.name, claim.predicate) for claim in formed}
@@ -734,9 +736,15 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
                 continue  # a label, a table or a byline says whose it is
             about = claim.subject.name, claim.predicate
             spreads = item.term.transitive or item.term.symmetric
-            least = _SURER if spreads or about in labelled else thresholds.statement
+            strange = any(side.mention is None and side.type is None for side in _things(item))
+            told = (claim.predicate, item.object.start) in placed
+            least = _SURER if spreads or strange or told or about in labelled else thresholds.statement
             if not (item.term.functional and about in fixed):
                 (reading.claim if share >= least else reading.offer)(claim)
+
+
+def _things(item: Filling) -> tuple[Slot, ...]:
+    return (item.subject, item.object) if item.term.is_object else (item.subject,)
 
 
 def _turned(item: Filling, inverses: Mapping[NamedNode, OntologyProperty]) -> Filling:

@@ -35,6 +35,8 @@ ROLES: Final = 7
 """A stretch is seen as the mean of its words, its first and last, the two before it and the two behind it."""
 AWAY: Final = (0, 1, 2, 3, 4, 6, 9, 13)
 """Up to so many words away two places are equally far for the network."""
+LEAST_SHARE: Final = 0.08
+"""From this share on a stretch may name something."""
 _LONGEST, _PIECES, _MOST_PIECES, _MOST_WORDS = 1_500, 5, 254, 14
 _CLS, _SEP, _UNKNOWN = 101, 102, 100
 _TAGS: Final = ("n", "nr", "ns", "nz", "v", "a", "m", "u", "d")
@@ -61,12 +63,13 @@ class ScoredSpan:
 
 @dataclass(frozen=True)
 class SeenSentence:
-    """A sentence that starts at ``start``: its words, its stretches with their signs, and what the model is given.
+    """The sentence from ``start`` to ``end``: its words, its stretches with their signs, and what the model is given.
 
     ``pieces`` are the numbers of the tokens of each word; ``still`` are the words' vectors without context.
     """
 
     start: int
+    end: int
     words: Sequence[TextWord]
     stretches: Sequence[Stretch]
     signs: Floats
@@ -90,7 +93,7 @@ def seen_sentence(text: str, start: int, end: int, tagged: Sequence[TaggedName])
     told = [word.text if word.tag else word.key for word in words]
     still = np.stack([word_vector(word) for word in told])
     return SeenSentence(
-        start, words, stretches, np.array(signs, np.float32), named, [_pieces(one) for one in told], still
+        start, end, words, stretches, np.array(signs, np.float32), named, [_pieces(one) for one in told], still
     )
 
 
@@ -248,6 +251,15 @@ def beside(words: int, place: WordPlace) -> NDArray[np.int64]:
 # The network
 
 
+@dataclass(frozen=True)
+class ScoredSentence:
+    """A sentence with the vectors of its words and its stretches, those that are likely enough with their classes."""
+
+    seen: SeenSentence
+    rows: Floats
+    spans: Sequence[ScoredSpan]
+
+
 class SentenceNetwork:
     """The network with its weights."""
 
@@ -258,6 +270,14 @@ class SentenceNetwork:
         held = (name for name in weights if "." not in name)
         self._weights = {name: unpacked(name, weights) for name in held}
         self._signs = signs
+
+    def scored(self, sentences: Sequence[SeenSentence], labels: Floats) -> list[ScoredSentence]:
+        """The sentences, scored; ``labels``: the rows of the classes that a name may be of."""
+        rows = self.rows(sentences)
+        return [
+            ScoredSentence(seen, row, self.spans(seen, row, labels, least=LEAST_SHARE))
+            for seen, row in zip(sentences, rows, strict=True)
+        ]
 
     def rows(self, sentences: Sequence[SeenSentence]) -> list[Floats]:
         """For each sentence the vectors of its words: in their context, and without."""
@@ -288,7 +308,10 @@ class SentenceNetwork:
         ]
 
     def _classes(self, states: Floats, labels: Floats) -> Floats:
-        return _softmax(np.tanh(states) @ np.tanh(labels @ self._weights["classlabels"].T).T)
+        """The shares of the classes; what is missing to 1 is that of none of them."""
+        w, hidden = self._weights, np.tanh(states)
+        none = hidden @ w["noclass"].T + w["noclassshift"]
+        return _softmax(np.hstack([hidden @ np.tanh(labels @ w["classlabels"].T).T, none]))[:, :-1]
 
     def _pooled(self, name: str, rows: Floats, first: NDArray[np.int64], last: NDArray[np.int64]) -> Floats:
         w = self._weights
