@@ -1,5 +1,6 @@
 """The graph as a chat model, asked by the client that chat programs use; with the transcript of docs/chat.md."""
 
+import html
 import json
 import re
 import threading
@@ -12,11 +13,12 @@ import httpx
 import pytest
 from interfaces import asked_workspace, served
 from local_server import local_server
-from openai import AuthenticationError, BadRequestError, NotFoundError, OpenAI
+from openai import APIError, AuthenticationError, BadRequestError, NotFoundError, OpenAI
 from openai.types import ErrorObject, Model
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from pydantic import BaseModel
 from test_mcp import NEVER, start, stop
+from test_models import cut, fails, misbehaving, says
 
 from kgplatform.server.access import Token
 
@@ -142,6 +144,61 @@ def test_streams_that_nobody_reads_to_the_end_leave_the_server_free(client):
     for thread in threads:
         thread.join(60)
     assert "24" in ask(client, ROOMS).content
+
+
+def test_a_model_that_fails_in_mid_stream_is_told_of_in_one_line_and_the_next_question_is_answered(tmp_path):
+    """The first chunk is sent before the model is asked; the page of the question hears steps before."""
+    painter, lost = "Who painted the Mona Lisa?", "\\ud83d"
+    failures = {
+        "does not answer (connection broken off); start the server or remove [model]": cut,
+        "fails (HTTP 500: no); try again later": fails(500),
+        "is not JSON ('not a model'); is the address right?": lambda handler: handler.send(200, b"not a model"),
+        "answers without a completion (null)": lambda handler: handler.send(200, b'{"error": null, "choices": 1}'),
+    }
+    folder = asked_workspace(tmp_path / "kg")
+    with misbehaving() as model:
+        with (folder / "kgplatform.toml").open("a", encoding="utf-8") as file:
+            file.write(f'\n[model]\nname = "m"\nurl = "{model.url}"\nretries = 0\n')
+        process, address = start(folder)
+
+        def streamed(*texts, name="kgplatform"):
+            body = {"model": name, "messages": user(*texts), "stream": True}
+            reply = httpx.post(f"{address}/v1/chat/completions", json=body, timeout=300)
+            lines = [line.removeprefix("data: ") for line in reply.text.split("\n\n") if line]
+            assert (reply.status_code, lines.pop()) == (200, "[DONE]")
+            return [json.loads(line) for line in lines]
+
+        def completed(client, stream):
+            return client.chat.completions.create(model="kgplatform", messages=user(painter), stream=stream)
+
+        def text(chunks):
+            return "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks)
+
+        try:
+            with OpenAI(base_url=f"{address}/v1", api_key="any", max_retries=0) as client:
+                for reason, reply in failures.items():
+                    model.replies[:] = [reply]
+                    first, told = streamed(painter)
+                    assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+                    assert (told.keys(), told["error"]["type"]) == ({"error"}, "server_error")
+                    assert reason in told["error"]["message"]
+                    assert "\n" not in told["error"]["message"]
+                    for stream in (True, False):
+                        with pytest.raises(APIError, match="the model did not help"):
+                            list(completed(client, stream))
+                    assert "24" in text(streamed(painter, ROOMS))  # which the graph answers without a model
+                    asked = {"question": painter, "name": "0123456789abcdef"}
+                    page = httpx.get(f"{address}/api/ask/events", params=asked, timeout=300).text.split("\n\n")[-2]
+                    assert page.startswith("event: page\n")
+                    assert reason in html.unescape(json.loads(page.split("\ndata: ")[1])["html"])
+                sentence = {"sentence": f"Lakeside Inn has 24 rooms {lost}.", "passages": [1, 2]}
+                said = {"answer": [sentence], "short": lost, "confidence": "high", "premise": False}
+                half = json.dumps(said).replace("\\\\", "\\")  # of a pair of surrogates, which no text holds
+                model.replies[:] = [says(half)]
+                assert "24 rooms ?" in text(streamed(ROOMS, name="kgplatform:passages"))
+                assert "24" in text(streamed(ROOMS))
+        finally:
+            stop(process)
 
 
 @pytest.mark.slow

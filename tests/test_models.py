@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -63,8 +63,8 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(payload)
 
 
-@pytest.fixture
-def server():
+@contextmanager
+def misbehaving():
     """A server that gives its replies in order, the last one for ever."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         running.daemon_threads, running.lock = True, threading.Lock()
@@ -73,6 +73,12 @@ def server():
         threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         yield running
         running.shutdown()
+
+
+@pytest.fixture
+def server():
+    with misbehaving() as running:
+        yield running
 
 
 def says(text, *, finish="stop", **more):

@@ -473,7 +473,7 @@ class OpenAIModel:
         if reason := mismatch(value, schema):
             message = f"model {self.name!r} replied with JSON of another shape: {reason}"
             raise ModelReplyError(message, model=self.name, reply=reply.text)
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False).encode(errors="replace").decode()  # halves of a pair
 
     def _asked(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> _Reply:
         """A reply that is not empty, at the second try if need be."""
@@ -533,7 +533,7 @@ class OpenAIModel:
         refusal = message.get("refusal")
         if isinstance(refusal, str) and refusal:
             raise ModelReplyError(f"model {self.name!r} declines: {refusal[:200]}", model=self.name, reply=refusal)
-        text = without_thinking(_content(message.get("content")))
+        text = without_thinking(_content(message.get("content"))).encode(errors="replace").decode()
         return _Reply(text, _usage(answer.get("usage"), messages, text), choice.get("finish_reason") == "length")
 
 

@@ -26,7 +26,7 @@ from kgplatform.server import addresses
 from kgplatform.server.access import client
 from kgplatform.server.http import event_stream
 from kgplatform.server.pages.ask import MAX_QUESTION_CHARACTERS
-from kgplatform.types import Answer, Evidence
+from kgplatform.types import Answer, Evidence, Verdict
 from kgplatform.workspace.question_settings import AskOptions
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ _MOST_TURNS = 20
 _MOST_REPLAYED = 4
 _PIECE = re.compile(r"\S+\s*|\s+")
 _WORDS_AT_ONCE = 4
+_END: Final = b"data: [DONE]\n\n"
+_UNHELPED: Final = "the model did not help"
 
 
 class ChatRefusedError(Exception):
@@ -161,6 +163,9 @@ def _answered(kg: KnowledgeGraph, asked: ChatRequest, who: str) -> Answer:
         conversation.keep(before)
         answer = kg.ask(asked.said[place][:MAX_QUESTION_CHARACTERS], conversation=conversation.name, options=options)
         before = conversation.turns()
+    failed = next((note for note in answer.trace if note.startswith(_UNHELPED)), "")
+    if failed and answer.verdict is Verdict.UNANSWERABLE:  # by a graph that was not asked as it should be
+        raise ChatRefusedError(503, failed, code="model_failed")
     return answer
 
 
@@ -215,7 +220,8 @@ def blueprint(kg: KnowledgeGraph) -> Blueprint:
 
 def error_record(message: str, code: str) -> dict[str, Any]:
     """An error as chat clients read it."""
-    return {"message": message, "type": "invalid_request_error", "param": None, "code": code}
+    kind = "server_error" if code.endswith("failed") else "invalid_request_error"
+    return {"message": message, "type": kind, "param": None, "code": code}
 
 
 def _whole(asked: ChatRequest, reply: ChatReply) -> dict[str, Any]:
@@ -241,15 +247,15 @@ def _events(asked: ChatRequest, reply: Callable[[], ChatReply]) -> Iterator[byte
         found = reply()
     except QuestionGivenUpError:
         return
-    except KgPlatformError as error:
-        yield _line({"error": error_record(str(error), "failed")})
+    except (ChatRefusedError, KgPlatformError) as error:
+        yield _line({"error": error_record(str(error), getattr(error, "code", "failed"))}) + _END
         return
     for piece in found.pieces():
         yield event({"content": piece})
     yield event({"annotations": list(found.annotations)} if found.annotations else {}, "stop")
     if asked.with_usage:
         yield _line({**head, "choices": [], "usage": found.usage()})
-    yield b"data: [DONE]\n\n"
+    yield _END
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
