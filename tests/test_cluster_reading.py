@@ -3,12 +3,14 @@
 import json
 import os
 import pickle
+import pty
 import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from pyoxigraph import NamedNode
 pytest.importorskip("distributed", reason="needs Dask: pip install 'kgplatform[cluster]'")
 
 from local_server import local_server
+from nodes import served, until
 from oxigraph_server import waited_for
 from test_reading_ahead import knowledge, reads
 from workspaces import new_workspace
@@ -164,6 +167,19 @@ def living(group):
     return [pid for pid, of, state in rows if int(of) == group and not state.startswith("Z")]
 
 
+def in_terminal(command):
+    """The exit status of a command whose errors go to a terminal, and what it said there."""
+    near, far = pty.openpty()
+    said = b""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=far) as process:
+        os.close(far)
+        with suppress(OSError):  # so ends a terminal whose last process is gone
+            while data := os.read(near, 65536):
+                said += data
+        os.close(near)
+    return process.returncode, said.decode()
+
+
 @pytest.mark.slow
 def test_the_verb_reads_on_workers_ends_well_at_ctrl_c_and_goes_on_from_there(tmp_path):
     notes, count = tmp_path / "notes", 60
@@ -184,9 +200,10 @@ def test_the_verb_reads_on_workers_ends_well_at_ctrl_c_and_goes_on_from_there(tm
     assert f"stopped; {count - done} documents are pending" in told
     assert "Traceback" not in told
     waited_for(lambda: not living(process.pid))  # no worker is left
-    again = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    assert again.returncode == 0, again.stderr
-    assert f"{count - done} added, {done} unchanged" in again.stderr
+    status, told = in_terminal(command)
+    assert status == 0, told
+    assert f"{count - done} added, {done} unchanged" in told
+    assert re.search(rf"\[█* *\] \d+/{count} [^\r]*\b2 workers, [1-9]\d* in hand · \d\d\.txt", told), told
     with KnowledgeGraph.open(folder) as kg, KnowledgeGraph.open(new_workspace(tmp_path / "alone")) as other:
         list(other.add(notes, build=False))
         assert knowledge(kg) == knowledge(other)
@@ -228,6 +245,29 @@ def scheduler(tmp_path):
     for item in started:
         item.kill()
         item.wait()
+
+
+@pytest.mark.slow
+def test_the_documents_page_tells_which_workers_read_what_it_was_sent(tmp_path, scheduler):
+    address, worker, _ = scheduler
+    worker()
+    count = 30
+    with served(new_workspace(tmp_path / "kg", settings=f'[cluster]\ndask = "{address}"')) as node:
+
+        def state():
+            return json.loads(node.ask("GET", "/api/jobs")[1])
+
+        node.send({f"inn{number}.txt": f"Inn number {number} is located in Wuzhen." for number in range(count)})
+        until(lambda: node.ask("POST", "/api/jobs/pause")[0] == 200, 600)
+        until(lambda: state()["state"] == "paused" and not state()["current"], 600)
+        assert state()["crew"]["workers"] == 1
+        for language, words in (("en", r"1 workers, \d+ documents in hand"), ("zh", r"1 个工作进程，\d+ 份文档处理中")):
+            assert re.search(words, node.ask("GET", f"/documents?lang={language}")[1])
+        assert node.ask("POST", "/api/jobs/resume")[0] == 200
+        events = node.ask("GET", "/api/jobs/events", seconds=600)[1]  # to the end
+        told = [json.loads(line.removeprefix("data: ")) for line in events.splitlines() if line.startswith("data: ")]
+        assert told[0]["crew"]["workers"] == 1
+        assert (told[-1]["state"], told[-1]["counts"]) == ("done", {"processed": count})
 
 
 @pytest.mark.slow
