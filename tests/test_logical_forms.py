@@ -440,6 +440,34 @@ def test_a_kind_of_which_there_is_nothing_is_not_taken_for_another(tmp_path, tex
         assert kg.ask(text).verdict is Verdict.UNANSWERABLE
 
 
+HALLS = """@prefix : <http://hall.test/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<http://hall.test/> a owl:Ontology . :Venue a owl:Class ; rdfs:label "venue"@en , "场地"@zh .
+:rent a owl:DatatypeProperty ; rdfs:label "rent"@en , "租金"@zh ; <https://w3id.org/kgplatform/core#unit> "EUR" ;
+  rdfs:domain :Venue ; rdfs:range xsd:decimal .
+"""
+HALL = """@prefix : <http://hall.test/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:h a :Venue ; :rent 55 ; rdfs:label "Linden Hall"@en , "菩提厅"@zh .
+"""
+
+
+@pytest.mark.embedding
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("How much is the rent of the Linden Hall?", "The rent of Linden Hall is 55 EUR."),
+        ("What is the phone number of the Linden Hall?", "I don’t know what “phone” means here."),
+        ("When does the Linden Hall open?", "I don’t know what “open” means here."),
+        ("菩提厅的电话是多少？", "不清楚「电话」在这里指什么。"),
+    ],
+)
+def test_the_only_value_of_a_thing_answers_no_question_for_another(tmp_path, text, said):
+    (tmp_path / "ontology.ttl").write_text(HALLS, encoding="utf-8")
+    (tmp_path / "graph.ttl").write_text(HALL, encoding="utf-8")
+    _, parts = graph_of(tmp_path)
+    assert ask(text, parts=parts).text == said
+
+
 @pytest.mark.embedding
 @pytest.mark.parametrize("text", ["Did Zhou Xinyi found Linhai Pearls?", "周心怡是临海明珠的创始人吗？"])
 def test_a_no_compares_only_things_of_a_kind(text):

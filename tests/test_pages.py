@@ -21,12 +21,14 @@ from werkzeug.http import parse_options_header
 
 from kgplatform.entities import describe
 from kgplatform.errors import NotFoundError
+from kgplatform.graph import KnowledgeGraph
 from kgplatform.retrieval.methods import RETRIEVERS
 from kgplatform.server import addresses
 from kgplatform.server.app import create_app
-from kgplatform.server.frame import highlight
+from kgplatform.server.frame import Lately, highlight
 from kgplatform.server.pages import entity as entity_pages
 from kgplatform.server.pages.answers import cited, marks_of
+from kgplatform.server.pages.ask import starters
 from kgplatform.server.words import LANGUAGES, WORDS, add_words, phrase
 from kgplatform.sparql.rewrite import with_prefixed_names
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
@@ -206,6 +208,27 @@ def test_the_first_page_has_a_box_starters_and_counts(client):
     response = client.get("/?question=Which+hotels%3F")
     assert (response.status_code, response.headers["Location"]) == (303, "/ask?question=Which+hotels%3F")
     assert client.get("/ask?question=+").headers["Location"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("column", "asks"),
+    [("built in", "When was Tern built?"), ("opening hours", "What are the opening hours of Tern?"), ("used for", "")],
+)
+def test_a_question_is_offered_only_in_words_that_fit_the_label(tmp_path, column, asks):
+    kind = {"built in": "xsd:gYear"}.get(column, "xsd:string")
+    (tmp_path / "boats.ttl").write_text(
+        "@prefix : <http://club.test/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n"
+        "<http://club.test/> a owl:Ontology .\n"
+        f':Boat a owl:Class ; rdfs:label "boat"@en . :p a owl:DatatypeProperty ; rdfs:label "{column}"@en ; '
+        f"rdfs:domain :Boat ; rdfs:range {kind} .",
+        encoding="utf-8",
+    )
+    (tmp_path / "boats.csv").write_text(f"name,{column}\nTern,1974\n", encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "kg", ontology=[tmp_path / "boats.ttl"]) as made:
+        list(made.add(tmp_path / "boats.csv"))
+        found = starters(made, Lately(made).overview(), "en")
+    assert [item.text for item in found if item.kind == "lookup"] == [asks] * bool(asks)
 
 
 def test_an_answer_shows_steps_sentence_rows_query_and_sources_that_open_at_the_passage(client, kg):

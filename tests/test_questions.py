@@ -462,6 +462,47 @@ def test_an_answer_is_a_sentence_with_the_value_and_its_unit(question, sentence)
     assert river()(question).text == sentence
 
 
+CLUB = """
+@prefix : <http://club.test/> . @prefix core: <https://w3id.org/kgplatform/core#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<http://club.test/> a owl:Ontology .
+:Plant a owl:Class ; rdfs:label "plant"@en , "植物"@zh . :Bed a owl:Class ; rdfs:label "bed"@en , "花坛"@zh .
+:Country a owl:Class ; rdfs:label "country"@en , "国家"@zh . :Boat a owl:Class ; rdfs:label "boat"@en , "船"@zh .
+:growsIn a owl:ObjectProperty ; rdfs:label "grows in"@en , "种植于"@zh ; rdfs:domain :Plant ; rdfs:range :Bed .
+:native a owl:ObjectProperty ; rdfs:label "native to"@en , "原产于"@zh ; rdfs:domain :Plant ; rdfs:range :Country .
+:flowers a owl:DatatypeProperty ; rdfs:label "flowers in"@en , "花期"@zh ; rdfs:domain :Plant ; rdfs:range xsd:string .
+:seats a owl:DatatypeProperty ; rdfs:label "number of seats"@en , "座位数"@zh ; core:unit "seats" ; rdfs:domain :Boat ; rdfs:range xsd:integer .
+:built a owl:DatatypeProperty ; rdfs:label "built in"@en , "建于"@zh ; rdfs:domain :Boat ; rdfs:range xsd:gYear .
+:hours a owl:DatatypeProperty ; rdfs:label "opening hours"@en , "开放时间"@zh ; rdfs:domain :Bed ; rdfs:range xsd:string .
+:long a :Bed ; rdfs:label "Long Border"@en , "长花坛"@zh . :peru a :Country ; rdfs:label "Peru"@en , "秘鲁"@zh .
+:long :hours "9 to 5" . :old :hours "9 to 6" . :old a :Bed ; rdfs:label "Old Border"@en , "旧花坛"@zh .
+:lily a :Plant ; rdfs:label "Torch Lily"@en , "火炬百合"@zh ; :growsIn :long ; :native :peru ; :flowers "June" .
+:fern a :Plant ; rdfs:label "Tree Fern"@en , "树蕨"@zh ; :growsIn :long ; :flowers "May" .
+:dab a :Boat ; rdfs:label "Dabchick"@en , "小鸊鷉"@zh ; :seats 2 . :tern a :Boat ; rdfs:label "Tern"@en , "燕鸥"@zh ; :built "1974"^^xsd:gYear .
+"""
+
+
+@cache
+def club():
+    return Asked(CLUB)
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("What is Torch Lily native to?", "Torch Lily is native to Peru."),
+        ("When does Torch Lily flower?", "Torch Lily flowers in June."),
+        ("How many plants grow in Long Border?", "There are 2 plants that grow in Long Border."),
+        ("How many seats does Dabchick have?", "Dabchick has 2 seats."),
+        ("When was Dabchick built?", "Not in the graph: “built in” of Dabchick."),
+        ("What is Tree Fern native to?", "Not in the graph: what Tree Fern is native to."),
+        ("小鸊鷉建于哪一年？", "图谱中没有相关信息：小鸊鷉的「建于」。"),
+    ],
+)
+def test_a_label_that_is_no_noun_stands_in_no_place_of_one(question, sentence):
+    assert club()(question).text == sentence
+
+
 @pytest.mark.parametrize(
     ("question", "begins"), [("List all bridges", "17 bridges, among them "), ("列出所有的桥", "共17座桥，其中有：")]
 )

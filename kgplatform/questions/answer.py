@@ -21,10 +21,13 @@ from kgplatform import lexicon
 from kgplatform.errors import ModelError, QueryError
 from kgplatform.lexicon.amounts import measure
 from kgplatform.models.embed import CARRIED
-from kgplatform.ontology.schema import Ontology, Word
+from kgplatform.ontology.schema import Ontology
 from kgplatform.questions.answer_text import (
     AnswerColumn,
+    described_in,
+    fact_line,
     frame_of,
+    graph_of,
     kind_of,
     labelled,
     phrased,
@@ -348,7 +351,7 @@ _DESCRIBING = (
 )  # fmt: skip
 _SURE, _UNSURE = 0.9, 0.45
 _MOST_ROWS = 300
-_MOST_FACTS, _MOST_VALUES = 10, 5
+_MOST_FACTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +426,7 @@ def told(thing: NamedNode, names: NameIndex, language: str, run: RunQuery) -> To
     query = f"SELECT ?property ?value WHERE {{ {thing} ?property ?value }} LIMIT {_MOST_ROWS}"
     solutions = run(query)
     pairs = [(p, v) for p, v in (row[:2] for row in solutions.rows) if isinstance(p, NamedNode) and v is not None]
-    described = _telling_described([v for p, v in pairs if p in _DESCRIBING and isinstance(v, Literal)], language)
+    described = described_in([v for p, v in pairs if p in _DESCRIBING and isinstance(v, Literal)], language)
     facts: dict[NamedNode, list[str]] = {}
     for predicate, value in pairs:
         if predicate in names.schema.properties and predicate not in _DESCRIBING:
@@ -438,28 +441,13 @@ def told(thing: NamedNode, names: NameIndex, language: str, run: RunQuery) -> To
     classes = [v for v in typed if v in names.schema.classes and v != THING]
     narrow = [v for v in classes if not any(o != v and o in names.schema.subclasses(v) for o in classes)]
     kinds = [names.schema.label(v, language) for v in narrow]
-    lines = [_line(names, p, facts[p], language) for p in sorted(facts, key=lambda p: p.value)[:_MOST_FACTS]]
+    lines = [fact_line(names, p, facts[p], language) for p in sorted(facts, key=lambda p: p.value)[:_MOST_FACTS]]
     joint, comma, stop = ("：", "、", "。") if chinese else (": ", ", ", ". ")
     label = names.full_label(thing, language)
     head = f"{label}{joint}{comma.join(dict.fromkeys(kinds))}" if kinds else label
     said = [head, *(text.rstrip("。. ") for text in described), ("；" if chinese else "; ").join(lines)]
     values = described or tuple(dict.fromkeys(v for p in facts for v in facts[p]))
     return ToldOfThing((stop.join(part for part in said if part) + stop).strip(), values, query, solutions)
-
-
-def _telling_described(found: list[Literal], language: str) -> tuple[str, ...]:
-    """The descriptions in the language, or all where there is none in it."""
-    words = [Word(item.value, item.language or "") for item in found]
-    own = [word.text for word in words if word.language in (language, "")] or [word.text for word in words]
-    return tuple(dict.fromkeys(own))
-
-
-def _line(names: NameIndex, predicate: NamedNode, values: list[str], language: str) -> str:
-    """A property with its values, of many the first few."""
-    comma, joint = ("、", "：") if language == "zh" else (", ", ": ")
-    shown = comma.join(values[:_MOST_VALUES])
-    more = ("等" if language == "zh" else ", …") if len(values) > _MOST_VALUES else ""
-    return f"{names.schema.label(predicate, language)}{joint}{shown}{more}"
 
 
 _LONGEST_QUESTION = 2_000
@@ -533,7 +521,8 @@ class _Found:
     confidence: float
     model: str | None = None
     kind: QuestionKind = QuestionKind.LIST
-    target: Translation | None = None
+    graph: QueryGraph | None = None
+    uncovered: tuple[str, ...] = ()
     unsure: str = ""
     seconds: float = 0.0
 
@@ -551,6 +540,8 @@ class _Asking:
         self._linked: tuple[Linked, ...] = ()
         self._original = text
         self._understood: dict[str, float] = {}
+        self._first: Reading | None = None
+        self._left: tuple[str, ...] = ()
         self._is_told = False  # what is read meanwhile need not look for passages
         self.trace: list[str] = []
         if len(text.strip()) > _LONGEST_QUESTION:
@@ -659,7 +650,7 @@ class _Asking:
         forms, readings = self._parts.knowledge.forms, self._as_forms()
         if forms is None or not readings:
             return self._by_rules()
-        weights, language = shipped_weights(), self._language
+        weights, language, self._first = shipped_weights(), self._language, readings[0]
         alone = weights.chances(choice_signs(language, readings, None)).get("form", 0.0)
         self._is_told = alone >= FORM_RIGHT
         ruled = self._by_rules()
@@ -669,9 +660,14 @@ class _Asking:
         by_rules, by_form = chances.get("rules", 0.0), chances.get("form", 0.0)
         likelier = by_rules >= (by_form if by_form >= FORM_RIGHT else LIKELIER_RIGHT)
         if found is not None and (found.asks or likelier):
-            return replace(ruled, confidence=_sureness(max(by_rules, LIKELIER_RIGHT)))
+            if self._left and readings[0].missing and any(found.same[:1]):
+                return self._not_understood(self._read())
+            sure = _sureness(max(by_rules, LIKELIER_RIGHT))
+            return replace(ruled, confidence=min(sure, _AT_MOST) if self._left else sure)
         if by_form >= FORM_RIGHT and (answer := self._of_form(readings[0], by_form)) is not None:
             return answer
+        if found is not None and readings[0].missing:
+            return self._not_understood(self._read())
         if found is not None:
             read = ruled.query.reading if ruled.query else ""
             text = phrases(self._language)["either"].format(one=read, other=readings[0].words)
@@ -706,8 +702,9 @@ class _Asking:
         if solutions is None or is_empty(solutions):
             return None
         self.trace.append(f"Interpreted as: {reading.words}")
-        query = Query(reading.query, reading.words)
-        return self._answered(_Found(query, solutions, _sureness(chance), kind=kind_of(reading.query)))
+        forms, query = self._parts.knowledge.forms, Query(reading.query, reading.words)
+        graph = graph_of(reading.form, forms.graph, solutions) if forms is not None else None
+        return self._answered(_Found(query, solutions, _sureness(chance), kind=kind_of(reading.query), graph=graph))
 
     def _by_rules(self) -> Answer:
         if not (translations := self._parts.knowledge.translator.translate(self._plain, run=self._parts.run)):
@@ -734,7 +731,8 @@ class _Asking:
             if not best.uncovered and any(m.options[0].score < _RESEMBLES for m in reading.mentions):
                 return self._not_understood(reading)
             return self._unanswerable(self._empty(best), query, best.uncovered, confidence=best.confidence)
-        found = _Found(query, solutions, best.confidence, kind=kind_of(best.text), target=best, seconds=seconds)
+        kind, left = kind_of(best.text), best.uncovered
+        found = _Found(query, solutions, best.confidence, kind=kind, seconds=seconds, graph=best.graph, uncovered=left)
         return self._answered(found, ambiguous(best.graph, self._which, self._label, self._plain))
 
     def _is_open(self, best: Translation) -> bool:
@@ -830,8 +828,10 @@ class _Asking:
         tell(AnswerStage.ROWS, number=len(solutions.rows))
         tell(AnswerStage.SOURCES)
         support = self._support(found.query.text, solutions)
-        left = unsaid(found.target.uncovered, self._parts.knowledge.idle) if found.target else ()
-        text = self._said(found, solutions, left)
+        first = self._first  # a form that gives the same may explain all words
+        is_explained = first is not None and not first.left and first.gives(solutions)
+        self._left = () if is_explained else unsaid(found.uncovered, self._parts.knowledge.idle)
+        text = self._said(found, solutions, self._left)
         model = found.model
         if model is not None and self._parts.settings.phrased_by_model and self._parts.model is not None:
             text = self._phrased(self._parts.model, text, found.query.text, solutions)
@@ -873,9 +873,8 @@ class _Asking:
 
     def _said(self, found: _Found, solutions: Solutions, left: Sequence[str]) -> str:
         """The rows as a sentence, with what tells more where it is quickly found, and namesakes told apart."""
-        graph = found.target.graph if found.target is not None else None
-        frame = frame_of(graph, self._names, self._language) if graph is not None else None
-        more = told_with(graph) if graph is not None and found.seconds < _QUICK else None
+        frame = frame_of(found.graph, self._names, self._language) if found.graph is not None else None
+        more = told_with(found.graph) if found.graph is not None and found.seconds < _QUICK else None
         beside = None
         if more is not None and len(solutions.rows) <= _MOST_TOLD:
             try:
@@ -958,7 +957,7 @@ class _Asking:
             return f"{words['nothing']}{words['blank']}{why}"
         if graph.form == "ask" and graph.comparisons:
             graph = replace(graph, form="list", targets=(graph.comparisons[0].node,), comparisons=())
-        if graph.form != "list" or frame_of(graph, self._names, self._language).grammar not in ("is", "are", "has"):
+        if graph.form != "list" or not frame_of(graph, self._names, self._language).grammar:
             return words["nothing"]
         named = Verbaliser(graph, self._names, self._language, plain=True, several=True)
         return words["nothing_of"].format(reading=named.reading())

@@ -15,9 +15,11 @@ from kgplatform.errors import ModelError
 from kgplatform.lexicon.amounts import MEASURED, amount, day, measure, plural, with_short_months, year
 from kgplatform.lexicon.amounts import unit as unit_in
 from kgplatform.models import prompts
-from kgplatform.ontology.schema import label_of
+from kgplatform.ontology.schema import Word, label_of
+from kgplatform.questions.forms.fact_graph import FactGraph
+from kgplatform.questions.forms.logical_form import Follow, Form, Listed, Named
 from kgplatform.questions.name_index import NameIndex
-from kgplatform.questions.parser.query_graph import Link, QueryGraph, Verbaliser, acts
+from kgplatform.questions.parser.query_graph import Link, Node, QueryGraph, Verbaliser, acts
 from kgplatform.questions.usage import names_things
 from kgplatform.sparql.syntax import patterns_of
 from kgplatform.text import has_han, normalise, singular
@@ -32,6 +34,7 @@ _LONG = 60
 """A text of more characters stands behind a colon rather than inside a sentence."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NUMERIC = ("#integer", "#decimal", "#double", "#float")
+_MOST_VALUES = 5
 _AROUND = 120
 """So much of a passage is shown on either side of the sentence that is quoted."""
 _CITES = re.compile(r"\[\d+\]")
@@ -199,15 +202,14 @@ def _grammar(link: Link, names: NameIndex, language: str, *, literal: bool) -> t
         return label, "plain"
     if not literal and acts(english):
         return label, "verb"
-    unit = term.unit if term is not None else ""
-    if unit and singular(english.casefold()) == singular(unit.casefold()):
-        return label, "measured" if unit in MEASURED else "has"
+    unit = singular(term.unit.casefold()) if term is not None else ""
+    if unit and f" {singular(english.casefold())}".endswith(f" {unit}"):
+        return label, "measured" if term is not None and term.unit in MEASURED else "has"
     if language == "zh":
         return label, "state" if lexicon.pattern("answer_text.joining_zh").search(label) else "is"
     if lexicon.pattern("query_graph.trailing").search(label):
-        if lexicon.pattern("answer_text.participle").match(label) is None:
-            return label, "plain"
-        return label, "past" if term is not None and term.temporal else "state"
+        past = lexicon.pattern("answer_text.participle").match(label) and term is not None and term.temporal
+        return label, "verb" if acts(label) else "past" if past else "state"
     label = lexicon.pattern("query_graph.leading").sub("", label)
     head = lexicon.pattern("answer_text.head").sub("", label).rpartition(" ")[2]
     return label, "are" if singular(head) != head else "is"
@@ -394,6 +396,33 @@ def written(value: str, term: Term, column: AnswerColumn, language: str) -> str:
         return amount(value, column.unit, language)
     except (ValueError, OverflowError):
         return value
+
+
+def graph_of(form: Form | None, facts: FactGraph, solutions: Solutions) -> QueryGraph | None:
+    """The query graph of a form that asks what one thing has by one property, so that a sentence can say it."""
+    match form:
+        case Listed(Follow(predicate, True, Named(items), False), ()) if len(items) == 1:
+            thing = facts.terms[next(iter(items))]
+            values = any(isinstance(term, Literal) for row in solutions.rows for term in row)
+            if isinstance(thing, NamedNode):
+                nodes = (Node(-1, frozenset(), (thing,)), Node(-1, frozenset(), literal=values))
+                return QueryGraph(nodes, (Link(0, predicate, 1),), targets=(1,))
+    return None
+
+
+def described_in(found: Sequence[Literal], language: str) -> tuple[str, ...]:
+    """The descriptions in the language, or all where there is none in it."""
+    words = [Word(item.value, item.language or "") for item in found]
+    own = [word.text for word in words if word.language in (language, "")] or [word.text for word in words]
+    return tuple(dict.fromkeys(own))
+
+
+def fact_line(names: NameIndex, predicate: NamedNode, values: Sequence[str], language: str) -> str:
+    """A property with its values, of many the first few."""
+    comma, joint = ("、", "：") if language == "zh" else (", ", ": ")
+    shown = comma.join(values[:_MOST_VALUES])
+    more = ("等" if language == "zh" else ", …") if len(values) > _MOST_VALUES else ""
+    return f"{names.schema.label(predicate, language)}{joint}{shown}{more}"
 
 
 def unsupported(text: str, allowed: Iterable[str]) -> tuple[str, ...]:

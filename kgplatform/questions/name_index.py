@@ -356,7 +356,7 @@ class NameIndex:
             return ()
         names = self.exact.get(key, ())
         if _NAMES_DIGIT.search(key) and _CODE.fullmatch(key.replace(" ", "")):
-            names = ranked(unlike([*names, *self.codes.get(_code(key), ())]))
+            names = ranked(unlike([*names, *self.codes.get(_ZEROS.sub("", key.replace(" ", "")), ())]))
         if names:
             return self._as_written(phrase, key, names, cased=cased)
         return self._otherwise(phrase, key, length)
@@ -523,10 +523,6 @@ def ranked(names: Iterable[GraphName]) -> tuple[GraphName, ...]:
 
 def _start(text: str) -> str:
     return normalise(text)[:1]
-
-
-def _code(key: str) -> str:
-    return _ZEROS.sub("", key.replace(" ", ""))
 
 
 def _trigrams(word: str) -> set[str]:

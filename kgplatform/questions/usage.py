@@ -413,6 +413,14 @@ class SchemaView:
         term = self.classes.get(iri) or self.properties.get(iri)
         return label_of(term.words if term else (), language, words_of_iri(iri.value))
 
+    def noun(self, iri: NamedNode, language: str = "en") -> str:
+        """The words as a noun that something can have, between quotation marks where they are none: “built in”."""
+        label = self.label(iri, language)
+        if iri not in self.properties or not lexicon.pattern("usage.no_noun").search(label):
+            return label
+        said = lexicon.phrases("answer_text_words")
+        return said.get(language, said["en"])["quoted"].format(word=label)
+
 
 @dataclass(slots=True)
 class _Tally:

@@ -60,17 +60,7 @@ from kgplatform.questions.forms.question_text import read
 from kgplatform.questions.parser.translator import asks_why
 from kgplatform.questions.parser.vocabulary import language_asked_in
 from kgplatform.text import has_han, normalise
-from kgplatform.types import (
-    Answer,
-    Clarification,
-    Query,
-    Question,
-    QuestionKind,
-    RunQuery,
-    Solutions,
-    Usage,
-    Verdict,
-)
+from kgplatform.types import Answer, Clarification, Query, Question, QuestionKind, RunQuery, Solutions, Usage, Verdict
 
 # What a later turn means by itself: the choice of an option, a detail that was asked for, or another thing instead.
 
@@ -423,7 +413,7 @@ class _Talking:
             if len(left) == 1:
                 return self._chose(left[0], last)
             if 1 < len(left) < len(last.options):
-                return self._asked_again(left, last)
+                return self._asks(phrase("more_options", self._language()), left, last)
         if last.asks and is_fragment(self._text):
             return self._standing(joined(last, self._text))
         return self._edited(last)
@@ -602,10 +592,6 @@ class _Talking:
         label = schema.label(asked[0], language) if asked else ""
         return f"{option.text}的{label}是什么？" if language == "zh" else f"What is the {label} of {option.text}?"
 
-    def _asked_again(self, left: tuple[ReplyOption, ...], last: Turn) -> SpokenAnswer:
-        """The same question back, with fewer options."""
-        return self._asks(phrase("more_options", self._language()), left, last)
-
     def _asks(self, asks: str, options: tuple[ReplyOption, ...], last: Turn) -> SpokenAnswer:
         clarification = Clarification(asks, shown(options))
         found = Answer(
@@ -626,7 +612,9 @@ class _Talking:
         """The answer to a question that stands alone."""
         if text != self._text:
             self._notes.append(f"taken as: {text}")
-        if self._frame is None or not any(c.isalnum() for c in text) or self._is_of_one(text):
+        if self._frame is None or not any(c.isalnum() for c in text) or asks_why(text):
+            return self._plain(text, text)
+        if subject_of(text, self._parts.knowledge.names) is not None:
             return self._plain(text, text)
         parsed = self._parsed(text)
         try:
@@ -634,10 +622,6 @@ class _Talking:
         except QueryError as error:
             self._notes.append(f"not looked up: {error}")
             return self._plain(text, text)
-
-    def _is_of_one(self, text: str) -> bool:
-        """Whether a question asks why, or to be told of one thing: neither is a question of a class."""
-        return asks_why(text) or subject_of(text, self._parts.knowledge.names) is not None
 
     def _by_class(self, parsed: ParsedQuestion, frame: BoundScheme) -> SpokenAnswer:
         now = self._now()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -103,10 +102,6 @@ def _elsewhere(parsed: ParsedQuestion, frame: BoundScheme) -> bool:
     return any(not item.by(frame.scheme.places) for item in other_constraints(parsed, frame))
 
 
-def _of_scheme(pairs: Iterable[tuple[NamedNode, object]], frame: BoundScheme) -> bool:
-    return any(term == value for _, value in pairs for term, _ in frame.scheme.said)
-
-
 def _brief(parsed: ParsedQuestion, frame: BoundScheme) -> bool:
     """Whether an owner is named in few words, with nothing asked but where."""
     if parsed.other or not _few_words(parsed):
@@ -122,7 +117,8 @@ def other_constraints(parsed: ParsedQuestion, frame: BoundScheme) -> list[NamedC
     return [
         item
         for item in parsed.constraints
-        if not _of_scheme(item.pairs, frame) and item.text.strip().casefold() not in cues
+        if not any(term == value for _, value in item.pairs for term, _ in frame.scheme.said)
+        and item.text.strip().casefold() not in cues
     ]
 
 

@@ -713,9 +713,7 @@ class Generator:
                 items = base.items - other.items
                 if items and len(items) < len(base.items):
                     yield SetState(
-                        Without(base.form, other.form),
-                        items,
-                        (*base.uses, *other.uses, Ground("without", 0.6, mask)),
+                        Without(base.form, other.form), items, (*base.uses, *other.uses, Ground("without", 0.6, mask))
                     )
 
     def _aggregated(self, states: list[SetState]) -> Iterator[Candidate]:

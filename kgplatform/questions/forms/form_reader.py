@@ -27,6 +27,7 @@ from kgplatform.questions.forms.logical_form import (
     Against,
     Aggregated,
     Compare,
+    Follow,
     Form,
     FormWording,
     Grouped,
@@ -57,12 +58,13 @@ Add: TypeAlias = Callable[[str, float], None]
 
 _WEAK = 0.35
 _SAID_SURELY = 0.45
+_ASKED_FOR = 0.2
+"""A property that no word names is asked for if it is the likeliest by the whole wording, and that likely."""
 _MEANT = frozenset(
     ("step", "class", "code", "top", "column", "without", "group", "aggregate", "truth", "against", "more")
 )
 
 _LEAST = 0.02
-_ASKS = ("who", "where", "when", "amount", "count", "which", "what", "how", "yesno", "list", "why")
 _CUED = {
     "count": ("count",), "sum": ("sum",), "average": ("average",), "most": ("most",), "least": ("least",),
     "first": ("first",), "last": ("last",), "more": ("more", "at_least"), "less": ("less", "at_most"),
@@ -111,6 +113,15 @@ class Describer:
         for use in candidate.uses:
             said |= use.mask if use.score >= _SAID_SURELY else 0
         return (self._content & ~said).bit_count()
+
+    def asks_otherwise(self, candidate: Candidate) -> bool:
+        """Whether a candidate gives what one property says, for which neither a word asks nor the whole wording."""
+        match candidate.form:
+            case Listed(Follow(predicate), ()) if terms := self._intent.terms:
+                found = [u for u in candidate.uses if u.term == predicate and (not u.mask or u.mask & ~self._named)]
+                said = any(use.worded or use.score >= _WEAK for use in found)
+                return not said and terms.get(predicate, 0.0) < max(_ASKED_FOR, *terms.values())
+        return False
 
     @property
     def unanswerable(self) -> float:
@@ -537,7 +548,7 @@ class Reading:
     column: frozenset[object] | None = None
     """The terms that its query gives in the first column; None: only running it tells."""
     missing: int = 0
-    """How many words name a kind of thing of which the graph has nothing; then it is not answered by."""
+    """How many words name a kind of thing, or ask for a property, that the graph has not; then it is no answer."""
     share: float = 0.0
     """Its part of the probability of all readings."""
     signs: Mapping[str, float] = field(default_factory=dict)
@@ -737,7 +748,7 @@ class FormReader:
                 item.candidate.form,
                 describer.left(item.candidate) + missing,
                 _column(item.candidate, self.graph),
-                missing,
+                missing + describer.asks_otherwise(item.candidate),
                 item.probability,
                 told if place == 0 else {},
             )

@@ -290,15 +290,7 @@ def measured(graph: FactGraph, items: Items, path: Path, *, most: bool, counted:
     return sorted(found, key=lambda pair: (-pair[0] if most else pair[0], pair[1]))
 
 
-def _top(
-    graph: FactGraph,
-    items: Items,
-    path: Path,
-    *,
-    most: bool,
-    counted: bool,
-    size: int,
-) -> Items:
+def _top(graph: FactGraph, items: Items, path: Path, *, most: bool, counted: bool, size: int) -> Items:
     found = measured(graph, items, path, most=most, counted=counted)
     if counted:  # the query counts what is there, so none is not the least
         found = [pair for pair in found if pair[0]]
@@ -598,8 +590,8 @@ class FormWording:
         return self._said[name].format(*parts)
 
     def term(self, iri: NamedNode) -> str:
-        """A class or property by its label."""
-        return self._graph.schema.label(iri, self._language)
+        """A class or property by its label, as a noun."""
+        return self._graph.schema.noun(iri, self._language)
 
     def _end(self, predicate: NamedNode, *, outward: bool) -> str:
         """What a step leads to: by the property, or by the class of what has it."""

@@ -822,7 +822,7 @@ class Assembler:
                 yield draft
             if link.predicate != predicate or (link.place >= 0 and not beside):
                 continue
-            back = 0.0 if beside else _refund(link, self._finder)
+            back = 0.0 if beside else (_PLACING if link.predicate in self._finder.placing else _UNSAID) - 0.1
             wrong = order_cost(reading, mention, draft.nodes[link.subject], draft.nodes[link.object])
             path = "+" if link.path or (reading.cues.chain and self._loops(predicate)) else ""
             links = (*draft.links[:number], replace(link, place=place, path=path), *draft.links[number + 1 :])
@@ -842,7 +842,3 @@ class Assembler:
         """Whether the property leads from a class to itself, so that following it on and on makes sense."""
         domains, ranges = self._schema.domains(predicate), self._schema.ranges(predicate)
         return self._finder.compatible(frozenset(domains), frozenset(ranges)) and bool(domains)
-
-
-def _refund(link: Link, finder: PathFinder) -> float:
-    return (_PLACING if link.predicate in finder.placing else _UNSAID) - 0.1

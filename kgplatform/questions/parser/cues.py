@@ -89,7 +89,7 @@ _REQUEST_ZH = lexicon.pattern("cues.request_zh")
 _ASKED_ZH = lexicon.pattern("cues.asked_zh")
 _AGGREGATES = ((lexicon.pattern("cues.aggregates_1"), "AVG"), (lexicon.pattern("cues.aggregates_2"), "SUM"))
 _EACH = lexicon.pattern("cues.each")
-_FELLOW = lexicon.pattern("cues.fellow")
+_FELLOW, _FILLING = lexicon.pattern("cues.fellow"), (lexicon.pattern("cues.time"), lexicon.pattern("cues.filling"))
 _FUNCTION_NAMES = lexicon.table("cues.function_names")
 _FUNCTION = "|".join(sorted(_FUNCTION_NAMES, key=len, reverse=True))
 _SEVERAL = lexicon.pattern("cues.several", function=_FUNCTION)
@@ -111,7 +111,7 @@ def read_cues(text: str, tokens: list[QuestionToken], taken: frozenset[int]) -> 
     asked = tuple(place_at(tokens, m.end()) for m in (*_WH.finditer(text), *_ASKED_ZH.finditer(text)))
     aggregate = next((name for pattern, name in _AGGREGATES if free(pattern.search(text), tokens, taken_)), "")
     each = _EACH.search(text)
-    for pattern in (*(pattern for pattern, _ in _AGGREGATES), _EACH, _FELLOW, lexicon.pattern("cues.filling")):
+    for pattern in (*(pattern for pattern, _ in _AGGREGATES), _EACH, _FELLOW, *_FILLING):
         for match in pattern.finditer(text):
             if free(match, tokens, taken):
                 used.update(covered(tokens, match.start(), match.end()))
@@ -124,8 +124,8 @@ def read_cues(text: str, tokens: list[QuestionToken], taken: frozenset[int]) -> 
         aggregate=aggregate,
         negations=_negations(text, tokens, taken, used),
         person=bool(lexicon.pattern("cues.person").search(text)),
-        place=bool(re.search(r"\bwhere\b|哪里|哪儿|在哪", text, re.IGNORECASE)),
-        time=bool(re.search(r"\bwhen\b|什么时候|何时|几点|哪一?天|哪一?年|何年", text, re.IGNORECASE)),
+        place=bool(lexicon.pattern("cues.place").search(text)),
+        time=bool(lexicon.pattern("cues.time").search(text)),
         each=place_at(tokens, each.end()) if each and free(each, tokens, taken) else None,
         chain=bool(lexicon.pattern("cues.chain").search(text)),
         used=frozenset(used),
@@ -699,18 +699,14 @@ def _cue(text: str, start: int, end: int, phrase: str, names: NameIndex) -> tupl
     """Where the words around a phrase ask for the branches of what it names."""
     if match := _BEHIND_ZH.match(text, end):
         where = match["where"]
-        return match.span() if not where or _everywhere(where, names) else None
+        known = not where or normalise(where) in names.exact or len(names.beginning(where)) < _BRANCHES_LEAST
+        return None if where and known else match.span()
     whole = any(
         name.kind == "entity" and name.score > _BRANCHES_WHOLE for name in names.exact.get(normalise(phrase), ())
     )
     found = (_MANY_ZH.match(text, end) if not whole else None) or _BEHIND_EN.match(text, end)
     match = found or _BEFORE_EN.search(text[:start])
     return match.span() if match else None
-
-
-def _everywhere(where: str, names: NameIndex) -> bool:
-    """Whether a word that is no name of its own is what names begin with throughout: the town that all are in."""
-    return normalise(where) not in names.exact and len(names.beginning(where)) >= _BRANCHES_LEAST
 
 
 def _class_of(phrase: str, names: NameIndex) -> NamedNode | None:

@@ -305,7 +305,7 @@ class Amounts:
         return replace(work, graph=graph, score=work.score + 0.6)
 
     def _leaf_near(self, graph: QueryGraph, place: int, amount: Amount) -> int | None:
-        taken = {c.node for c in graph.comparisons if not _bounds_together(c.operator, amount.operator)}
+        taken = {c.node for c in graph.comparisons if {c.operator[:1], amount.operator[:1]} != {"<", ">"}}
         for index in by_distance(graph, place):
             node = graph.nodes[index]
             if not node.literal or node.terms or index in taken or abs(node.place - place) > 2:
@@ -371,7 +371,11 @@ class Amounts:
         if not amount.compared or amount.high is not None or not amount.low.isdigit():
             return None
         place = mention_place(reading, amount.first) - _is_of_what_precedes(amount, reading)
-        beside = place > 0 and place < len(reading.mentions) and _touch(reading, place)  # 县级区划: two words of one
+        beside = (
+            place > 0
+            and place < len(reading.mentions)
+            and reading.mentions[place - 1].last == reading.mentions[place].first
+        )
         at = place if not beside or any(n.place == place for n in work.graph.nodes) else place - 1
         for index, node in enumerate(work.graph.nodes):
             if node.place == at and not node.terms and not node.literal and work.graph.around(index):
@@ -433,11 +437,6 @@ def _is_of_what_precedes(amount: Amount, reading: QuestionReading) -> bool:
     return _COUNTED_BEFORE.match(reading.text, reading.tokens[amount.last - 1].end) is not None
 
 
-def _touch(reading: QuestionReading, place: int) -> bool:
-    """Whether a mention begins where the one before it ends."""
-    return reading.mentions[place - 1].last == reading.mentions[place].first
-
-
 def _denying(reading: QuestionReading, place: int) -> int:
     """How many tokens before a word deny it: 不是免费的, "not free"."""
     match = lexicon.pattern("measures.denied").search(reading.text[: reading.tokens[place].start])
@@ -454,11 +453,6 @@ def _only_thing(graph: QueryGraph, reading: QuestionReading) -> bool:
 def _is_known(graph: QueryGraph, leaf: int) -> bool:
     """Whether a value is that of a thing that the question names, while something else is asked for."""
     return any(link.object == leaf and graph.nodes[link.subject].terms for link in graph.links)
-
-
-def _bounds_together(one: str, other: str) -> bool:
-    """Whether two comparisons are the two ends of a range: after 2000 and before 2015."""
-    return {one[:1], other[:1]} == {"<", ">"}
 
 
 def _fits(term: SchemaProperty, amount: Amount) -> bool:

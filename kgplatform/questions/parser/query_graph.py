@@ -273,8 +273,10 @@ class Verbaliser:
         return self._called(types[0], index) if types else self._words["what"]
 
     def _bare(self, link: Link) -> str:
-        """The name of a property without the verb that it begins with."""
-        return _LEADING.sub("", self._names.label(link.predicate, self._language))
+        """The name of a property without the verb that it begins with, as a noun where no sentence needs a verb."""
+        schema = self._names.schema
+        label = (schema.label if self.verbal(link) else schema.noun)(link.predicate, self._language)
+        return _LEADING.sub("", label)
 
     def _phrase(self, index: int, seen: frozenset[int], limits: list[str]) -> str:
         """A node with all that is said of it, each node once."""
@@ -319,7 +321,9 @@ class Verbaliser:
         rest = "" if forwards and rest == noun else rest
         verb = self._plain and acts(self._names.label(link.predicate)) if self._chinese else self.verbal(link)
         key = f"{'to' if forwards else 'from'}_{'verb' if verb else 'noun'}{'_not' if link.negated else ''}"
-        label = noun if not verb else self._names.label(link.predicate, self._language)
+        label = self._names.label(link.predicate, self._language) if verb or (self._chinese and forwards) else noun
+        if verb and forwards and self._plain and not self._chinese and acts(label):
+            label = self._words["clause"].format(label=plural_verb(label) if self._several else label)
         said = self._words[key].format(label=label, rest=rest, gap=self._gap).strip()
         return f"{said}{self._words['repeated']}" if link.path and not self._plain else said
 
@@ -399,8 +403,14 @@ class Verbaliser:
 
 
 def acts(label: str) -> bool:
-    """Whether an English label is a verb in the third person: "serves"."""
-    return not _LEADING.match(label) and " " not in label and label.endswith("s") and not label.endswith("ss")
+    """Whether an English label is a verb in the third person: "serves", "grows in"."""
+    return lexicon.pattern("query_graph.acting").search(label) is not None
+
+
+def plural_verb(label: str) -> str:
+    """A label that is a verb in the third person as several do it: "grow in"."""
+    first, *rest = label.split()
+    return " ".join((singular(first), *rest))
 
 
 def _of(head: str, owner: str, *, verb: bool) -> str:

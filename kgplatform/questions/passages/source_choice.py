@@ -70,10 +70,6 @@ class Domains:
                 return found
         return self.rates.get(iri.value) or self.rates.get(_space(iri.value), "")
 
-    def rate_of_open(self) -> str:
-        """How fast facts change that are of no domain."""
-        return self.set_rates.get(OPEN, "static")
-
 
 @dataclass(frozen=True, slots=True)
 class QuestionTopic:
@@ -167,7 +163,7 @@ def topic(reading: QuestionReading, names: NameIndex, domains: Domains, *, least
     best = max(shares, key=lambda name: (round(with_uses[name], 6), shares[name], name), default="")
     certainty = round(with_uses[best] / total, 3) if best and total else 0.0
     if certainty < least:
-        return QuestionTopic(OPEN, certainty, domains.rate_of_open())
+        return QuestionTopic(OPEN, certainty, domains.set_rates.get(OPEN, "static"))
     known = [rate for rate in rates[best] if rate]
     return QuestionTopic(best, certainty, max(known, key=RATES.index, default="static"))
 
@@ -418,11 +414,6 @@ def combined(found: Answer, said: PassageAnswer) -> Answer:
     return replace(found, text=f"{found.text} {also}", evidence=evidence, using="sparql+passages")
 
 
-def merged_premise(found: Answer, premise: str) -> Answer:
-    """The answer with what the question wrongly takes for granted said first."""
-    return replace(found, text=f"{premise} {found.text}".strip())
-
-
 def unknown(question: str, source: str, consulted: Consulted) -> Answer:
     """The answer where the one source asked gives none."""
     language = _language(question)
@@ -545,7 +536,7 @@ class _Deciding:
 
     def _denied(self, found: Answer, premise: FalsePremise, about: QuestionTopic, order: tuple[str, ...]) -> Answer:
         self._because("contradicted" if premise.contradicted else "not-held")
-        answer = merged_premise(found, premise.text)
+        answer = replace(found, text=f"{premise.text} {found.text}".strip())
         chosen = GRAPH if found.verdict is Verdict.ANSWERED else "none"
         return self._with_choice(answer, about, order, chosen, premise.text)
 

@@ -446,11 +446,7 @@ def blueprint(operations: Operations) -> Blueprint:
     for operation in OPERATIONS.values():
         if operation.path:
             routes.add_url_rule(
-                operation.path,
-                operation.name,
-                answered,
-                methods=["GET", "POST"],
-                defaults={"operation": operation},
+                operation.path, operation.name, answered, methods=["GET", "POST"], defaults={"operation": operation}
             )
     return routes
 

@@ -20,11 +20,13 @@ from pyoxigraph import NamedNode, Quad, Triple
 
 from kgplatform.entities import Labels
 from kgplatform.errors import ConfigError, KgPlatformError, NotFoundError, ReadError
+from kgplatform.lexicon import pattern
 from kgplatform.lexicon.amounts import measure, plural
 from kgplatform.ontology.schema import OntologyProperty, label_of
 from kgplatform.questions import answer_text
 from kgplatform.questions.check import statements_of_rows
 from kgplatform.questions.dialogue.replies import Conversation, Turn
+from kgplatform.questions.parser.query_graph import acts, plural_verb
 from kgplatform.server import addresses, result_tables, source_cards
 from kgplatform.server.access import Role, client
 from kgplatform.server.frame import Lately, Overview, Remembered, language, page, tongues
@@ -104,7 +106,9 @@ def selects(kg: KnowledgeGraph, written: Mapping[str, str]) -> tuple[Select, ...
 
 
 _LOOKED_AT = 500
-_TELLING = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "date", "dateTime", "gYear"))
+_TIMES = frozenset(f"{XSD}{name}" for name in ("date", "dateTime", "gYear"))
+_PARTICIPLE = pattern("answer_text.participle")
+_TELLING = _TIMES | {f"{XSD}{name}" for name in ("integer", "decimal", "double")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,7 @@ class _Questions:
             for subject in sorted((s for s, n in values.items() if n == 1 and isinstance(s, NamedNode)), key=str):
                 name = self._named(subject)
                 if 1 < len(name) < 30:
-                    yield self._fact(term, name)
+                    yield from filter(None, (self._fact(term, name),))
                     break
 
     def _put(self, form: str, noun: str = "", **words: str) -> str:
@@ -162,9 +166,16 @@ class _Questions:
         return phrase(f"starter_{form}", self._language, noun=several, measure=measure(noun), **words)
 
     def _fact(self, term: OntologyProperty, name: str) -> str:
-        """The question for a fact: a number of what the property counts (credits), or its value."""
-        what = self._words(term)
-        return self._put("amount" if term.unit and plural(term.unit) == what else "fact", what=what, name=name)
+        """The question for a fact, by what the words for it are; empty where they fit into none."""
+        what, form = label_of(term.words, self._language, ""), "fact"
+        if term.unit and plural(term.unit) == what:
+            form = "amount"
+        elif pattern("usage.no_noun").search(what):
+            done = any(kind.value in _TIMES for kind in term.ranges) and (self._zh or _PARTICIPLE.match(what))
+            what, form = what if self._zh else what.rpartition(" ")[0], "when" if done else ""
+        elif not self._zh and singular(what) != what:
+            form = "facts"
+        return self._put(form, what=what, name=name) if form else ""
 
     def lists(self) -> Iterator[str]:
         """The things of a class that one thing is most referred to by."""
@@ -199,8 +210,9 @@ class _Questions:
             term = self._askable(quad.predicate)
             if term is None or not self._kg.dataset.is_stated(quad.triple):
                 continue
-            if not term.is_object or _form(label_of(term.words, "en", "")) == "noun":
-                yield _Suggestion(self._fact(term, name), quad.object, quad.predicate)
+            is_fact = not term.is_object or _form(label_of(term.words, "en", "")) == "noun"
+            if is_fact and (text := self._fact(term, name)):
+                yield _Suggestion(text, quad.object, quad.predicate)
 
     def _referring(self, name: str, thing: NamedNode, asked: str) -> Iterator[_Suggestion]:
         """Which things of a class have a relation to the thing."""
@@ -217,15 +229,18 @@ class _Questions:
     def _askable(self, predicate: NamedNode) -> OntologyProperty | None:
         """The property, if the ontology has words for it in the language and it is not for bookkeeping."""
         term = self._kg.ontology.properties.get(predicate)
-        words = "" if term is None or term.internal or predicate.value in _DULL else self._words(term)
+        words = (
+            ""
+            if term is None or term.internal or predicate.value in _DULL
+            else label_of(term.words, self._language, "")
+        )
         return term if words and has_han(words) == self._zh else None
 
     def _listing(self, class_: str, term: OntologyProperty, name: str) -> str:
         """The question for the things of a class with that value; the form goes by what the English label is."""
-        relation, form = self._words(term), _form(label_of(term.words, "en", ""))
+        relation, form = label_of(term.words, self._language, ""), _form(label_of(term.words, "en", ""))
         if form == "verb":
-            first, *rest = relation.split()
-            relation, name = " ".join((singular(first), *rest)), _with_article(name)
+            relation, name = plural_verb(relation), _with_article(name)
         return self._put(f"list_{form}", class_, relation=relation.removeprefix("has "), name=name)
 
     def _stated(self, predicate: NamedNode) -> Iterator[Quad]:
@@ -240,9 +255,6 @@ class _Questions:
                 words = label_of(term.words, self._language, "")
                 if words and has_han(words) == self._zh and (term.is_object or term.domains):
                     yield term
-
-    def _words(self, term: OntologyProperty) -> str:
-        return label_of(term.words, self._language, "")
 
     def _named(self, iri: NamedNode) -> str:
         word = self._labels.of(iri)
@@ -312,12 +324,9 @@ def _answers(kg: KnowledgeGraph, item: _Suggestion) -> bool:
 
 def _form(relation: str) -> str:
     """Whether the words for a relation are a verb (offers), a state (located in, near) or a noun (airline)."""
-    first, last = relation.split()[0], relation.split()[-1]
-    if first == "has":
-        return "noun"
-    if last in PREPOSITIONS:
-        return "verb" if first.endswith("s") and first != last else "state"
-    return "verb" if first.endswith("s") and not first.endswith(("ss", "us")) else "noun"
+    if acts(relation):
+        return "verb"
+    return "state" if relation.rpartition(" ")[2] in PREPOSITIONS and not relation.startswith("has ") else "noun"
 
 
 def _with_article(name: str) -> str:
