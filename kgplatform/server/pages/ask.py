@@ -107,7 +107,6 @@ def selects(kg: KnowledgeGraph, written: Mapping[str, str]) -> tuple[Select, ...
 
 _LOOKED_AT = 500
 _TIMES = frozenset(f"{XSD}{name}" for name in ("date", "dateTime", "gYear"))
-_PARTICIPLE = pattern("answer_text.participle")
 _TELLING = _TIMES | {f"{XSD}{name}" for name in ("integer", "decimal", "double")}
 
 
@@ -171,7 +170,8 @@ class _Questions:
         if term.unit and plural(term.unit) == what:
             form = "amount"
         elif pattern("usage.no_noun").search(what):
-            done = any(kind.value in _TIMES for kind in term.ranges) and (self._zh or _PARTICIPLE.match(what))
+            done = self._zh or pattern("answer_text.participle").match(what) is not None
+            done = done and any(kind.value in _TIMES for kind in term.ranges)
             what, form = what if self._zh else what.rpartition(" ")[0], "when" if done else ""
         elif not self._zh and singular(what) != what:
             form = "facts"
@@ -194,9 +194,7 @@ class _Questions:
         """Questions for what is stated of a thing, but not with the properties of the query ``asked``."""
         name = self._labels.of(thing).text  # in whatever language there is one
         listed = self._kg.store.quads(thing, None, None, DEFAULT_GRAPH) if name else ()
-        values = {
-            quad.predicate: quad for quad in islice(listed, _LOOKED_AT) if f"<{quad.predicate.value}>" not in asked
-        }
+        values = {one.predicate: one for one in islice(listed, _LOOKED_AT) if f"<{one.predicate.value}>" not in asked}
         telling = sorted(values.values(), key=lambda quad: not self._is_telling(quad.object))
         yield from self._facts(name, telling)
         yield from self._referring(name, thing, asked)
@@ -229,11 +227,9 @@ class _Questions:
     def _askable(self, predicate: NamedNode) -> OntologyProperty | None:
         """The property, if the ontology has words for it in the language and it is not for bookkeeping."""
         term = self._kg.ontology.properties.get(predicate)
-        words = (
-            ""
-            if term is None or term.internal or predicate.value in _DULL
-            else label_of(term.words, self._language, "")
-        )
+        if term is None or term.internal or predicate.value in _DULL:
+            return None
+        words = label_of(term.words, self._language, "")
         return term if words and has_han(words) == self._zh else None
 
     def _listing(self, class_: str, term: OntologyProperty, name: str) -> str:
