@@ -229,6 +229,8 @@ def test_a_question_whose_client_leaves_ends_with_its_query_streamed_or_not(tmp_
                 body = json.dumps({"messages": user(f"{ROOMS} {number}"), "stream": stream})
                 connection = HTTPConnection(address.removeprefix("http://"), timeout=60)
                 connection.request("POST", "/v1/chat/completions", body, {"Content-Type": "application/json"})
+                while len(asked) < number:  # a query before it is none of the model's
+                    time.sleep(0.05)
                 wait(address, 1)
                 connection.close()
                 wait(address, 0)

@@ -326,9 +326,10 @@ def test_workers_share_the_leases_of_a_model_and_a_run_that_was_stopped_pays_no_
             assert kg.registry.counts() == {State.PROCESSED: 2 * NOTES + 1}
             assert any("Inn number 7" in line for line in knowledge(kg))
     assert most == 1
-    inns = [re.findall(r"Inn number \d+", item["messages"][1]["content"]) for item in asked]
-    assert sum(len(set(found)) for found in inns) == 2 * NOTES
-    assert len(asked) < NOTES
+    distinct = {item["messages"][1]["content"] for item in asked}  # what was in hand at the stop may be asked anew
+    about = [set(re.findall(r"Inn number \d+", content)) for content in distinct]
+    assert sum(map(len, about)) == NOTES, about
+    assert sum(map(bool, about)) < NOTES
 
 
 @pytest.mark.slow
