@@ -140,7 +140,8 @@ class PostgresJournal(PolledJournal):
 
     @_reaching
     def _read(self, after: int, most: int) -> list[Patch]:
-        sql = f"SELECT * FROM {self.schema}.patches WHERE number > %s ORDER BY number LIMIT %s"
+        columns = "number, epoch, moment, more, removed, added, record"
+        sql = f"SELECT {columns} FROM {self.schema}.patches WHERE number > %s ORDER BY number LIMIT %s"
         return [Patch(*row[:4], *map(bytes, row[4:])) for row in self._rows(sql, after, most)]
 
     @_reaching

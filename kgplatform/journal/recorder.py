@@ -102,7 +102,7 @@ class Recorder:
         """
         newest = self.journal.newest
         known, self._settled = _read_mark(self._mark)
-        if self._settled > newest if known == self.journal.name else newest:
+        if (newest and known != self.journal.name) or (known == self.journal.name and self._settled > newest):
             raise WorkspaceError(
                 f"{self._mark.parent}: the journal is not the one that this workspace was written with; put that one "
                 "back, take an empty one, or make a workspace from it with `kgplatform restore`",

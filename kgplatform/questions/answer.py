@@ -450,8 +450,9 @@ def told(thing: NamedNode, names: NameIndex, language: str, run: RunQuery) -> To
     return ToldOfThing((stop.join(part for part in said if part) + stop).strip(), values, query, solutions)
 
 
-_LONGEST_QUESTION = 2_000
-_SURE_ENOUGH = 0.35
+UNHELPED = "the model did not help"
+"""How a note begins that a model failed and others were asked in its place."""
+_LONGEST_QUESTION, _SURE_ENOUGH = 2_000, 0.35
 _SURELY_RIGHT, _AT_MOST = 0.93, 0.71
 """An answer is called sure from the first chance on; any other has the second at most, to which passages add .03."""
 _RIGHT, _CHOSEN = 0.6, 0.9
@@ -583,7 +584,7 @@ class _Asking:
         try:
             return self._from_model(model)
         except ModelError as error:
-            self.trace.append(f"the model did not help ({error}); the built-in translator was used")
+            self.trace.append(f"{UNHELPED} ({error}); the built-in translator was used")
             return None
 
     def _from_model(self, model: ChatModel) -> _Found | Answer | None:

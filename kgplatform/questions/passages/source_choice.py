@@ -21,7 +21,7 @@ from pyoxigraph import Literal, NamedNode, Triple
 from kgplatform import lexicon
 from kgplatform.errors import ConfigError, KgPlatformError, ModelError
 from kgplatform.ontology.schema import Ontology
-from kgplatform.questions.answer import AnswerStage, QuestionParts, tell
+from kgplatform.questions.answer import UNHELPED, AnswerStage, QuestionParts, tell
 from kgplatform.questions.name_index import GraphName, NameIndex
 from kgplatform.questions.parser.coordination import NameMention
 from kgplatform.questions.parser.mentions import QuestionReading
@@ -34,10 +34,8 @@ from kgplatform.types import Answer, Choice, Consulted, Evidence, Question, Ques
 from kgplatform.vocab import CORE, OWL, RDF, RDFS, local_name
 
 # What a question is about, how sure that is, and how fast the facts of it change.
-#
 # A domain is what ``core:domain`` of a class or ontology says, else the ontology that a term is of. How fast facts
-# change
-# says ``core:changeRate`` of a property, class or ontology; the settings may say otherwise for any of them by name.
+# change says ``core:changeRate`` of a property, class or ontology; the settings may say otherwise by name.
 
 
 OPEN: Final = "open"
@@ -487,7 +485,7 @@ def from_passages(question: str, passages: Sequence[Evidence], parts: QuestionPa
         try:
             return written(question, passages, model=parts.model, language=language, now=now)
         except ModelError as error:
-            notes = (f"the model did not help ({error}); the passages are quoted",)
+            notes = (f"{UNHELPED} ({error}); the passages are quoted",)
     answer = extracted(question, passages, embedder=parts.embedder() if passages else None)
     return replace(answer, notes=(*notes, *answer.notes))
 

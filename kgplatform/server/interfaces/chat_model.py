@@ -20,7 +20,7 @@ from uuid import uuid4
 from flask import Blueprint, Response, jsonify, request, stream_with_context
 
 from kgplatform.errors import ConfigError, KgPlatformError
-from kgplatform.questions.answer import FollowedQuestion, QuestionGivenUpError
+from kgplatform.questions.answer import UNHELPED, FollowedQuestion, QuestionGivenUpError
 from kgplatform.questions.dialogue.replies import Conversation
 from kgplatform.server import addresses
 from kgplatform.server.access import client
@@ -41,7 +41,6 @@ _MOST_REPLAYED = 4
 _PIECE = re.compile(r"\S+\s*|\s+")
 _WORDS_AT_ONCE = 4
 _END: Final = b"data: [DONE]\n\n"
-_UNHELPED: Final = "the model did not help"
 
 
 class ChatRefusedError(Exception):
@@ -163,7 +162,7 @@ def _answered(kg: KnowledgeGraph, asked: ChatRequest, who: str) -> Answer:
         conversation.keep(before)
         answer = kg.ask(asked.said[place][:MAX_QUESTION_CHARACTERS], conversation=conversation.name, options=options)
         before = conversation.turns()
-    failed = next((note for note in answer.trace if note.startswith(_UNHELPED)), "")
+    failed = next((note for note in answer.trace if note.startswith(UNHELPED)), "")
     if failed and answer.verdict is Verdict.UNANSWERABLE:  # by a graph that was not asked as it should be
         raise ChatRefusedError(503, failed, code="model_failed")
     return answer
