@@ -57,7 +57,6 @@ from kgplatform.types import Claim, Document, Mention
 from kgplatform.vocab import local_name
 
 EPOCHS, FIRST_EPOCHS, TOGETHER, WIDTH, RANK, RATE, ADAPTED_RATE = 8, 2, 2, 48, 16, 2e-3, 1e-3
-MORE = ("train3.jsonl", "train4.jsonl")
 ALIKE = 0.4
 """From this cosine on two labels may be of one class."""
 HELD, THRESHOLD, CANDIDATE, LEAST_WEIGHT = 5, 0.5, 0.15, 0.005

@@ -261,7 +261,8 @@ def test_the_documents_page_tells_which_workers_read_what_it_was_sent(tmp_path, 
         until(lambda: node.ask("POST", "/api/jobs/pause")[0] == 200, 600)
         until(lambda: state()["state"] == "paused" and not state()["current"], 600)
         assert state()["crew"]["workers"] == 1
-        for language, words in (("en", r"workers: 1, documents in hand: \d+"), ("zh", r"1 个工作进程，\d+ 份文档处理中")):
+        said = {"en": r"workers: 1, documents in hand: \d+", "zh": r"1 个工作进程，\d+ 份文档处理中"}
+        for language, words in said.items():
             assert re.search(words, node.ask("GET", f"/documents?lang={language}")[1])
         assert node.ask("POST", "/api/jobs/resume")[0] == 200
         events = node.ask("GET", "/api/jobs/events", seconds=600)[1]  # to the end

@@ -141,7 +141,7 @@ class BuiltinExtractor:
         read_frames(reading, referents)
         if self._learnt is not None:
             read_learnt(reading, self._learnt, self._ontology)
-        reading.is_read()
+        reading.release()
         return reading
 
     def _gazetteer(self) -> Gazetteer:

@@ -2,8 +2,8 @@
 
 The words of a sentence, Chinese ones as their English glosses, go through the lower layers of the carried sentence
 model with low-rank adapters (Hu et al. 2021, LoRA). On their vectors stand three readers: whether a stretch names
-something; of which class or none, against the labels of classes; and which property an object has of which subject, against
-the labels of properties. So it knows no ontology. Weights: ``python -m benchmarks.train_sentence_frames --write``.
+something; of which class or none, against the labels of classes; and which property an object has of which subject,
+against the labels of properties. So it knows no ontology. Weights: ``benchmarks.train_sentence_frames --write``.
 """
 
 from __future__ import annotations

@@ -698,9 +698,11 @@ def chain(text: str, tokens: list[QuestionToken], names: NameIndex, called: Sequ
 def _cue(text: str, start: int, end: int, phrase: str, names: NameIndex) -> tuple[int, int] | None:
     """Where the words around a phrase ask for the branches of what it names."""
     if match := _BEHIND_ZH.match(text, end):
-        where = match["where"]
-        known = not where or normalise(where) in names.exact or len(names.beginning(where)) < _BRANCHES_LEAST
-        return None if where and known else match.span()
+        if not (where := match["where"]):
+            return match.span()
+        # no name of its own, but what names begin with throughout: the town that all are in
+        everywhere = normalise(where) not in names.exact and len(names.beginning(where)) >= _BRANCHES_LEAST
+        return match.span() if everywhere else None
     whole = any(
         name.kind == "entity" and name.score > _BRANCHES_WHOLE for name in names.exact.get(normalise(phrase), ())
     )

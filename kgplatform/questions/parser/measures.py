@@ -305,6 +305,7 @@ class Amounts:
         return replace(work, graph=graph, score=work.score + 0.6)
 
     def _leaf_near(self, graph: QueryGraph, place: int, amount: Amount) -> int | None:
+        # after 2000 and before 2015 are the two ends of one range
         taken = {c.node for c in graph.comparisons if {c.operator[:1], amount.operator[:1]} != {"<", ">"}}
         for index in by_distance(graph, place):
             node = graph.nodes[index]
@@ -371,11 +372,8 @@ class Amounts:
         if not amount.compared or amount.high is not None or not amount.low.isdigit():
             return None
         place = mention_place(reading, amount.first) - _is_of_what_precedes(amount, reading)
-        beside = (
-            place > 0
-            and place < len(reading.mentions)
-            and reading.mentions[place - 1].last == reading.mentions[place].first
-        )
+        # two words of one: 县级区划
+        beside = 0 < place < len(reading.mentions) and reading.mentions[place - 1].last == reading.mentions[place].first
         at = place if not beside or any(n.place == place for n in work.graph.nodes) else place - 1
         for index, node in enumerate(work.graph.nodes):
             if node.place == at and not node.terms and not node.literal and work.graph.around(index):
