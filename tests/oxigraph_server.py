@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -63,3 +64,73 @@ class OxigraphServer:
     def engine(self) -> RemoteStore:
         """What asks it."""
         return RemoteStore(self.address, profile_of("oxigraph"))
+
+
+class RoughLine:
+    """A proxy on the way to a port: of five connections one is slow, one is cut, one says everything twice.
+
+    With a ``delay`` in seconds all are slow, and nothing else is wrong.
+    """
+
+    def __init__(self, port: int, delay: float = 0.0) -> None:
+        self.delay, self.is_rough = delay, not delay
+        self._port, self._count = port, 0
+        self.cut = self.repeated = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._run, daemon=True).start()
+
+    @property
+    def engine(self) -> RemoteStore:
+        """What asks an Oxigraph server at the other end."""
+        return RemoteStore(self.address, profile_of("oxigraph"))
+
+    def close(self) -> None:
+        """Takes no more connections."""
+        self._listener.close()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self._count += 1
+            kind = self._count % 5 if self.is_rough else 0
+            threading.Thread(target=self._pass, args=(connection, kind), daemon=True).start()
+
+    def _pass(self, connection: socket.socket, kind: int) -> None:
+        with connection:
+            connection.settimeout(5)
+            try:
+                asked = self._read(connection)
+                time.sleep(self.delay or (0.3 if kind == 1 else 0))
+                if kind == 2:
+                    self.cut += 1
+                    self._sent(asked)  # done there, and nobody is told
+                    return
+                if kind == 3:
+                    self.repeated += 1
+                    self._sent(asked)
+                connection.sendall(self._sent(asked))
+            except OSError:
+                return
+
+    @staticmethod
+    def _read(connection: socket.socket) -> bytes:
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += connection.recv(65536) or b"\r\n\r\n"
+        head, _, body = data.partition(b"\r\n\r\n")
+        length = next((int(row[15:]) for row in head.split(b"\r\n") if row.lower().startswith(b"content-length:")), 0)
+        while len(body) < length:
+            body += connection.recv(65536)
+        return head + b"\r\n\r\n" + body
+
+    def _sent(self, asked: bytes) -> bytes:
+        with socket.create_connection(("127.0.0.1", self._port), timeout=5) as link:
+            link.sendall(asked)
+            answer = b""
+            while piece := link.recv(65536):
+                answer += piece
+            return answer

@@ -25,6 +25,7 @@ from oxigraph_server import waited_for
 from test_reading_ahead import knowledge, reads
 from workspaces import new_workspace
 
+from kgplatform.cli.main import main
 from kgplatform.cluster import dask_cluster
 from kgplatform.cluster.dask_cluster import ClusterEmbedder, DaskCluster
 from kgplatform.documents.records import State
@@ -245,6 +246,30 @@ def scheduler(tmp_path):
     for item in started:
         item.kill()
         item.wait()
+
+
+@pytest.mark.slow
+def test_doctor_asks_the_scheduler_and_names_the_way_out(tmp_path, scheduler, capsys):
+    address, worker, _ = scheduler
+    folder = new_workspace(tmp_path / "kg", settings=f'[cluster]\ndask = "{address}"')
+
+    def said():
+        status = main(["doctor", "-w", str(folder)])
+        return status, [line for line in capsys.readouterr().out.splitlines() if re.search("Dask|FAULT", line)]
+
+    way_out = r"; see to it, or change cluster\.dask$"
+    status, (line,) = said()
+    assert status == 1
+    assert re.search(rf"^FAULT +Dask scheduler +.* has no workers; .*{way_out}", line), line
+    worker()
+    until(lambda: said()[0] == 0, 120)
+    (line,) = said()[1]
+    assert re.search(r"^ok +Dask scheduler +1 workers, 1 documents at a time$", line), line
+    toml = folder / "kgplatform.toml"
+    toml.write_text(toml.read_text().replace(address, "tcp://127.0.0.1:9"))
+    status, (line,) = said()
+    assert status == 1
+    assert re.search(rf"^FAULT +Dask scheduler +no Dask scheduler answers at tcp://127\.0\.0\.1:9: .*{way_out}", line)
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -15,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
+from statistics import median
 from urllib.parse import parse_qsl, quote, unquote_plus, urlencode
 
 import pytest
@@ -37,7 +37,7 @@ from kgplatform.graph import KnowledgeGraph
 from kgplatform.settings import ClusterSettings
 from kgplatform.store.oxigraph import Store
 from tests.nodes import UPDATE, served, until
-from tests.oxigraph_server import OxigraphServer, free_port, listens, waited_for
+from tests.oxigraph_server import OxigraphServer, RoughLine, free_port, listens, waited_for
 
 
 @pytest.fixture(scope="module")
@@ -397,7 +397,7 @@ def test_virtuoso_keeps_the_contract_and_follows(virtuoso, kg, tmp_path):
 @pytest.mark.slow
 def test_a_line_that_delays_cuts_and_repeats_and_an_engine_that_is_killed_cost_time_only(kg, tmp_path):
     server = OxigraphServer(tmp_path / "data")
-    line = Line(server.port)
+    line = RoughLine(server.port)
     journal = kg.workspace.recorder.journal
     follower = Follower(RemoteStore(line.address, profile_of("oxigraph"), seconds=3), kg.base)
     try:
@@ -514,62 +514,50 @@ def test_a_follower_that_is_away_harms_no_one_and_what_is_set_wrongly_is_one_lin
     assert {name for name, item in profiles().items() if item.tested} == {"oxigraph", "virtuoso"}
 
 
-class Line:
-    """A proxy on the way to a port: of five connections one is slow, one is cut, one says everything twice."""
+def test_doctor_asks_where_heavy_queries_go_and_names_the_way_out(oxigraph, tmp_path, capsys):
+    toml = new_workspace(tmp_path / "kg") / "kgplatform.toml"
+    text = toml.read_text()
 
-    def __init__(self, port):
-        self._port, self._count = port, 0
-        self.cut = self.repeated = 0
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._run, daemon=True).start()
+    def said(address):
+        toml.write_text(f'{text}\n[server]\nanalytics = "oxigraph {address}"\n')
+        status = main(["doctor", "-w", str(toml.parent)])
+        (line,) = (line for line in capsys.readouterr().out.splitlines() if "heavy queries" in line)
+        return status, line
 
-    def _run(self):
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            self._count += 1
-            threading.Thread(target=self._pass, args=(connection, self._count % 5), daemon=True).start()
+    status, line = said(oxigraph.address)
+    assert status == 0
+    assert re.search(rf"^ok +heavy queries +oxigraph at {oxigraph.address}, (at commit|holds no whole copy)", line)
+    status, line = said("http://127.0.0.1:9")
+    assert status == 1
+    assert re.search(r"^FAULT +heavy queries +.* cannot be reached: .*; see to it, or change server\.analytics$", line)
 
-    def _pass(self, connection, kind):
-        with connection:
-            connection.settimeout(5)
-            try:
-                asked = self._read(connection)
-                time.sleep(0.3 if kind == 1 else 0)
-                if kind == 2:
-                    self.cut += 1
-                    self._sent(asked)  # done there, and nobody is told
-                    return
-                if kind == 3:
-                    self.repeated += 1
-                    self._sent(asked)
-                connection.sendall(self._sent(asked))
-            except OSError:
-                return
 
-    def _read(self, connection):
-        data = b""
-        while b"\r\n\r\n" not in data:
-            data += connection.recv(65536) or b"\r\n\r\n"
-        head, _, body = data.partition(b"\r\n\r\n")
-        length = next((int(row[15:]) for row in head.split(b"\r\n") if row.lower().startswith(b"content-length:")), 0)
-        while len(body) < length:
-            body += connection.recv(65536)
-        return head + b"\r\n\r\n" + body
+@pytest.mark.slow
+def test_a_slow_follower_delays_neither_the_leader_nor_the_follower_beside_it(oxigraph, kg, tmp_path):
+    journal, slow, seconds, taken = kg.workspace.recorder.journal, OxigraphServer(tmp_path / "slow"), 3.0, []
+    line = RoughLine(slow.port, delay=seconds)
+    oxigraph.engine.update("DROP ALL")
+    engines = (line.engine, oxigraph.engine)
 
-    def _sent(self, asked):
-        with socket.create_connection(("127.0.0.1", self._port), timeout=5) as link:
-            link.sendall(asked)
-            answer = b""
-            while piece := link.recv(65536):
-                answer += piece
-            return answer
+    def is_level(engine):
+        return Follower(engine, kg.base).state() == (journal.name, journal.newest)
 
-    def close(self):
-        self._listener.close()
+    fed = Feeding([Follower(engine, kg.base) for engine in engines], journal, kg.store)
+    try:
+        for number in range(50):
+            began = time.perf_counter()
+            kg.update(f"INSERT DATA {{ <urn:s{number}> <urn:p> '西栅{number}'@zh }}")
+            taken.append(time.perf_counter() - began)
+        until(lambda: is_level(oxigraph.engine), 120)
+        assert not is_level(slow.engine)
+        assert median(taken) < seconds / 3
+        line.delay = 0.0
+        until(lambda: is_level(slow.engine), 120)
+        assert [Follower(item.engine, kg.base).compare(kg.store) for item in (oxigraph, slow)] == [[], []]
+    finally:
+        fed.close()
+        line.close()
+        slow.kill()
 
 
 @pytest.mark.slow

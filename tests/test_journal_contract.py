@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -323,28 +324,33 @@ def test_a_file_that_was_cut_off_is_told_in_one_line(tmp_path: Path) -> None:
 
 # Processes that are killed
 
+
+def dies(owner: type, name: str, is_before: bool, after: int) -> None:
+    """Has the process kill itself before or after a method is carried out, once it was carried out so many times."""
+    real, left = getattr(owner, name), [after]
+
+    def made(*args: object, **named: object) -> object:
+        left[0] -= 1
+        if left[0] < 0 and is_before:
+            os.kill(os.getpid(), signal.SIGKILL)
+        found = real(*args, **named)
+        if left[0] < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+
+    setattr(owner, name, made)
+
+
 CRASHING = (
     OPENING
     + """
 from kgplatform.journal import recorder
-from tests.test_journal_contract import opened
-
-def dies(owner, name, is_before):
-    real, left = getattr(owner, name), [after]
-    def made(*args, **named):
-        left[0] -= 1
-        if left[0] < 0 and is_before:
-            os.kill(os.getpid(), 9)
-        found = real(*args, **named)
-        if left[0] < 0:
-            os.kill(os.getpid(), 9)
-        return found
-    setattr(owner, name, made)
+from tests.test_journal_contract import dies, opened
 
 node = Node(folder, opened(sys.argv[4]))
 places = {"append": (type(node.journal), "append", True), "apply": (oxigraph.Store, "_perform", True),
           "acknowledge": (oxigraph.Store, "_perform", False), "ship": (recorder.Recorder, "ship", True)}
-dies(*places[where])
+dies(*places[where], after)
 for n in range(50):
     node.dataset.commit(Change(dropped=(chunk("a"),), added={chunk("a"): [triple(n)], chunk(f"d{n}"): [triple(n + 1)]}))
     with node.registry._transaction() as db:

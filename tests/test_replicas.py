@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -304,6 +305,71 @@ def test_a_replica_whose_disk_is_full_says_so_goes_on_showing_and_catches_up_onc
         with KnowledgeGraph.open(tmp_path / "copy", follows=True) as copy:  # there is space again
             assert Replica(copy.workspace).number == kg.recorder.number
             assert digest(copy.store) == digest(kg.store)
+
+
+@pytest.mark.slow
+def test_the_leader_answers_in_the_place_of_a_replica_that_is_late(tmp_path: Path, database: PostgresServer) -> None:
+    cluster(tmp_path, f"{database.url}?schema=late", "copy")
+    with served(tmp_path / "leader") as leader, KnowledgeGraph.open(tmp_path / "copy", follows=True) as copy:
+        copy.workspace.replica = Replica(copy.workspace)
+        copy.workspace.replica.start()
+        client = create_app(copy, access=Access.on("127.0.0.1")).test_client()
+
+        def asked(headers: dict[str, str]) -> TestResponse:
+            return client.get(f"/sparql?query={quote(f'ASK {{ <{EX}new> ?p ?o }}')}", headers=headers)
+
+        with copy.store.write_lock():  # so that it cannot apply what comes
+            to_see_it = {"Kgplatform-Patch": leader.write("new"), "Accept": "*/*"}
+            assert asked({}).json == {"head": {}, "boolean": False}
+            began = time.monotonic()
+            assert asked(to_see_it).json == {"head": {}, "boolean": True}
+            assert time.monotonic() - began >= 2
+            leader.process.terminate()
+            leader.process.wait(60)
+            refused = asked({**to_see_it, "Accept": "text/plain"})
+            assert refused.status_code == 503
+            assert re.fullmatch(r"[^\n]*(leader cannot be reached|nobody leads)[^\n]*; try again\n?", refused.text)
+        until(lambda: asked(to_see_it).status_code == 200)
+        assert asked({}).json == {"head": {}, "boolean": True}
+
+
+FOLLOWING = """
+import sys
+from kgplatform.cluster.replica import Replica
+from kgplatform.documents.changed_rows import ChangedRows
+from kgplatform.graph import KnowledgeGraph
+from kgplatform.store.oxigraph import Store
+from tests.test_journal_contract import dies
+
+places = {"rows": (ChangedRows, "apply_rows"), "quads": (Store, "_perform"), "commit": (Store, "replay")}
+with KnowledgeGraph.open(sys.argv[1], follows=True) as kg:
+    dies(*places[sys.argv[2]], False, 2)
+    Replica(kg.workspace)
+"""
+
+
+@pytest.mark.slow
+def test_a_replica_that_is_killed_in_the_middle_of_a_batch_comes_to_the_same_graph(
+    tmp_path: Path, database: PostgresServer
+) -> None:
+    cluster(tmp_path, f"{database.url}?schema=batch", "copy")
+    note, folder = tmp_path / "note.txt", tmp_path / "copy"
+    with KnowledgeGraph.open(tmp_path / "leader") as kg:
+        for where in ("rows", "quads", "commit"):
+            for number in range(3):
+                note.write_text(f"Inn number {number} is located in Wuzhen. {where}", encoding="utf-8")
+                list(kg.add(note, build=False))
+                kg.update(f"DELETE WHERE {{ <{EX}s> ?p ?o }} ; INSERT DATA {{ <{EX}s> <{EX}{where}> {number}, [] }}")
+            command = [sys.executable, "-c", FOLLOWING, str(folder), where]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1])
+            assert done.returncode == -signal.SIGKILL, done.stderr
+            with closing(Store.open(folder / "store")) as store:
+                assert digest(store) != digest(kg.store)
+            with KnowledgeGraph.open(folder, follows=True) as copy:
+                assert Replica(copy.workspace).number == kg.recorder.journal.newest
+                assert digest(copy.store) == digest(kg.store)
+                assert copy.dataset.violations() == (frozenset(), frozenset())
+                assert rows(folder / "documents.sqlite") == rows(kg.folder / "documents.sqlite")
 
 
 @pytest.fixture(scope="module")
