@@ -20,6 +20,7 @@ BENCHMARKS = (
         "reconciliation",
         "interfaces",
         "kills",
+        "cluster_kills",
         "cluster",
         "journal",
         "replicas",

@@ -417,7 +417,9 @@ def test_a_replica_shows_what_the_leader_showed_whatever_was_done(
 
 @pytest.mark.slow
 def test_parts_that_are_killed_at_random_lose_nothing_acknowledged() -> None:
-    acknowledged, *found = cluster_kills.measure(6, cut=8.0)  # the number is the seed too
+    acknowledged, *found = cluster_kills.measure(9, cut=8.0, rest=1.0)
+    done_to = re.findall(r"(\d+) of ([^;)]+)", acknowledged.name)
+    assert [times for times, _ in done_to] == ["1"] * 9, acknowledged.name
     assert acknowledged.value > 0
     assert [result.value > 0 for result in found if "while the leader is cut off" in result.name] == [True]
     assert [result.name for result in found if not result.kept] == []
