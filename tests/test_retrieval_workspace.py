@@ -85,7 +85,7 @@ def test_the_settings_say_how_passages_are_found_and_a_removed_way_is_answered_i
     search_it = ["search", "rooms for families", "-w", str(workspace)]
     file.write_text(f'{before}\n[retrieval]\nretriever = "communities"\n', "utf-8")
     assert main(["search", "客房", "-w", str(workspace)]) in (0, 1)
-    assert "还没有社区" in capsys.readouterr().err
+    assert "还没有社群" in capsys.readouterr().err
     file.write_text(f'{before}\n[retrieval]\nretriever = "hybrid-9-1"\n', "utf-8")
     assert main(search_it) == 2
     told = capsys.readouterr().err

@@ -56,7 +56,7 @@ def as_text(answer: Answer) -> str:
         lines.append(f"Sources     {_sources(answer.choice)}")
     if answer.query is not None and answer.query.text:
         if answer.query.reading:
-            lines.append(f"Read as     {answer.query.reading}")
+            lines.append(f"Interpreted as {answer.query.reading}")
         lines += ["SPARQL", *(f"    {line}" for line in answer.query.text.splitlines())]
     if answer.evidence:
         lines.append("Passages" if cites(answer) else "Related passages")

@@ -128,7 +128,7 @@ def language(what: str) -> Option:
     return option("--language", default="en", metavar="CODE", help=f"Language of {what} (default: en).")
 
 
-at: Final = option("--at", metavar="VERSION|TIME", help="As it was then; `versions` lists what is kept.")
+at: Final = option("--at", metavar="VERSION|TIME", help="Version or time; `versions` lists what is kept.")
 
 
 def together(*options: Option) -> Option:

@@ -598,8 +598,8 @@ class _Asking:
         if drafting.declined:
             self.trace.append(f"model {model.name}: the graph has no term for {drafting.declined}")
             return replace(self._unanswerable(words["nothing"], None, ()), model=model.name)
-        state = "sound" if drafting.sound else "unsound"
-        self.trace.append(f"model {model.name}: {len(drafting.attempts)} draft(s), {state}")
+        said = "1 query" if len(drafting.attempts) == 1 else f"{len(drafting.attempts)} queries"
+        self.trace.append(f"model {model.name}: {said}, {'valid' if drafting.sound else 'not valid'}")
         if not drafting.sound or drafting.solutions is None:
             self.trace.append("the model's query was not run; the built-in translator was used")
             return None

@@ -543,7 +543,7 @@ def _unknown_thing(item: SyntaxItem, names: NameIndex) -> Iterable[Issue]:
     near = tuple(dict.fromkeys(term.value for term in found))
     yield Issue(
         IssueKind.UNKNOWN_TERM,
-        f"nothing in the graph is called <{item.value}>{_offer(near)}",
+        f"nothing in the graph is named <{item.value}>{_offer(near)}",
         item.value,
         near,
         item.line,

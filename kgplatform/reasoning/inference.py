@@ -313,7 +313,7 @@ def why(triple: Triple, *, dataset: EvidenceDataset, rules: RuleSet, find_eviden
     """
     if not dataset.store.has(triple):
         rejected = dataset.store.has(triple, dataset.rejected)
-        reason = "was struck out by hand" if rejected else "does not hold in this graph"
+        reason = "was rejected by hand" if rejected else "does not hold in this graph"
         raise NotFoundError(f"{triple} {reason}", name=str(triple))
     ways, stated = _Search(dataset, rules).back_from(triple)
     chosen = _cheapest(triple, ways, stated)

@@ -116,7 +116,7 @@ class GraphStore:
         gone, new = held - wanted.keys(), [t for t in wanted if t not in held]
         struck = [t for t in gone if self._others(t)]
         if any(_has_blank(t) for t in struck):
-            raise StoreError("an evidence graph holds blank nodes, which cannot be struck out; remove its document")
+            raise StoreError("an evidence graph holds blank nodes, which cannot be rejected; remove its document")
         freed = [t for t in new if self._store.has(t, data.rejected)]
         stated = [t for t in new if not any(g != data.inferred for g in self._others(t))]
         removed = [quad(t, DEFAULT_GRAPH) for t in gone] + [quad(t, data.rejected) for t in freed]

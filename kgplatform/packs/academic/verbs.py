@@ -73,7 +73,7 @@ def _list(catalogue: CourseCatalogue, absent: list[Gap], repeated: list[Overlap]
         )
         return
     output.table(
-        ("course", "credits", "asks for", "concepts", "outcomes"),
+        ("course", "credits", "requires", "concepts", "outcomes"),
         [
             (
                 course.name,

@@ -685,7 +685,7 @@ class _Talking:
     def _plain(self, text: str, question: str, *, label: str = NONE) -> SpokenAnswer:
         """What the translator makes of a question."""
         if text != question:
-            self._notes.append(f"read as: {text}")
+            self._notes.append(f"interpreted as: {text}")
         found = answer.ask(text, parts=self._parts)
         return self._done(replace(found, question_class=label if self._frame else ""), question=question)
 
