@@ -322,6 +322,12 @@ def test_the_page_shows_the_choice_its_order_and_its_reasons(travel, question, s
     block = page[page.index("Sources tried") :]
     assert "Order" in block
     assert re.search(rf"<li>{shown}", block)
+    for language, rate in (("en", "these facts "), ("zh", "这些事实")):
+        page = client.get("/ask", query_string={"question": question, "lang": language}).get_data(as_text=True)
+        found = re.search(r'<details class="card">.*?</details>', page, re.DOTALL)
+        about = re.sub("<[^>]+>", "", found[0])
+        assert f" · {rate}" in about
+        assert not re.search("[\u4e00-\u9fff][:,;(]", about)
 
 
 PAGE = f"<html><head><title>Theatre</title></head><body><main><h1>Theatre</h1><p>{ENGLISH}</p></main></body></html>"

@@ -227,6 +227,13 @@ def test_what_may_be_asked_next_comes_from_the_things_of_the_answer_and_has_an_a
     assert page.locator(".verdict").count() == 0
 
 
+def test_moments_are_told_in_the_zone_of_the_reader(browsing, inns):
+    for zone, said in (("Asia/Shanghai", "GMT+8"), ("UTC", "UTC")):
+        browsing.zone = zone
+        page = browsing.page("/documents", address=inns[1])
+        assert said in page.locator("td.date time").first.get_attribute("title")
+
+
 def test_without_scripts_the_follow_ups_are_a_page(browsing, inns):
     page = browsing.page("/ask?question=Which hotels are there%3F", address=inns[1], scripts=False)
     page.locator("[data-next] a").click()
@@ -355,4 +362,6 @@ def test_the_path_in_the_graph_that_supports_a_row_is_drawn(browsing, inns, widt
     links.nth(2).click()
     assert page.locator(".row-path-holder").count() == 0, "the same link takes it away"
     plain = browsing.page(links.nth(2).get_attribute("href"), address=inns[1], scripts=False)
+    query = plain.get_by_role("link", name="Show query").get_attribute("href")
+    assert inns[0].query(parse_qs(urlsplit(query).query)["query"][0]).rows, "the query of the path has its statements"
     assert value in plain.locator("figure.row-path ul").inner_text()

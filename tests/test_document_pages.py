@@ -10,6 +10,7 @@ from pyoxigraph import NamedNode
 from small_graph import small_graph
 
 from kgplatform.documents.progress import RunState
+from kgplatform.documents.records import State
 from kgplatform.extraction import sentence_frames
 from kgplatform.extraction.sentence_network import Thresholds, carried_network
 from kgplatform.graph import KnowledgeGraph
@@ -97,6 +98,12 @@ def test_files_that_are_sent_are_read_and_listed_with_their_states_and_replace_e
     assert rooms(kg) == {"24", "12"}
     added(client, kg, "The Lakeside Inn has 30 rooms.\n")
     assert rooms(kg) == {"30"}
+
+
+def test_the_button_that_retries_counts_what_failed_alone(client, kg, monkeypatch):
+    added(client, kg, "The Lakeside Inn has 30 rooms.\n")
+    monkeypatch.setattr(type(kg.registry), "counts", lambda _: {State.PENDING: 1, State.FAILED: 1})
+    assert "Retry 1 failed" in client.get("/documents").text
 
 
 def test_work_can_be_paused_resumed_and_cancelled_and_the_rest_read_later(client, kg):

@@ -8,6 +8,7 @@ import pytest
 from small_graph import small_graph, term
 from studies import university
 
+from kgplatform.evaluation import runs
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.models.stubs import HashEmbedder
 from kgplatform.server.access import Access
@@ -99,3 +100,34 @@ def test_the_first_query_shows_each_thing_once(town):
     found = [row[0] for row in kg.store.query(text).rows]
     assert found
     assert len(set(found)) == len(found)
+
+
+def test_moments_are_elements_that_the_reader_sees_in_an_own_zone(town):
+    kg, client = town
+    head = runs.Headline("exact", 0.5, 0.0, 1.0, 2)
+    lines = [{"id": "1", "exact": 1.0}, {"id": "2", "exact": 0.0}]
+    first, second = (
+        runs.kept(
+            kg.folder,
+            report={"exact": 0.5},
+            results=lines,
+            facts=runs.RunFacts("questions", "built-in", "", 2, 1.0, headline=head, date=f"2026-11-2{day}T10:00:00Z"),
+        )
+        for day in (0, 1)
+    )
+    kg.update(f"INSERT DATA {{ <{term('later').value}> <{LABEL.value}> 'Later Inn'@en }}")
+    thing = f"/resource?iri={quote(term('later').value, safe='')}"
+    run = f"/evaluation/{second.name}"
+    for path in (thing, "/export", "/evaluation", run, f"{run}?against={first.name}"):
+        page = read(client, path).partition("<main")[2]
+        assert "<time" in page or path == "/export", path
+        assert not re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d", re.sub("<time.*?</time>", "", page)), path
+    assert "2026-11-20T10:00:00Z" in client.get("/evaluation?format=csv").text
+
+
+def test_what_is_not_known_is_named_shortly(town):
+    kg, client = town
+    iri = f"{kg.base}entity/none"
+    said = read(client, f"/resource?iri={quote(iri, safe='')}", 404).partition("<main")[2]
+    assert "“id:none”" in said
+    assert iri not in said

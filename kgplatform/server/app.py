@@ -63,6 +63,7 @@ from kgplatform.server.tenants import Tenant, Tenants, paths_of
 from kgplatform.server.words import WORDS
 from kgplatform.settings import Settings
 from kgplatform.sparql.protocol import MAX_BODY_BYTES, PROCESS, SERVER, ProtocolError
+from kgplatform.sparql.rewrite import prefixed_name
 from kgplatform.store.handover import AnswerTerms
 from kgplatform.store.versions import VersionError
 
@@ -250,7 +251,8 @@ def _add_error_pages(app: Flask, kg: KnowledgeGraph) -> None:
 
     @app.errorhandler(NotFoundError)
     def not_found(error: NotFoundError) -> Any:
-        return _error(kg, 404, str(error))
+        said, short = str(error), prefixed_name(error.name, kg.store.prefixes.items())
+        return _error(kg, 404, said.replace(error.name, short) if short and _wants_page() else said)
 
     @app.errorhandler(KgPlatformError)
     def failed(error: KgPlatformError) -> Any:

@@ -32,7 +32,7 @@ _NUMBERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What to show for a term; ``title`` is its full form."""
+    """What to show for a term; ``title`` is its full form. ``is_moment``: the text is a time stamp."""
 
     text: str
     href: str = ""
@@ -40,6 +40,7 @@ class Cell:
     language: str = ""
     numeric: bool = False
     amount: float | None = None
+    is_moment: bool = False
 
     @property
     def forms(self) -> tuple[str, ...]:

@@ -1,5 +1,5 @@
 // Moments in the reader's zone: how long ago, or the day; the full time on hover. Without scripts the server's words stand.
-import { language } from "./words.js";
+import { language, t } from "./words.js";
 
 const tag = language === "zh" ? "zh-CN" : "en-GB", AGAIN_MILLISECONDS = 30_000, WEEK_SECONDS = 7 * 86_400;
 const ago = new Intl.RelativeTimeFormat(tag), full = new Intl.DateTimeFormat(tag, { dateStyle: "full", timeStyle: "long" }), day = new Intl.DateTimeFormat(tag, { dateStyle: "medium" });
@@ -13,6 +13,7 @@ export const times = () => document.querySelectorAll("time[datetime]").forEach((
   if (Number.isNaN(seconds)) return;
   node.title = full.format(moment);
   if (seconds >= 60) node.textContent = seconds < WEEK_SECONDS ? since(seconds) : day.format(moment);
+  else if (!node.textContent) node.textContent = t("just_now");
 });
 
 export const startTimes = () => {

@@ -1,6 +1,7 @@
 // The Query page: the editor left, results right; the query is never lost, a cancelled one frees the server.
 import { at, copy, h, live, tag } from "../lib/dom.js";
 import { key } from "../lib/keys.js";
+import { times } from "../lib/times.js";
 import { command, number, seconds, t } from "../lib/words.js";
 import { editor } from "../query/editor.js";
 import { format } from "../query/format.js";
@@ -103,9 +104,10 @@ class Page {
   }
 
   remembered() {
-    const listed = remembered(), rows = listed.slice(0, 30).map((one) => h("li", {}, h("a", { href: `/query?query=${encodeURIComponent(one.query)}`, dataset: { query: one.query } }, titleOf(one.query), h("span", { class: "under" }, `${one.rows === null ? t("unrun") : t("rows_in", { n: number(one.rows), t: seconds(one.seconds) })} · ${new Date(one.when).toLocaleString()}`))));
+    const listed = remembered(), rows = listed.slice(0, 30).map((one) => h("li", {}, h("a", { href: `/query?query=${encodeURIComponent(one.query)}`, dataset: { query: one.query } }, titleOf(one.query), h("span", { class: "under" }, `${one.rows === null ? t("unrun") : t("rows_in", { n: number(one.rows), t: seconds(one.seconds) })} · `, h("time", { datetime: new Date(one.when).toISOString() })))));
     const clear = listed.length ? h("li", {}, h("button", { type: "button", class: "small", onclick: () => { forget(); this.remembered(); } }, t("history_clear"))) : null;
     this.history.querySelector("ul").replaceChildren(h("li", { class: "faint" }, t("history_none")), ...rows, ...(clear ? [clear] : []));
+    times();
   }
 
   /** Shows another sheet, with what it found if it has run on this page. */

@@ -55,7 +55,7 @@ export class Results {
     Object.assign(this, { result, query, chosenChart: null });
     this.download(result, query);
     if (result.boolean !== undefined) {
-      this.facts.textContent = `${seconds(result.seconds)} s`;
+      this.facts.textContent = t("lasting", { t: seconds(result.seconds) });
       this.body.replaceChildren(h("p", { class: "answer padded" }, t(result.boolean ? "yes" : "no")));
       live(t(result.boolean ? "yes" : "no"));
       return;

@@ -126,7 +126,7 @@ const drawPoints = ({ map, layer, points, data, figure, state, size }) => {
   function several(group) {
     const [{ lat, lon }] = group;
     const marker = L.marker([lat, lon], { icon: L.divIcon({ className: "cluster", iconSize: [28, 28], html: words(short(group.length)) }) }).addTo(layer);
-    const named = `${t("places_here", { n: number(group.length) })}: ${group.slice(0, 5).map((point) => point.label).join(", ")}${group.length > 5 ? " …" : ""}`;
+    const named = `${t("places_here", { n: number(group.length) })}${t("colon")}${group.slice(0, 5).map((point) => point.label).join(t("comma"))}${group.length > 5 ? " …" : ""}`;
     marker.bindTooltip(words(named));
     marker.getElement()?.setAttribute("aria-label", named);
     const open = () => {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, redirect, request
-from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple
 
 from kgplatform.entities import (
     APART,
@@ -263,7 +263,8 @@ def row_picture(
     surroundings = Surroundings(kg.dataset, kg.ontology, labels)
     ends = dict.fromkeys(term for one in triples for term in (one.subject, one.object))
     things = tuple(term for term in ends if isinstance(term, NamedNode))
-    picture = Artist(kg, surroundings, labels, Palette(lately.overview())).picture(Scene(things, ()))
+    artist = Artist(kg, surroundings, labels, Palette(lately.overview()))
+    picture = artist.picture(Scene(things, ()), query=holding(triples))
     values = (term for term in ends if not isinstance(term, NamedNode))
     plain = ({"id": _node_id(v), "label": labels.reference(v).label[:_LONGEST], "class": None} for v in values)
     focus = {_node_id(term) for term in strong}
@@ -312,6 +313,14 @@ def told_of(iri: NamedNode) -> str:
 def referring_to(iri: NamedNode) -> str:
     """The query for what refers to a thing."""
     return f"SELECT ?other ?property WHERE {{\n  ?other ?property {iri} .\n{_NO_BOOKS}}}\nLIMIT 1000\n"
+
+
+def holding(triples: Iterable[Triple]) -> str:
+    """The query that finds the statements again, those about blank nodes left out."""
+    named = (one for one in triples if BlankNode not in (type(one.subject), type(one.object)))
+    rows = "".join(f"    ({one.subject} {one.predicate} {one.object})\n" for one in named)
+    values = f"  VALUES (?subject ?property ?value) {{\n{rows}  }}\n"
+    return f"SELECT ?subject ?property ?value WHERE {{\n{values}  ?subject ?property ?value .\n}}\n"
 
 
 _NO_BOOKS: Final = "  FILTER(?property != dcterms:isReplacedBy) FILTER NOT EXISTS { ?property core:internal true }\n"

@@ -309,7 +309,7 @@ def _listed(found: Sequence[KeptRun], frame: Frame) -> Sheet:
             text = f"{word(frame, head.name)} {per_cent(head.value)}"
             measured = Cell(text, numeric=True, amount=head.value), f"{per_cent(head.low)} – {per_cent(head.high)}"
         study = Cell(run.study, f"/evaluation/{run.name}")
-        rows.append((study, _when(run), run.method, run.judge, run.questions, *measured))
+        rows.append((study, Cell(run.date, is_moment=True), run.method, run.judge, run.questions, *measured))
     return sheet("runs", [frame.t(name) for name in columns], rows)
 
 
@@ -323,12 +323,12 @@ def _over_time(found: Sequence[KeptRun], frame: Frame) -> Iterator[tuple[str, di
         rows = [
             {
                 "x": head.value,
-                "y": f"{_when(run)} {run.method}",
+                "y": f"{place}. {run.date[:10]} {run.method}",
                 "low": head.low,
                 "high": head.high,
                 "href": f"/evaluation/{run.name}",
             }
-            for run, head in zip(told, heads, strict=True)
+            for place, (run, head) in enumerate(zip(told, heads, strict=True), 1)
         ]
         yield study, bars(rows[-30:], word(frame, heads[-1].name))
 
@@ -355,12 +355,12 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _facts(run: KeptRun, report: Mapping[str, Any], frame: Frame) -> Iterator[tuple[str, str]]:
-    yield frame.t("run_when"), run.date.replace("T", " ").replace("Z", " UTC")
+    yield frame.t("run_when"), frame.when(run.date)
     yield frame.t("run_method"), run.method
     if run.judge:
         yield frame.t("run_judge"), run.judge
     yield frame.t("run_questions"), frame.number(run.questions)
-    yield frame.t("run_seconds"), f"{run.seconds:.1f} s"
+    yield frame.t("run_seconds"), frame.t("lasting", t=f"{run.seconds:.1f}")
     times = report.get("seconds")
     if isinstance(times, dict) and {"median", "p95"} <= times.keys():
         yield frame.t("run_latency"), frame.t("run_latency_of", m=f"{times['median']:.2f}", p=f"{times['p95']:.2f}")
@@ -409,7 +409,7 @@ def _beside(run: KeptRun, other: KeptRun, frame: Frame) -> dict[str, Any]:
     """A run beside an earlier one."""
     (first, _), (second, _) = (read_run(item.folder / RESULTS) for item in (other, run))
     compared = compare_runs(first, second)
-    names = (_when(other), _when(run))
+    names = (frame.t("run_before"), frame.t("run_now"))
     keys = ("run_measure", "run_before", "run_now", "run_difference", "run_interval", "run_p")
     rows, drawn = [], []
     for item in compared.measures:
@@ -429,11 +429,6 @@ def _beside(run: KeptRun, other: KeptRun, frame: Frame) -> dict[str, Any]:
     listed = sheet("comparison", [frame.t(key) for key in keys], rows)
     shown = {"worse": compared.worse[:50], "better": compared.better[:50]}
     return {"other": other, "compared": compared, "listed": listed, "picture": bars(drawn, "", names), **shown}
-
-
-def _when(run: KeptRun) -> str:
-    """The moment of a run, to the second, by which it is told from others."""
-    return run.date.replace("T", " ").removesuffix("Z")
 
 
 JSON_FILE, EARL_FILE = "conformance.json", "conformance.ttl"
