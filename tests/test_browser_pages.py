@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
+from urllib.request import urlopen
 
 import pytest
 from atlas_study import EVILS, country, thing
@@ -47,13 +48,13 @@ EXPLORED = f"{WUZHEN}&expand=in 25 geo:locatedIn kg:entity/wuzhen"
 HOTELS_MAP = f"/map?class={HOTEL}"
 SMALL = (
     *(ASKED, "/ask?question=Who+owns+Mars%3F", "/documents", "/evaluation", "/export", "/api", "/about", "/explore"),
-    *("/map", "/ontology", "/retrieval", "ENTITY", "SOURCED"),
+    *("/map", "/ontology", "/retrieval", "ENTITY", "SOURCED", "NEXT", "PATH"),
 )
 TOWN = (
     *("/", "/search?q=inn", "/search?q=qqqqq", "/query", "/query?query=CONSTRUCT+WHERE+%7B+%3Fs+a+%3Fc+%7D"),
     *("/query?query=SELECT+%3Fx+WHERE+%7B+%3Fx", "/q/hotels", "COMMUNITY", "/communities", "DOCUMENT", "APART"),
     *("/conformance", "/evaluation", "/nothing-here", "/id/entity/nothing", f"/ask?question={'a' * 1200}"),
-    "/ask?question=How+many+rooms%3F",
+    *("/ask?question=How+many+rooms%3F", "BEFORE", "/embed?query=SELECT+%3Fh+%7B+%3Fh+a+travel%3AHotel+%7D"),
 )
 COUNTRY = (
     *("/id/entity/hotel-2", "/id/entity/tongxiang", "/explore", EXPLORED, HOTELS_MAP, "/ontology", "/ontology?q=hotel"),
@@ -85,10 +86,19 @@ def town(tmp_path_factory):
         keep([Result("query", Outcome("urn:t:1", "one", "query", Verdict.FAILED, "x"), "a known reason")], kg.folder)
         community = f"/communities/{name_of(kg.communities()[0].iri)}"
         apart = f"{page_of(kg, 'hotels.csv')}?why=1"
-        named = {"DOCUMENT": page_of(kg, "inns.txt"), "APART": apart, "COMMUNITY": community}
+        kg.update("INSERT DATA { kg:newcomer rdfs:label 'Newcomer'@en }")
+        before = f"/resource?iri={kg.base}newcomer&at={kg.versions.listed()[-1].number}"
+        named = {"BEFORE": before, "DOCUMENT": page_of(kg, "inns.txt"), "APART": apart, "COMMUNITY": community}
         address, stop = serve_in_thread(kg)
         yield kg, address, named
         stop()
+
+
+def of_an_answer(address):
+    """The pages beside an answer: what may be asked next, and the path of its first row."""
+    with urlopen(f"{address}{ASKED}") as page:
+        name = re.search(r"/ask/(\w+)/next", page.read().decode())[1]
+    return {"NEXT": f"/ask/{name}/next", "PATH": f"/ask/{name}/path?row=1"}
 
 
 def name_of(iri):
@@ -142,6 +152,7 @@ def seen(browsing, request, where, path, **looks):
     if where is None:
         small = {"ENTITY": f"/resource?iri={browsing.kg.entity('Lakeside Inn').value}"}
         small["SOURCED"] = page_of(browsing.kg, "Two days in Wuzhen")
+        small |= of_an_answer(browsing.address) if path in ("NEXT", "PATH") else {}
     _, address, named = request.getfixturevalue(where) if where else (None, browsing.address, small)
     return browsing.page(named.get(path, path), address=address, **looks)
 
@@ -318,7 +329,7 @@ def test_a_document_kept_apart_is_taken_in_by_its_button(browsing, tmp_path):
         page.wait_for_selector("[data-open=no]", state="attached", timeout=60_000)
 
 
-@SLOW_LOOKS
+@LOOKS
 def test_a_question_being_answered_shows_its_steps_and_is_given_up(browsing, town, monkeypatch, width, dark, language):
     kg, address, _ = town
     ended = threading.Event()
@@ -516,6 +527,18 @@ def test_the_list_follows_the_frame_of_the_map(browsing, land):
     until(page, f"new URL(location.href).searchParams.get('bbox') && {fewer}")
     again = browsing.page(page.url.removeprefix(land[1]), address=land[1])
     assert again.locator(".spots li[data-id]").count() == page.locator(".spots li[data-id]").count()
+
+
+def test_the_tree_shows_places_under_places_and_nothing_else(browsing, tmp_path):
+    with country(tmp_path) as kg:
+        bridge = "id:bridge a travel:Bridge ; rdfs:label 'Long Bridge'@en"
+        kg.update(f"INSERT DATA {{ {bridge} . id:stall a travel:Hotel ; geo:locatedIn id:bridge }}")
+        kg.build()
+        page = browsing.page("/map", address=browsing.serve(kg))
+        tree = page.locator(".levels:not(.beside)").all_inner_texts()
+        assert "Asia" in tree[0]
+        assert "Long Bridge" not in "".join(tree)
+        assert "Long Bridge" in page.locator(".levels.beside").text_content()
 
 
 def test_a_map_has_a_ground_by_region_with_names_and_a_scale(browsing, land):

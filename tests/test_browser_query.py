@@ -313,6 +313,18 @@ def test_ten_thousand_rows_and_three_hundred_nodes_are_shown_in_time(browsing):
     assert "300" in page.locator(".stage [role=img]").get_attribute("aria-label").split()
 
 
+@pytest.mark.parametrize(("query", "offered"), [(RUNAWAY, 0), (HOTELS, 1), ("SELECT * { ?s ?p ?o } LIMIT 5", 0)])
+def test_a_limit_is_offered_where_fewer_rows_are_less_work(browsing, query, offered):
+    page = browsing.page("/query")
+    stopped = {"status": 504, "title": "Query stopped", "detail": "stopped after 1 s", "seconds": 1}
+    page.route("**/api/run", lambda route: route.fulfill(status=504, json=stopped))
+    page.route("**/api/why-slow", lambda route: route.fulfill(status=404, body=""))
+    typed(page, query)
+    page.keyboard.press("Control+Enter")
+    page.locator(".trouble .why").wait_for(state="attached")
+    assert page.get_by_role("button", name="Add LIMIT 1000").count() == offered
+
+
 @pytest.mark.slow
 def test_a_stopped_query_says_which_pattern_selects_little_and_may_run_longer(browsing, tmp_path):
     kg = small_graph(tmp_path, timeout_seconds=1)

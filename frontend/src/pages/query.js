@@ -278,10 +278,10 @@ class Page {
       this.slow(query, reason);
     } else if (problem.line) {
       const column = Math.max(1, problem.column ?? 1);
-      lines.push(h("p", {}, h("b", {}, `${t("at", { line: problem.line, column })}: `), h("span", { lang: tag(problem.detail) }, String(problem.detail).replace(/^[^\d:：]*\d+[^\d:：]+\d+[^\d:：]*[:：]\s*/, "")), h("span", { class: "meant" })));
+      lines.push(h("p", {}, h("b", {}, `${t("at", { line: problem.line, column })}${t("colon")}`), h("span", { lang: tag(problem.detail) }, String(problem.detail).replace(/^[^\d:：]*\d+[^\d:：]+\d+[^\d:：]*[:：]\s*/, "")), h("span", { class: "meant" })));
       if (problem.text) lines.push(h("pre", { tabindex: "0" }, h("code", {}, `${problem.text}\n${" ".repeat(column - 1)}`, h("span", { class: "caret" }, "^"))));
       lines.push(h("p", { class: "buttons" }, h("button", { type: "button", class: "small", onclick: () => this.editor.go(problem.line, column) }, t("show_place"))));
-    } else lines.push(h("p", {}, h("b", {}, `${t("not_run")}: `), h("span", { lang: tag(problem.detail) }, problem.detail)));
+    } else lines.push(h("p", {}, h("b", {}, `${t("not_run")}${t("colon")}`), h("span", { lang: tag(problem.detail) }, problem.detail)));
     this.trouble.replaceChildren(...lines);
     this.trouble.hidden = false;
     this.editor.check();
