@@ -4,10 +4,12 @@ A small town with communities, a document kept apart and a saved query, a countr
 """
 
 import re
+import shutil
 import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
@@ -402,6 +404,29 @@ def test_an_empty_page_of_communities_offers_the_button_that_fills_it(browsing, 
         axe(page)
         page.get_by_role("button", name="Find communities").click()
         page.wait_for_selector(".branches a", timeout=60_000)  # by itself, once they are found
+
+
+def test_an_empty_page_of_courses_offers_the_samples_of_courses_whatever_else_the_workspace_is_of(
+    browsing, tmp_path, monkeypatch
+):
+    samples = tmp_path / "examples"
+    for name in ("travel", "academic"):
+        (samples / name).mkdir(parents=True)
+    (samples / "travel" / "inns.txt").write_text(NOTE, encoding="utf-8")
+    for name in ("dd2421.html", "dd2424.html"):
+        shutil.copy(Path(__file__).parents[1] / "examples" / "academic" / "courses" / name, samples / "academic")
+    monkeypatch.setattr("kgplatform.server.pages.documents.resources.examples", lambda: samples)
+    with KnowledgeGraph.create(tmp_path / "kg", ontology=["travel", "academic"]) as kg:
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        address = browsing.serve(kg)
+        page = browsing.page("/courses", address=address)
+        axe(page)
+        page.get_by_role("button", name="Load the sample").click()
+        page.wait_for_selector(".job-line, .outcome", timeout=120_000)
+        page.wait_for_selector(".outcome", timeout=120_000)
+        assert "2 documents added" in page.locator(".outcome").inner_text()
+        page.goto(f"{address}/courses")
+        page.wait_for_selector("main a[href*='DD2424']", state="attached")
 
 
 def test_an_empty_page_of_evaluation_offers_the_button_that_fills_it(browsing, tmp_path):

@@ -294,7 +294,7 @@ def course_pages(kg: KnowledgeGraph) -> Blueprint:
         if (near := _near(catalogue, goal)) is None and goal:
             return _towards(catalogue, views, goal)
         if not catalogue.courses:
-            return page("courses.html", kg.base, empty=True, **filling(kg))
+            return page("courses.html", kg.base, empty=True, **filling(kg, "academic"))
         listed, absent, repeated = views.courses(), views.gaps(missing()), views.overlaps(twice())
         wanted = csv_of(listed, absent, repeated)
         if wanted:
@@ -724,7 +724,7 @@ def literature_pages(kg: KnowledgeGraph) -> Blueprint:
         read = library()
         topic = " ".join(request.args.get("topic", "").split())[:_MOST_TOPIC]
         if not len(read):
-            return page("literature.html", kg.base, empty=True, **filling(kg))
+            return page("literature.html", kg.base, empty=True, **filling(kg, "academic"))
         made = digested(topic, _model(kg))
         views = LiteratureViews(read, Frame(language(), kg.base))
         sheets = views.tables(made)

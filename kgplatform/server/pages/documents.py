@@ -132,7 +132,7 @@ def blueprint(kg: KnowledgeGraph, jobs: Jobs, lately: Lately) -> Blueprint:
     @routes.post("/documents/sample")
     def sample() -> Any:
         require(Role.WRITE)
-        if (folder := samples(kg)) is None:
+        if (folder := samples(kg, request.form.get("of", ""))) is None:
             raise NotFoundError("there are no samples for this workspace", name="sample")
         jobs.start(lambda: kg.add(folder))
         return redirect("/documents", 303)
@@ -162,19 +162,21 @@ def blueprint(kg: KnowledgeGraph, jobs: Jobs, lately: Lately) -> Blueprint:
     return routes
 
 
-def samples(kg: KnowledgeGraph) -> Path | None:
-    """The sample documents for the workspace's ontology; None where there are none, as in an installed wheel."""
+def samples(kg: KnowledgeGraph, wanted: str = "") -> Path | None:
+    """The sample documents for the wanted ontology of the workspace, else for its first that has some; None: none."""
     folder = resources.examples()
     if folder is None:
         return None
-    named = (folder / name for name in kg.settings.ontology if name == Path(name).name)
+    names = sorted(kg.settings.ontology, key=lambda name: name != wanted)
+    named = (folder / name for name in names if name == Path(name).name)
     return next((path for path in named if path.is_dir()), None)
 
 
-def filling(kg: KnowledgeGraph) -> dict[str, bool]:
-    """What an empty page may offer: to add documents, and to load the samples."""
+def filling(kg: KnowledgeGraph, wanted: str = "") -> dict[str, Any]:
+    """What an empty page may offer: to add documents, and to load the samples, those of an ontology where there are."""
     may_write = client().role >= Role.WRITE
-    return {"may_write": may_write, "has_samples": may_write and samples(kg) is not None}
+    found = samples(kg, wanted) if may_write else None
+    return {"may_write": may_write, "sample": found.name if found else ""}
 
 
 def _state(text: str) -> State | None:
