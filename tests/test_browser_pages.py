@@ -529,6 +529,37 @@ _WATCH = """() => {
 }"""
 
 
+MOVING = """async () => {
+  const cy = document.querySelector(".canvas")._cyreg.cy, gaps = [], from = performance.now();
+  let last = from;
+  while (last - from < 1500) {
+    cy.panBy({ x: 2, y: 1 });
+    cy.zoom(cy.zoom() * (gaps.length % 20 < 10 ? 1.02 : 1 / 1.02));
+    cy.nodes()[gaps.length % cy.nodes().length].shift({ x: 3, y: 3 });
+    await new Promise(requestAnimationFrame);
+    gaps.push(performance.now() - last);
+    last = performance.now();
+  }
+  return [cy.nodes().length, gaps.sort((a, b) => a - b)];
+}"""
+"""Moves, enlarges and drags for a while: how many nodes, and the milliseconds from frame to frame."""
+
+
+@pytest.mark.slow
+def test_three_hundred_things_stay_fluid_while_they_are_moved(browsing, tmp_path):
+    inns = " ".join(f"id:inn{n} a travel:Hotel ; rdfs:label 'Inn {n}' ; geo:locatedIn id:town ." for n in range(320))
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel") as kg:
+        kg.workspace.__dict__["embedder"] = HashEmbedder()
+        kg.update(f"INSERT DATA {{ id:town a geo:Township ; rdfs:label 'Wuzhen' . {inns} }}")
+        address = browsing.serve(kg)
+        page = browsing.page("/explore?focus=id:town&expand=in 300 geo:locatedIn id:town", address=address)
+        page.wait_for_selector(".canvas canvas")
+        told = [page.evaluate(MOVING) for _ in range(3)]
+    assert {nodes for nodes, _ in told} == {300}
+    assert min(gaps[len(gaps) // 2] for _, gaps in told) < 50
+    assert min(gaps[-1] for _, gaps in told) < 300
+
+
 @pytest.mark.slow
 def test_the_picture_of_an_exploration_is_saved_as_svg_and_png(browsing, land):
     page = browsing.page(EXPLORED, address=land[1])
