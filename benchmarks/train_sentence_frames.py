@@ -48,6 +48,7 @@ from kgplatform.extraction.sentence_network import (
     Thresholds,
     WordPlace,
     beside,
+    label_row,
     seen_sentence,
 )
 from kgplatform.models.embed import MiniLM, carried_path, unit_length
@@ -56,7 +57,9 @@ from kgplatform.text import has_han
 from kgplatform.types import Claim, Document, Mention
 from kgplatform.vocab import local_name
 
-EPOCHS, FIRST_EPOCHS, TOGETHER, WIDTH, RANK, RATE, ADAPTED_RATE = 8, 2, 2, 48, 16, 2e-3, 1e-3
+EPOCHS, FIRST_EPOCHS, TOGETHER, WIDTH, RANK, RATE, ADAPTED_RATE = 16, 2, 2, 48, 16, 2e-3, 1e-3
+FEWER, KEPT = 0.5, 0.7
+"""Every other time an ontology is told with fewer labels: a property with such a share of its words."""
 ALIKE = 0.4
 """From this cosine on two labels may be of one class."""
 HELD, THRESHOLD, CANDIDATE, LEAST_WEIGHT = 5, 0.5, 0.15, 0.005
@@ -78,8 +81,9 @@ class Question:
 class Lesson:
     """A document as the network sees it, what its annotation says of it, and what the other ways of reading found.
 
-    ``called`` are the vectors of the classes' labels as texts; ``near`` has a 1 where a class (row) says nearly the
-    same as another (column): it is above, below or called alike.
+    ``labels`` has a row a class, ``spoken`` a row for each of a class's labels; ``called`` are the vectors of the
+    labels as texts; ``near`` has a 1 where a class (row) says nearly the same as another (column): it is above, below
+    or called alike.
     """
 
     sentences: Sequence[tuple[SeenSentence, Any, Any]]
@@ -87,6 +91,7 @@ class Lesson:
     questions: Sequence[Question]
     labels: Any
     terms: PropertyLabels
+    spoken: Sequence[Any]
     called: Any
     near: Any
     gold: set[Triple] = field(default_factory=set)
@@ -116,7 +121,14 @@ def lesson_of(frames: FrameReader, reading: DocumentReading, row: Row, canon: Ca
     places = [sentence.places for sentence in frames.sentences]
     questions = _questions(opened, canon, gold, reading.text)
     terms, (called, near) = reading.lexicon.property_labels, _near(labels, reading.lexicon.ontology)
-    return Lesson(sentences, places, questions, labels.rows, terms, called, near, gold, _read(reading, canon))
+    spoken = spoken_labels(labels, reading.lexicon.ontology)
+    read = _read(reading, canon)
+    return Lesson(sentences, places, questions, labels.rows, terms, spoken, called, near, gold, read)
+
+
+def spoken_labels(labels: ClassLabels, ontology: Ontology) -> list[Any]:
+    """For each class the rows of its labels."""
+    return [np.stack([label_row([word.text]) for word in ontology.classes[one].words]) for one in labels.classes]
 
 
 def _classes_of(seen: SeenSentence, keys: set[str], of: Mapping[str, int]) -> Any:
@@ -265,6 +277,7 @@ class Learner(nn.Module):
         self.weights = nn.ParameterDict({name: nn.Parameter(_first(name, shape)) for name, shape in shapes.items()})
         for name, start in (("triggerscale", [1.0]), ("fit", [0.3, 0.3]), ("none", [4.0])):
             self.weights[name] = nn.Parameter(torch.tensor(start))
+        self.draw = random.Random(0)
         self.signs: dict[str, int] = {}
         self.sign_weights = nn.Parameter(torch.zeros(512))
 
@@ -305,7 +318,7 @@ class Learner(nn.Module):
         """
         w, seen = self.weights, [item for item, _, _ in lesson.sentences]
         rows = self.rows(seen)
-        labels = torch.tanh(torch.tensor(lesson.labels, dtype=torch.float32) @ w["classlabels"].T)
+        labels = self._told_labels(lesson)
         whole = torch.zeros(())
         told: list[tuple[torch.Tensor, torch.Tensor]] = []
         for row, (item, named, classes) in zip(rows, lesson.sentences, strict=True):
@@ -339,11 +352,27 @@ class Learner(nn.Module):
             left = torch.cat([scores[typed][:, :-1].masked_fill(near, -1e4), scores[typed][:, -1:]], 1)
             whole = whole + 0.1 * functional.cross_entropy(left, none[typed])
             alike = torch.tensor(lesson.near @ (lesson.called @ strange.called.T > ALIKE))[truth[typed]]
-            rows = torch.tanh(torch.tensor(strange.labels, dtype=torch.float32) @ self.weights["classlabels"].T)
+            rows = self._told_labels(strange)
             away = self._class_scores(hidden[typed], rows)
             away = torch.cat([away[:, :-1].masked_fill(alike, -1e4), away[:, -1:]], 1)
             whole = whole + 0.1 * functional.cross_entropy(away, torch.full_like(none[typed], len(rows)))
         return whole
+
+    def _told_labels(self, lesson: Lesson) -> torch.Tensor:
+        """The classes by their labels, or by some of them: another ontology calls the same thing by one of these."""
+        rows = lesson.labels
+        if self.training and len(rows) and self.draw.random() < FEWER:
+            some = [self.draw.sample(range(len(one)), self.draw.randint(1, len(one))) for one in lesson.spoken]
+            rows = np.stack([one[kept].mean(axis=0) for one, kept in zip(lesson.spoken, some, strict=True)])
+        return torch.tanh(torch.tensor(rows, dtype=torch.float32) @ self.weights["classlabels"].T)
+
+    def _told_terms(self, terms: PropertyLabels) -> tuple[list[Any], Any, Any]:
+        """The words of each property, or some of them; their means; and all words in one."""
+        words = np.split(terms.words, terms.starts[1:])
+        if self.training and self.draw.random() < FEWER:
+            kept = [[n for n in range(len(one)) if self.draw.random() < KEPT] for one in words]
+            words = [one[some or [0]] for one, some in zip(words, kept, strict=True)]
+        return words, torch.tensor(np.stack([one.mean(axis=0) for one in words])), torch.tensor(np.concatenate(words))
 
     def _class_scores(self, hidden: Any, labels: Any) -> torch.Tensor:
         """A column a class, and one for none of them."""
@@ -355,14 +384,11 @@ class Learner(nn.Module):
 
     def _placed(self, lesson: Lesson, rows: Sequence[torch.Tensor], labels: torch.Tensor) -> list[Any]:
         w, terms = self.weights, lesson.terms
-        means, words = (torch.tensor(part, dtype=torch.float32) for part in (terms.means, terms.words))
+        told, means, words = self._told_terms(terms)
         said, asked = (torch.tanh(means @ w[f"label{n}"].T + w[f"labelshift{n}"]) for n in (1, 2))
         domains, ranges = torch.tensor(terms.domains), torch.tensor(terms.ranges)
         is_object = torch.tensor(terms.is_object, dtype=torch.float32)
-        ends = [*terms.starts[1:].tolist(), len(words)]
-        of = torch.tensor(
-            [n for n, (a, b) in enumerate(zip(terms.starts.tolist(), ends, strict=True)) for _ in range(a, b)]
-        )
+        of = torch.tensor([n for n, one in enumerate(told) for _ in one])
         spoken = words @ w["triggerlabel"].T
         found: list[Any] = []
         for row, places in zip(rows, lesson.places, strict=True):
@@ -498,7 +524,8 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     rows, held, half = _drawn(
-        [*rows_of("train.jsonl"), *rows_of("train2.jsonl")], *map(rows_of, ("train3.jsonl", "train4.jsonl"))
+        [*rows_of("train.jsonl"), *rows_of("train2.jsonl")],
+        *map(rows_of, ("train3.jsonl", "train4.jsonl", "train5.jsonl", "train6.jsonl")),
     )
     carried = sentence_network.carried_network()
     if carried is None:

@@ -628,16 +628,21 @@ def told_kinds(term: OntologyProperty) -> frozenset[str]:
     )
 
 
+_LIKE_A_NAME: Final = re.compile(r"[A-Z][\w-]*(?: [A-Z][\w-]*){0,2}")
+
+
 def takes_names(term: OntologyProperty) -> bool:
-    """Whether the examples of a text property are like names."""
+    """Whether the examples of a text property are like names; without examples they may be."""
     if term.pattern or term.is_object or told_kinds(term) or term.ranges[0].value.rpartition("#")[2] != "string":
         return False
-    return any(re.fullmatch(r"[A-Z][\w-]*(?: [A-Z][\w-]*){0,2}", example.text) for example in term.examples)
+    return not term.examples or any(_LIKE_A_NAME.fullmatch(example.text) for example in term.examples)
 
 
 def takes_phrases(term: OntologyProperty) -> bool:
-    """Whether the examples of a text property are common nouns."""
+    """Whether the examples of a text property are common nouns; without examples they may be."""
     if term.pattern or told_kinds(term) or term.is_object:
         return False
+    if not term.examples:
+        return takes_names(term)
     english = [example.text for example in term.examples if not has_han(example.text)]
     return any(text[:1].islower() and len(text.split()) <= 4 for text in english)

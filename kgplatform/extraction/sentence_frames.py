@@ -141,12 +141,17 @@ class SlotFinder:
         """How likely it is what it was found as; its share counts where that is larger."""
         if slot.mention is not None:
             known = self._reading.finder.known.get(slot.name) is not None
-            found = _KNOWN if known else _TYPED if slot.sure else _NAMED
+            found = 1.0 if self._is_titled(slot) else _KNOWN if known else _TYPED if slot.sure else _NAMED
         elif slot.kind == "stranger":
             found = _KNOWN if _TITLED.match(self._text, slot.start) else _STRANGE
         else:
             found = _CODED if slot.kind == "name" else _VALUED
         return max(slot.share, found)
+
+    def _is_titled(self, slot: Slot) -> bool:
+        """Whether it is a code with the title behind it: SF1624 Algebra and Geometry."""
+        longer = slot.end - slot.start > len(slot.name)
+        return longer and any(pattern.fullmatch(slot.name) for _, _, pattern in self._forms.codes)
 
     def _asked(self, slot: Slot, span: ScoredSpan | None) -> Slot:
         """The slot with how likely it names something, and with its likeliest class where none is known."""

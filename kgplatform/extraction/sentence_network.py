@@ -25,7 +25,7 @@ from kgplatform.extraction.learnt.frames import english_gloss, stretch_signs, un
 from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS
 from kgplatform.models.embed import MiniLM, carried_path
 from kgplatform.ontology.schema import Ontology, OntologyProperty
-from kgplatform.text import has_han
+from kgplatform.text import has_han, words_of_identifier
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -172,9 +172,15 @@ class PropertyLabels:
 
     @staticmethod
     def _spoken(term: OntologyProperty) -> Floats:
-        words = (told for label in term.words for word in words_of(label.text) if (told := _told(word)))
+        labels = (_separate(label.text) for label in term.words)
+        words = (told for label in labels for word in words_of(label) if (told := _told(word)))
         rows = [word_vector(word) for word in dict.fromkeys(words)]
         return np.array(rows[:_MOST_WORDS] or [np.zeros(_width(), np.float32)], np.float32)
+
+
+def _separate(label: str) -> str:
+    """The label, its words apart where it is an identifier: headOfState."""
+    return label if " " in label or has_han(label) else words_of_identifier(label)
 
 
 def _told(word: TextWord) -> str:
@@ -186,7 +192,8 @@ def _told(word: TextWord) -> str:
 
 def label_row(words: Sequence[str]) -> Floats:
     """What a class's labels say together: the mean of their words' vectors."""
-    rows = [word_vector(part) for word in words for part in (word.casefold().split() if not has_han(word) else [word])]
+    parts = (part for word in words for part in (_separate(word).casefold().split() if not has_han(word) else [word]))
+    rows = [word_vector(part) for part in parts]
     return np.asarray(np.mean(rows, axis=0) if rows else np.zeros(_width()), np.float32)
 
 

@@ -294,7 +294,7 @@ def _accepts_number(term: OntologyProperty, value: FoundValue, range_: NamedNode
         return False
     if range_ == XSD_INTEGER and "." in value.lexical and not value.lexical.endswith(".0"):
         return False
-    measured = value.unit.lower() in _MEASURE_OF
+    measured = _MEASURE_OF.get(value.unit.lower(), ("people", 1))[0] != "people"
     if term.unit:
         return converted(value.lexical, value.unit, term.unit) is not None if value.unit else False
     return not measured or value.unit in ("分",)
