@@ -270,12 +270,15 @@ def _pair(
 
 def _list_end(reading: DocumentReading, following: list[Mention]) -> int:
     """Where the enumeration that begins with the first name ends."""
-    end = following[0].end
-    for mention in following[1:]:
-        if not _LIST_GAP.match(_PARENTHESIS.sub("", reading.text[end : mention.start])):
-            break
-        end = mention.end
-    return end
+    text = reading.text
+    listed = itertools.takewhile(lambda two: _enumerates(text, two[0].end, two[1].start), itertools.pairwise(following))
+    return max((mention.end for _, mention in listed), default=following[0].end)
+
+
+def _enumerates(text: str, end: int, start: int) -> bool:
+    """Whether one enumeration has the names that end and start there; a comma parts clauses in Chinese."""
+    gap = _PARENTHESIS.sub("", text[end:start])
+    return _LIST_GAP.match(gap) is not None and not (gap.strip() in (",", "，") and has_han(text[end - 1]))
 
 
 def _admitted(
@@ -302,8 +305,8 @@ def _listed(reading: DocumentReading, following: list[Mention], cue: Cue, subjec
     if cue.term.functional or phrase_key(cue.text) in ("in", "在", "near"):
         return
     for previous, mention in itertools.pairwise(following):
-        gap = _PARENTHESIS.sub("", reading.text[previous.end : mention.start])
-        if not _LIST_GAP.match(gap) or not reading.lexicon.ontology.admits(cue.term.iri, subject.type, mention.type):
+        admits = reading.lexicon.ontology.admits(cue.term.iri, subject.type, mention.type)
+        if not admits or not _enumerates(reading.text, previous.end, mention.start):
             return
         yield mention
 
@@ -325,13 +328,14 @@ def _coordinated(
     """The names enumerated before the subject: "A, B and C are in …"; not those that a preposition leads to."""
     place = before.index(subject) if subject in before else 0
     joined: list[Mention] = []
-    gap_form, text = _AND_GAP, reading.text
+    text = reading.text
     while place:
         other = before[place - 1]
-        if not gap_form.match(_PARENTHESIS.sub("", text[other.end : before[place].start])):
+        gap = other.end, before[place].start
+        if not (_enumerates(text, *gap) if joined else _AND_GAP.match(_PARENTHESIS.sub("", text[slice(*gap)]))):
             break
         joined.append(other)
-        place, gap_form = place - 1, _LIST_GAP
+        place -= 1
     shared = _ALL_OF_THEM.search(text[subject.end : object_.start])
     if joined and not shared:
         lead = text[max(0, joined[-1].start - 10) : joined[-1].start]

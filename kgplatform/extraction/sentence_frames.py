@@ -73,8 +73,8 @@ FITS: Final = {None: -1, "fits": 0, "above": 1, "unknown": 2, "bare": 3, "noun":
 _MOST_SLOTS, _FAR, _RECENT, _TOPIC_SHARE = 24, 12, 6, 0.35
 _KNOWN, _CODED, _VALUED, _TYPED, _NAMED, _STRANGE = 0.95, 0.8, 0.6, 0.5, 0.3, 0.2
 """How likely what is found in another way than by the network is right, where a stretch crosses it."""
-_SURER: Final = 0.7
-"""The share for what is stated beside a label, which tells all there is, and where a mistake makes others."""
+_SURER, _SPREADING = 0.7, 0.9
+"""The shares for what is stated beside a label, which tells all there is, and where a mistake makes others."""
 _BUCKETS: Final = len(AWAY) + 1
 _OPENS: Final = 2 * _BUCKETS + 4
 _KIND: Final = _OPENS + 2
@@ -728,6 +728,11 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
     fixed = {(item.subject.name, item.predicate) for item in reading.claims.values()}
     formed = [claim for key, claim in reading.claims.items() if not reading.ways.get(key)]
     labelled = {(claim.subject.name, claim.predicate) for claim in formed}
+    turned = {
+        (_object_key(item), item.predicate, item.subject.name)
+        for item in reading.claims.values()
+        if isinstance(item.object, Mention)
+    }
     inverses = {term.inverse: term for term in reading.lexicon.forms.terms if term.inverse is not None}
     for fillings in FrameReader(reading, referents, network).statements(thresholds.candidate):
         for share, found in chosen(fillings):
@@ -740,10 +745,13 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
             if any(one.start <= item.object.start < one.end and _same_object(one, claim) for one in formed):
                 continue  # a label, a table or a byline says whose it is
             about = claim.subject.name, claim.predicate
+            if not item.term.symmetric and (*about, _object_key(claim)) in turned:
+                continue  # the other is the subject
             spreads = item.term.transitive or item.term.symmetric
             strange = any(side.mention is None and side.type is None for side in _things(item))
             told = (claim.predicate, item.object.start) in placed
-            least = _SURER if spreads or strange or told or about in labelled else thresholds.statement
+            doubted = strange or told or about in labelled
+            least = _SPREADING if spreads else _SURER if doubted else thresholds.statement
             if not (item.term.functional and about in fixed):
                 (reading.claim if share >= least else reading.offer)(claim)
 
