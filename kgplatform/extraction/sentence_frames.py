@@ -26,6 +26,7 @@ from pyoxigraph import Literal, NamedNode
 from kgplatform.extraction.context import WORD_LIST, DocumentReading, Referents, TextLine
 from kgplatform.extraction.names import clean_name
 from kgplatform.extraction.ontology_lexicon import (
+    FUNCTION_WORDS,
     TOLD_KINDS,
     WORD,
     FrameForms,
@@ -73,8 +74,8 @@ FITS: Final = {None: -1, "fits": 0, "above": 1, "unknown": 2, "bare": 3, "noun":
 _MOST_SLOTS, _FAR, _RECENT, _TOPIC_SHARE = 24, 12, 6, 0.35
 _KNOWN, _CODED, _VALUED, _TYPED, _NAMED, _STRANGE = 0.95, 0.8, 0.6, 0.5, 0.3, 0.2
 """How likely what is found in another way than by the network is right, where a stretch crosses it."""
-_SURER, _SPREADING = 0.7, 0.9
-"""The shares for what is stated beside a label, which tells all there is, and where a mistake makes others."""
+_SURER: Final = 0.7
+"""The share for what is stated beside a label, which tells all there is, and where a mistake makes others."""
 _BUCKETS: Final = len(AWAY) + 1
 _OPENS: Final = 2 * _BUCKETS + 4
 _KIND: Final = _OPENS + 2
@@ -125,7 +126,7 @@ class SlotFinder:
         for span in spans:
             if span.share >= LEAST_SHARE and (span.start, span.end) not in taken:
                 name = " ".join(self._text[span.start : span.end].split())
-                if len(name) > 1 and name.casefold() not in _NO_NOUNS:
+                if len(name) > 1 and name.casefold() not in _NO_NOUNS and not self._stands_for_a_name(name):
                     kind = "stranger" if span.is_name else "noun"
                     rivals.append((span.share, self._asked(Slot(span.start, span.end, name, kind), span)))
         found: list[Slot] = []
@@ -136,6 +137,11 @@ class SlotFinder:
             if not any(slot.start < one.end and one.start < slot.end for one in among):
                 found.append(slot)
         return self._enumerated(sorted(found, key=lambda slot: slot.start))
+
+    def _stands_for_a_name(self, name: str) -> bool:
+        """Whether it is a class word with an article: the hotel."""
+        article, _, word = name.casefold().partition(" ")
+        return article in FUNCTION_WORDS and word in self._reading.lexicon.class_words
 
     def _weight(self, slot: Slot) -> float:
         """How likely it is what it was found as; its share counts where that is larger."""
@@ -750,8 +756,7 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
             spreads = item.term.transitive or item.term.symmetric
             strange = any(side.mention is None and side.type is None for side in _things(item))
             told = (claim.predicate, item.object.start) in placed
-            doubted = strange or told or about in labelled
-            least = _SPREADING if spreads else _SURER if doubted else thresholds.statement
+            least = _SURER if spreads or strange or told or about in labelled else thresholds.statement
             if not (item.term.functional and about in fixed):
                 (reading.claim if share >= least else reading.offer)(claim)
 
@@ -761,9 +766,9 @@ def _things(item: Filling) -> tuple[Slot, ...]:
 
 
 def _turned(item: Filling, inverses: Mapping[NamedNode, OntologyProperty]) -> Filling:
-    """The same said the other way round where that is the property of which a thing has one."""
+    """The same said the other way round where a thing has one of that, or else the ontology defines this by it."""
     inverse = inverses.get(item.term.iri)
-    if inverse is None or not inverse.functional or item.term.functional:
+    if inverse is None or item.term.functional or not (inverse.functional or item.term.derived > inverse.derived):
         return item
     return Filling(inverse, item.object, item.subject, item.sentence)
 

@@ -68,7 +68,8 @@ class OntologyClass:
 class OntologyProperty:
     """A property; ``ranges`` are classes if ``is_object``, else datatypes. Empty domain or range: anything.
 
-    ``heard`` are forms that texts have for it and nobody would ask with: looser ones, for reading alone.
+    ``heard`` are forms that texts have for it and nobody would ask with: looser ones, for reading alone. ``derived``:
+    the ontology defines it as the inverse of another.
     """
 
     iri: NamedNode
@@ -79,6 +80,7 @@ class OntologyProperty:
     ranges: tuple[NamedNode, ...] = ()
     parents: tuple[NamedNode, ...] = ()
     inverse: NamedNode | None = None
+    derived: bool = False
     functional: bool = False
     transitive: bool = False
     symmetric: bool = False
@@ -416,6 +418,7 @@ def _property(reading: _Reading, iri: NamedNode, *, is_object: bool) -> Ontology
         ranges=reading.class_names(iri, f"{RDFS}range"),
         parents=reading.named(iri, f"{RDFS}subPropertyOf"),
         inverse=inverse[0] if inverse else None,
+        derived=bool(inverse),
         functional=f"{OWL}FunctionalProperty" in types,
         transitive=f"{OWL}TransitiveProperty" in types,
         symmetric=f"{OWL}SymmetricProperty" in types,
