@@ -12,7 +12,14 @@ from kgplatform.extraction.han_tagger import carried_tagger
 from kgplatform.extraction.names import Gazetteer, MentionFinder
 from kgplatform.extraction.ontology_lexicon import compile_lexicon
 from kgplatform.extraction.sentence_frames import SlotFinder
-from kgplatform.extraction.sentence_network import WEIGHTS, ClassLabels, ScoredSpan, carried_network, seen_sentence
+from kgplatform.extraction.sentence_network import (
+    WEIGHTS,
+    ClassLabels,
+    ScoredSpan,
+    carried_network,
+    label_row,
+    seen_sentence,
+)
 from kgplatform.extraction.values import values_in
 from kgplatform.text import language_of
 from kgplatform.types import Chunk, Document, Mention
@@ -219,3 +226,26 @@ def test_without_the_sentence_model_the_rest_is_read(monkeypatch):
 def test_a_line_without_end_is_no_sentence_to_look_at_word_by_word():
     assert seen_sentence("ab cd " * 300, 0, 1_800, ()) is None
     assert read("Elm Temple was built in 1210. " + "ab cd " * 20_000, "travel").claims
+
+
+def test_a_comma_parts_clauses_in_chinese():
+    text = "回程可以去南浔,南浔属于湖州市,小莲庄、嘉业堂藏书楼和百间楼都在南浔古镇里。"
+    garden, house, town = (
+        NamedNode(f"https://w3id.org/kgplatform/travel#{one}") for one in ("Garden", "Museum", "WaterTown")
+    )
+    known = {"南浔": town, "小莲庄": garden, "嘉业堂藏书楼": house, "百间楼": house}
+    reader = BuiltinExtractor(shipped("core", "geo", "travel"), known=known)
+    places = {(one, other) for one, name, other in said(extracted(reader, text).claims) if name == "locatedIn"}
+    assert not {other for one, other in places if one == "南浔"} & {"小莲庄", "嘉业堂藏书楼", "百间楼"}
+
+
+def test_the_words_of_an_identifier_are_those_of_the_label():
+    assert np.allclose(label_row(["AdministrativeRegion"]), label_row(["administrative region"]))
+    assert np.allclose(label_row(["head_of_state"]), label_row(["head of state"]))
+
+
+def test_an_ontology_tells_which_of_two_inverses_it_defines_by_the_other():
+    derived = {
+        local_name(term.iri.value): term.derived for term in shipped("core", "geo", "travel").properties.values()
+    }
+    assert (derived["contains"], derived["locatedIn"], derived["servedAt"], derived["serves"]) == (1, 0, 1, 0)

@@ -43,7 +43,8 @@ HOURS = r"\d{2}:\d{2}-\d{2}:\d{2}(, \d{2}:\d{2}-\d{2}:\d{2})*"
         ("早上8点开门", "clock", "08:00", ""), ("建于1874年", "year", "1874", ""),
         ("founded in 326 by a monk", "year", "0326", ""), ("on 9 November 2023", "date", "2023-11-09", ""),
         ("发布于2024年5月3日", "date", "2024-05-03", ""), ("worth 7.5 credits", "number", "7.5", "credits"),
-        ("坐车十分钟", "number", "10", "分钟"),
+        ("坐车十分钟", "number", "10", "分钟"), ("像素2410万", "number", "24100000", ""),
+        ("水温90℃", "number", "90", "℃"), ("does 14 knots", "number", "14", "knots"),
         ("见 https://example.org/a。", "url", "https://example.org/a", ""),
     ],
 )  # fmt: skip
