@@ -147,6 +147,13 @@ class QueryTimeoutError(QueryError):
         self.seconds = seconds
 
 
+class QueryCancelledError(QueryError):
+    """A query that somebody ended while it ran, or whose client left."""
+
+    def __init__(self, *, query: str) -> None:
+        super().__init__("the query was cancelled; whoever watches over the server may say why", query=query)
+
+
 class StoreError(KgPlatformError):
     """The dataset could not be read or written."""
 

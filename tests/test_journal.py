@@ -395,16 +395,16 @@ def test_a_served_workspace_is_backed_up_under_load_and_each_backup_is_restored_
     shutil.rmtree(folder)
     assert said_by("restore", place, "-w", tmp_path / "end", "--no-build")[-1] == whole
     assert said_by("digest", "-w", tmp_path / "end")[-1] == whole
-    for number, before, moment in backups:
-        restored = restore(str(place), tmp_path / f"n{number}", at=str(number))
+    for round_, (number, before, moment) in enumerate(backups):  # two may end with one patch
+        restored = restore(str(place), tmp_path / f"n{round_}", at=str(number))
         assert (restored.number, restored.digest) == (number, expected[number])
-        later = restore(str(place), tmp_path / f"t{number}", at=moment.isoformat())
+        later = restore(str(place), tmp_path / f"t{round_}", at=moment.isoformat())
         assert later.number >= number
-        with KnowledgeGraph.open(tmp_path / f"n{number}") as kg:
+        with KnowledgeGraph.open(tmp_path / f"n{round_}") as kg:
             assert digest(kg.store) == restored.digest
             assert before <= subjects(kg) <= written  # what was acknowledged before the backup is in it
             kg.update(f"INSERT DATA {{ <{EX}new> <{EX}p> 1 }}")
-        with KnowledgeGraph.open(tmp_path / f"t{number}") as kg:
+        with KnowledgeGraph.open(tmp_path / f"t{round_}") as kg:
             assert digest(kg.store) == later.digest
             assert before <= subjects(kg) <= written
 

@@ -9,14 +9,13 @@ from laws import in_two_lengths
 from small_graph import HOTELS, small_graph
 
 from kgplatform.cli.main import main
-from kgplatform.errors import QueryTimeoutError
+from kgplatform.errors import QueryCancelledError, QueryTimeoutError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.server.app import create_app
 from kgplatform.sparql.emptiness import BROAD
 from kgplatform.sparql.query_plan import MOST_ROWS, StepKind, explain
 from kgplatform.sparql.syntax import split_query
 from kgplatform.store.oxigraph import Store
-from kgplatform.store.worker_pool import QueryCancelledError
 
 P = "PREFIX e: <e:>\n"
 STORE = Store.open()

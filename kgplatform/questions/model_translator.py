@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
-from kgplatform.errors import ConfigError, ModelError, ModelReplyError, QueryError
+from kgplatform.errors import ConfigError, ModelError, ModelReplyError, QueryCancelledError, QueryError
 from kgplatform.models import prompts
 from kgplatform.ontology.schema import Ontology, Word, label_of
 from kgplatform.questions.answer_text import phrases
@@ -199,6 +199,8 @@ def _try(text: str, names: NameIndex, run: RunQuery | None, prefixes: Mapping[st
         return _Tried(Attempt(text, issues), None, not any(issue.fatal for issue in issues), ())
     try:
         solutions = run(text)
+    except QueryCancelledError:  # nobody waits for another query
+        raise
     except QueryError as error:
         failed = Issue(IssueKind.FAILED, f"it cannot be run: {error}")
         return _Tried(Attempt(text, (*issues, failed)), None, sound=False, findings=(failed,))

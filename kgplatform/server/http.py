@@ -18,6 +18,7 @@ from kgplatform.errors import (
     AwayError,
     ConfigError,
     KgPlatformError,
+    QueryCancelledError,
     QueryError,
     QueryRejectedError,
     QuerySyntaxError,
@@ -38,7 +39,7 @@ from kgplatform.sparql.protocol import (
     takes_gzip,
     weak_tag,
 )
-from kgplatform.store.worker_pool import QueryCancelledError, WorkersBusyError
+from kgplatform.store.worker_pool import WorkersBusyError
 
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 

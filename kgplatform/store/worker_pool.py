@@ -32,7 +32,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from kgplatform.errors import KgPlatformError, QueryError, QueryRejectedError, QueryTimeoutError, StoreError
+from kgplatform.errors import (
+    KgPlatformError,
+    QueryCancelledError,
+    QueryRejectedError,
+    QueryTimeoutError,
+    StoreError,
+)
 from kgplatform.sparql.tokens import SparqlToken, prologue_length, read_only_issues, scan, tokens
 from kgplatform.store import handover, wire, worker
 from kgplatform.store.child_process import EndedError, Snapshot, WorkerProcess
@@ -89,13 +95,6 @@ def _limit(rest: Sequence[SparqlToken]) -> int | None:
     if len(rest) != 2 or rest[0].text.upper() != "LIMIT" or not rest[1].text.isdigit():
         return None
     return int(rest[1].text) if len(rest[1].text) < 9 else None
-
-
-class QueryCancelledError(QueryError):
-    """A query that somebody ended while it ran."""
-
-    def __init__(self, *, query: str) -> None:
-        super().__init__("the query was cancelled; whoever watches over the server may say why", query=query)
 
 
 @dataclass(frozen=True, slots=True)

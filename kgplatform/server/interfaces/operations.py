@@ -17,7 +17,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform import resources
 from kgplatform.entities import Labels
-from kgplatform.errors import ConfigError, QueryError, QueryRejectedError, ReadError
+from kgplatform.errors import ConfigError, QueryCancelledError, QueryError, QueryRejectedError, ReadError
 from kgplatform.ontology.schema import label_of
 from kgplatform.questions import answer_text
 from kgplatform.questions.answer import FollowedQuestion, QuestionGivenUpError
@@ -32,7 +32,6 @@ from kgplatform.server.pages import ask as asking
 from kgplatform.server.words import LANGUAGES, phrase
 from kgplatform.sparql.protocol import ProtocolError
 from kgplatform.sparql.tokens import scan
-from kgplatform.store.worker_pool import QueryCancelledError
 from kgplatform.text import has_han
 from kgplatform.vocab import TYPE
 
