@@ -7,6 +7,7 @@ import pytest
 from browser import LOOKS, axe, browser, browsing, serve_in_thread, served, until  # noqa: F401
 
 from kgplatform.entities import find_iri
+from kgplatform.evaluation.runs import Headline, RunFacts, kept
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.models.stubs import HashEmbedder
 from kgplatform.server.pages.entity import query_of
@@ -240,6 +241,35 @@ def test_moments_are_told_in_the_zone_of_the_reader(browsing, inns):
         browsing.zone = zone
         page = browsing.page("/documents", address=inns[1])
         assert said in page.locator("td.date time").first.get_attribute("title")
+
+
+def test_moments_in_options_and_pictures_are_told_in_the_zone_of_the_reader(browsing, inns):
+    kg, address = inns
+    for day in (1, 2):
+        head = Headline("exact", day / 3, 0.1, 0.9, 2)
+        facts = RunFacts("zones", "made", "", 2, 1.0, headline=head, date=f"2025-11-0{day}T20:30:00Z")
+        run = kept(kg.folder, report={"exact": day / 3}, results=[], facts=facts)
+    rows = '("a" "2025-11-03T20:30:00Z"^^xsd:dateTime) ("b" "2025-11-09"^^xsd:date)'
+    query = f"SELECT ?name ?at {{ VALUES (?name ?at) {{ {rows} }} }}"
+    for zone, days in (("Asia/Shanghai", (2, 3, 4)), ("UTC", (1, 2, 3))):
+        hour = "04:30" if zone != "UTC" else "20:30"
+        browsing.zone = zone
+        page = browsing.page(f"/evaluation/{run.name}", address=address)
+        assert page.locator("select[name=against] option").inner_text().startswith(f"{days[0]} Nov 2025 · made")
+        page = browsing.page("/evaluation", address=address)
+        drawn = page.locator("figure[data-view=chart] svg").text_content()
+        assert [f"{n}. {day} Nov 2025, {hour} made" in drawn for n, day in ((1, days[0]), (2, days[1]))] == [True, True]
+        assert f"{days[0]} Nov 2025" in page.locator("figure[data-view=chart] .twin li").first.text_content()
+        page = browsing.page(f"/query?view=timeline&query={quote(query)}", address=address)
+        until(page, "!!document.querySelector('figure[data-view=timeline] svg text')")
+        drawn = page.locator("figure[data-view=timeline] svg").text_content()
+        assert f"a · {days[2]} Nov 2025, {hour}" in drawn
+        assert "b · 2025-11-09" in drawn, "a day is the same day everywhere"
+    told = browsing.page("/changes", address=address).locator("select[name=since] option").first.inner_text()
+    assert "{" not in told
+    assert "ago" in told or "just now" in told
+    plain = browsing.page(f"/evaluation/{run.name}", address=address, scripts=False)
+    assert plain.locator("select[name=against] option").inner_text().startswith("2025-11-01 · made")
 
 
 def test_without_scripts_the_follow_ups_are_a_page(browsing, inns):

@@ -1,6 +1,7 @@
 // Charts: Observable Plot, coloured by the stylesheet's tokens so that theme and print follow by themselves.
 import * as Plot from "@observablehq/plot";
 import { h, safe } from "../lib/dom.js";
+import { inZone, ofDay } from "../lib/times.js";
 import { number, short, t } from "../lib/words.js";
 
 export const table = (data) => {
@@ -18,7 +19,7 @@ const measure = (data) => (data.kind === "bars" && data.horizontal ? data.x : da
 
 const said = (value, axis) => {
   if (value === null || value === undefined) return "";
-  if (typeof value !== "number") return String(value);
+  if (typeof value !== "number") return inZone(String(value));
   if (axis?.percent) return `${(100 * value).toFixed(Math.abs(value) < 0.1 ? 1 : 0)} %`;
   const rounded = Number.isInteger(value) ? value : Number(value.toPrecision(4));
   return `${number(rounded)}${axis?.unit ? ` ${axis.unit}` : ""}`;
@@ -50,8 +51,8 @@ const bars = (data, series, width) => {
   const bar = flat ? Plot.barX : Plot.barY, rule = flat ? Plot.ruleY : Plot.ruleX, text = flat ? Plot.textX : Plot.textY;
   const face = grouped ? { [`f${cat}`]: cat } : {};
   const channel = { ...face, [cat]: grouped ? "series" : cat };
-  const wide = Math.max(...order.map((name) => width_(String(name))));
-  const axis = { domain: order, label: data[cat]?.label ?? null, type: "band", tickFormat: (name) => cut(String(name), flat ? 30 : 16) };
+  const wide = Math.max(...order.map((name) => width_(inZone(String(name)), 40)));
+  const axis = { domain: order, label: data[cat]?.label ?? null, type: "band", tickFormat: (name) => cut(inZone(String(name)), flat ? 40 : 16) };
   const marks = [
     bar(data.rows, { ...channel, [val]: val, fill: grouped ? "series" : "var(--class-0)", ...(flat ? { insetTop: 1, insetBottom: 1, rx2: 2 } : { insetLeft: 1, insetRight: 1, ry2: 2 }), href: (row) => safe(row.href), title: (row) => tip(row, data, cat, val) }),
     data.rows.some((row) => row.low !== undefined) ? ["var(--paper)", "var(--ink)"].map((stroke, over) => rule(data.rows, { ...channel, [`${val}1`]: "low", [`${val}2`]: "high", stroke, strokeWidth: over ? 1.4 : 4 })) : null,
@@ -69,14 +70,14 @@ const bars = (data, series, width) => {
 };
 
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
-const width_ = (text) => [...cut(text, 30)].reduce((sum, sign) => sum + (sign > "⺀" ? 13 : 6.6), 0);
-const tip = (row, data, a, b) => row.title ?? `${said(row[a], data[a])}${row.series ? ` · ${row.series}` : ""}: ${said(row[b], data[b])}${row.low !== undefined ? ` (${t("between", { low: said(row.low, data[b]), high: said(row.high, data[b]) })})` : ""}`;
+const width_ = (text, most = 30) => [...cut(text, most)].reduce((sum, sign) => sum + (sign > "⺀" ? 13 : 6.6), 0);
+const tip = (row, data, a, b) => (row.title ? inZone(row.title) : null) ?? `${said(row[a], data[a])}${row.series ? ` · ${row.series}` : ""}: ${said(row[b], data[b])}${row.low !== undefined ? ` (${t("between", { low: said(row.low, data[b]), high: said(row.high, data[b]) })})` : ""}`;
 
 const lines = (data, series) => {
   const rows = data.x?.type === "date" ? dated(data.rows, "x") : data.rows;
   const stroke = series && series.length > 1 ? "series" : "var(--class-0)", z = series ? "series" : null;
   return {
-    x: { ...scaleOf(data.x, rows.map((row) => row.x)), ...(data.x?.type === "category" ? { type: "point", domain: [...new Set(rows.map((row) => row.x))] } : {}) },
+    x: { ...scaleOf(data.x, rows.map((row) => row.x)), ...(data.x?.type === "date" ? ofDay(data.rows.map((row) => row.x)) : {}), ...(data.x?.type === "category" ? { type: "point", domain: [...new Set(rows.map((row) => row.x))] } : {}) },
     y: { ...scaleOf(data.y, rows.map((row) => row.y)), grid: true }, height: 320, marginLeft: 56, marginRight: 24, marginTop: 28,
     marks: [
       rows.some((row) => row.low !== undefined) ? Plot.areaY(rows, { x: "x", y1: "low", y2: "high", z, fill: stroke, fillOpacity: 0.14 }) : null,
@@ -133,7 +134,7 @@ export const draw = (stage, data) => {
     chart.querySelectorAll("a").forEach((node) => node.setAttribute("aria-hidden", "true"));
     chart.querySelectorAll("a").forEach((node) => node.setAttribute("tabindex", "-1"));
     chart.setAttribute("role", chart.querySelector("a") ? "group" : "img"); // a picture holds no links
-    chart.setAttribute("aria-label", data.title ?? t("chart_of", { n: number(data.rows.length) }));
+    chart.setAttribute("aria-label", data.title ? inZone(data.title) : t("chart_of", { n: number(data.rows.length) }));
     stage.replaceChildren(chart);
     if (series && series.length > 1) stage.append(h("ul", { class: "legend" }, series.map((name, index) => h("li", {}, h("i", { class: "dot", style: { "--n": SERIES[index % SERIES.length] } }), name))));
   };

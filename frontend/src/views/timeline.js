@@ -2,11 +2,12 @@
 import * as Plot from "@observablehq/plot";
 import { h, safe } from "../lib/dom.js";
 import { colourOf, legend, look } from "../lib/classes.js";
+import { inZone, ofDay } from "../lib/times.js";
 import { number, t } from "../lib/words.js";
 
 const MOST = 120;
 
-export const table = (data) => ({ columns: [t("name"), t("start"), t("end")], rows: data.rows.map((row) => [row.label, row.start ?? "", row.end ?? ""]) });
+export const table = (data) => ({ columns: [t("name"), t("start"), t("end")], rows: data.rows.map((row) => [row.label, inZone(row.start ?? ""), inZone(row.end ?? "")]) });
 
 /** A date from what data holds: a year, a month, a day or a moment; years before 1000 and before our era too. */
 export const moment = (text) => {
@@ -30,12 +31,12 @@ export const draw = (stage, data) => {
     const chart = Plot.plot({
       width: Math.max(280, stage.clientWidth || 640), height: 56 + rows.length * 24, marginLeft: 24, marginRight: 24, marginTop: 32,
       style: { background: "none", fontFamily: "inherit", fontSize: "12px", color: "var(--second)" },
-      x: { type: "utc", axis: "top", grid: true, label: null, nice: true }, y: { axis: null, domain: rows.map((row) => row.line), type: "band", padding: 0.35 },
+      x: { ...ofDay(rows.map((row) => row.start)), axis: "top", grid: true, label: null, nice: true }, y: { axis: null, domain: rows.map((row) => row.line), type: "band", padding: 0.35 },
       marks: [
         Plot.barX(rows.filter((row) => row.to), { x1: "from", x2: "to", y: "line", fill, rx: 3 }),
         Plot.dot(rows.filter((row) => !row.to), { x: "from", y: "line", fill, r: 5 }),
         ...[true, false].map((left) => Plot.text(rows.filter((row) => (Number(row.from) <= middle) === left), {
-          x: left ? (row) => row.to ?? row.from : "from", y: "line", text: (row) => `${row.label} · ${row.start}${row.end ? `–${row.end}` : ""}`, textAnchor: left ? "start" : "end", dx: left ? 10 : -10, fill: "var(--ink)", href: (row) => safe(row.href), title: (row) => row.title ?? row.label,
+          x: left ? (row) => row.to ?? row.from : "from", y: "line", text: (row) => `${row.label} · ${inZone(row.start)}${row.end ? `–${inZone(row.end)}` : ""}`, textAnchor: left ? "start" : "end", dx: left ? 10 : -10, fill: "var(--ink)", href: (row) => safe(row.href), title: (row) => inZone(row.title ?? row.label),
         })),
       ],
     });

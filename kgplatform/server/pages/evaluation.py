@@ -323,7 +323,8 @@ def _over_time(found: Sequence[KeptRun], frame: Frame) -> Iterator[tuple[str, di
         rows = [
             {
                 "x": head.value,
-                "y": f"{place}. {run.date[:10]} {run.method}",
+                "y": f"{place}. {run.date} {run.method}",
+                "when": run.date,
                 "low": head.low,
                 "high": head.high,
                 "href": f"/evaluation/{run.name}",
