@@ -290,7 +290,7 @@ def describe(
         label=labels.of(iri).text,
         labels=words,
         aliases=tuple(word for word in labels.words(iri, (ALT_LABEL,)) if word not in words),
-        types=tuple(labels.reference(item) for item in _types(stated.get(TYPE, []), ontology)),
+        types=tuple(labels.reference(item) for item in special_types(stated.get(TYPE, []), ontology)),
         description=label_of(labels.words(iri, _DESCRIBING), language, ""),
         facts=tuple(told.facts(stated, max_values)),
         incoming=incoming,
@@ -309,7 +309,7 @@ def is_unnamed(term: Term) -> bool:
     return isinstance(term, NamedNode) and term.value.startswith(_UNNAMED)
 
 
-def _types(found: Iterable[Term], ontology: Ontology) -> list[NamedNode]:
+def special_types(found: Iterable[Term], ontology: Ontology) -> list[NamedNode]:
     """The classes, without those that another of them implies."""
     types = [item for item in found if isinstance(item, NamedNode)]
     told = [one for one in types if not any(one != other and one in ontology.superclasses(other) for other in types)]

@@ -5,15 +5,18 @@ import re
 from urllib.parse import quote
 
 import pytest
+from pyoxigraph import NamedNode
 from small_graph import small_graph, term
 from studies import university
 
 from kgplatform.evaluation import runs
 from kgplatform.graph import KnowledgeGraph
+from kgplatform.lexicon.amounts import measure
 from kgplatform.models.stubs import HashEmbedder
 from kgplatform.server.access import Access
 from kgplatform.server.app import create_app
-from kgplatform.vocab import LABEL
+from kgplatform.server.frame import Lately, Palette
+from kgplatform.vocab import ALT_LABEL, LABEL
 
 HOTELS = "name,town,rooms\nRiver Inn,Wuzhen,24\nHill Inn,Wuzhen,many\nLake Inn,Wuzhen,some\n"
 
@@ -123,6 +126,69 @@ def test_moments_are_elements_that_the_reader_sees_in_an_own_zone(town):
         assert "<time" in page or path == "/export", path
         assert not re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d", re.sub("<time.*?</time>", "", page)), path
     assert "2026-11-20T10:00:00Z" in client.get("/evaluation?format=csv").text
+
+
+def test_a_thing_is_of_its_most_special_class_however_often_that_is_used(tmp_path):
+    kg = small_graph(tmp_path)
+    place, hotel = "https://w3id.org/kgplatform/geo#Place", "https://w3id.org/kgplatform/travel#Hotel"
+    kg.update(f"INSERT DATA {{ <{term('elm').value}> a <{place}>, <{hotel}> ; <{LABEL.value}> 'Inn Elm'@en }}")
+    overview = Lately(kg).overview()
+    assert overview.classes[NamedNode(hotel)] > overview.classes[NamedNode(place)], "the rarest would be the place"
+    assert Palette(overview).class_of(kg, term("elm")).value == hotel
+    client = create_app(kg).test_client()
+    assert re.search(r'Inn Elm</a> <span class="faint">hotel</span>', read(client, "/search?q=inn elm"))
+    found = client.get("/api/suggest?q=inn elm", base_url="http://127.0.0.1").get_json()["items"]
+    assert found[0]["types"] == ["hotel"]
+    kg.close()
+
+
+def test_changes_leave_links_out_and_name_what_the_ontology_does_not(tmp_path):
+    kg = small_graph(tmp_path)
+    said = f"<{term('fir').value}> a geo:Place ; rdfs:label 'Fir Hill'@en"
+    link = f"kg:fir a core:Link ; core:linkFrom <{term('fir').value}> ; core:linkTo <{term('wuzhen').value}>"
+    kg.versions.rest()
+    kg.update(f"INSERT DATA {{ {said} . {link} }}")
+    client = create_app(kg).test_client()
+    first = kg.versions.listed()[-1].number
+    for language, words in (("en", ("Class", "Name")), ("zh", ("类", "名称"))):
+        listed = read(client, f"/changes?since={first}&lang={language}").partition('<ol class="changes')[2]
+        assert "Fir Hill" in listed
+        assert listed.count("<h2") == 1, "a link is bookkeeping"
+        lines = [re.sub(r"<[^>]+>", " ", one) for one in re.findall(r'<li class="came">(.*?)</li>', listed, re.S)]
+        assert all(any(word in line for line in lines) for word in words), lines
+    kg.close()
+
+
+def test_questions_to_begin_with_are_about_names_of_one_thing_and_numbers_have_their_words(tmp_path):
+    kg = small_graph(tmp_path)
+    app = create_app(kg).test_client()
+    names = re.compile(r"(?:of|in) ([A-Z][\w ]+)\?")
+    (first, *_) = names.findall(read(app, "/?lang=en").partition('class="starters"')[2])
+    kg.update(f"INSERT DATA {{ <{term('other').value}> <{ALT_LABEL.value}> '{first}'@en }}")
+    later = names.findall(read(create_app(kg).test_client(), "/?lang=en").partition('class="starters"')[2])
+    assert first not in later, "the question would be asked back"
+    counts = read(app, "/?lang=en").partition('class="counts"')[2].partition("</p>")[0]
+    assert re.search(r"</b> documents?<", counts)
+    chinese = read(app, "/?lang=zh")
+    assert re.search(r"关于 \d", chinese)
+    assert not re.search(r"(和|、)\d", chinese.partition('class="lead"')[2].partition("</p>")[0].replace("、", "、 "))
+    assert "份文档" in chinese
+    assert measure("人物") == "位"
+    assert "的房间数是多少" in chinese or "是什么" not in chinese
+    kg.close()
+
+
+def test_runs_of_the_platform_are_named_in_the_language_of_the_page(town):
+    kg, _ = town
+    facts = runs.RunFacts("questions", "built-in", "", 2, 1.0)
+    run = runs.kept(kg.folder, report={"exact": 0.5}, results=[], facts=facts)
+    client = create_app(kg).test_client()  # the language is kept in a cookie
+    for path in ("/evaluation", f"/evaluation/{run.name}"):
+        shown = read(client, f"{path}?lang=zh").partition("<main")[2]
+        said = re.sub(r"<script.*?</script>|<[^>]+>", " ", shown, flags=re.S)
+        assert "内置方法" in said
+        assert "built-in" not in said
+        assert "问答" in said
 
 
 def test_what_is_not_known_is_named_shortly(town):

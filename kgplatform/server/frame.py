@@ -27,7 +27,7 @@ from markupsafe import Markup, escape
 from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform import resources
-from kgplatform.entities import NAMING, REPLACED_BY, Labels
+from kgplatform.entities import NAMING, REPLACED_BY, Labels, special_types
 from kgplatform.lexicon import amounts
 from kgplatform.ontology.schema import Ontology
 from kgplatform.server import addresses, words
@@ -323,11 +323,9 @@ class Palette:
         return self._numbers.get(class_)
 
     def class_of(self, kg: KnowledgeGraph, thing: NamedNode) -> NamedNode | None:
-        """The class that tells most of a thing: of those counted the rarest, the most special."""
-        types = [term for term in kg.store.objects(thing, TYPE) if isinstance(term, NamedNode)]
-        known = [term for term in types if term in self._numbers]
-        above = kg.ontology.superclasses
-        return min(known, key=lambda iri: (self._counts[iri], -len(above(iri)), iri.value), default=None)
+        """The class that tells most of a thing: of those counted, and with none of them below it, the rarest."""
+        known = special_types((term for term in kg.store.objects(thing, TYPE) if term in self._numbers), kg.ontology)
+        return min(known, key=lambda iri: self._counts[iri], default=None)
 
     def records(self, classes: Iterable[NamedNode], labels: Labels, base: str) -> list[dict[str, object]]:
         """The classes as pictures take them, in the given order."""

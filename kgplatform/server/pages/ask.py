@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 
 from flask import Blueprint, Response, jsonify, redirect, request, url_for
-from pyoxigraph import NamedNode, Quad, Triple
+from pyoxigraph import Literal, NamedNode, Quad, Triple
 
-from kgplatform.entities import Labels
+from kgplatform.entities import NAMING, Labels
 from kgplatform.errors import ConfigError, KgPlatformError, NotFoundError, ReadError
 from kgplatform.lexicon import pattern
 from kgplatform.lexicon.amounts import measure, plural
@@ -44,7 +44,7 @@ from kgplatform.sparql.rewrite import with_prefixed_names
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
 from kgplatform.text import has_han, normalise, singular
 from kgplatform.types import Answer, Linked, QuestionKind, Solutions, Term, Verdict
-from kgplatform.vocab import GEO, TYPE, XSD
+from kgplatform.vocab import ALT_LABEL, GEO, TYPE, XSD
 from kgplatform.workspace.question_settings import AskOptions
 
 if TYPE_CHECKING:
@@ -166,7 +166,8 @@ class _Questions:
 
     def _fact(self, term: OntologyProperty, name: str) -> str:
         """The question for a fact, by what the words for it are; empty where they fit into none."""
-        what, form = label_of(term.words, self._language, ""), "fact"
+        counted = any(kind.value in _TELLING - _TIMES for kind in term.ranges)
+        what, form = label_of(term.words, self._language, ""), "number" if counted else "fact"
         if term.unit and plural(term.unit) == what:
             form = "amount"
         elif pattern("usage.no_noun").search(what):
@@ -253,8 +254,13 @@ class _Questions:
                     yield term
 
     def _named(self, iri: NamedNode) -> str:
-        word = self._labels.of(iri)
-        return word.text if word.language and has_han(word.text) == self._zh else ""
+        """The name in the language, if nothing else is called so: a question with it would be asked back."""
+        word, store = self._labels.of(iri), self._kg.store
+        if not word.language or has_han(word.text) != self._zh:
+            return ""
+        said = Literal(word.text, language=word.language)
+        called = {quad.subject for way in (*NAMING, ALT_LABEL) for quad in store.quads(None, way, said)}
+        return word.text if called <= {iri} else ""
 
     def _class_of(self, subjects: list[object]) -> str:
         types: Counter[Term] = Counter()

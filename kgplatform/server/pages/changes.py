@@ -20,7 +20,7 @@ from kgplatform.server import addresses, endpoint
 from kgplatform.server.frame import Frame, Lately, Members, Palette, language, page, tongues
 from kgplatform.server.result_tables import Cell, Sheet, cell, csv_of, passages, sheet
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
-from kgplatform.vocab import LABEL, TYPE
+from kgplatform.vocab import ALT_LABEL, LABEL, TYPE
 
 if TYPE_CHECKING:
     from kgplatform.graph import KnowledgeGraph
@@ -30,6 +30,7 @@ MOST: Final = 300_000
 _A_PAGE: Final = 40
 _TRIED: Final = 5
 _MOST_SAID: Final = 25
+_NAMES: Final = {TYPE: "type_is", LABEL: "name", ALT_LABEL: "also"}
 
 
 @dataclass(slots=True)
@@ -90,7 +91,8 @@ class ChangedThings:
     def _is_told(self, triple: Triple) -> bool:
         if triple.subject in self._terms or is_unnamed(triple.subject) or is_unnamed(triple.object):
             return False
-        return not is_bookkeeping(triple.predicate, self._kg.ontology)
+        kind = self._kg.ontology.classes.get(triple.object) if isinstance(triple.object, NamedNode) else None
+        return not (kind and kind.internal) and not is_bookkeeping(triple.predicate, self._kg.ontology)
 
     def ordered(self, labels: Labels) -> list[ChangedThing]:
         """The things by what became of them, then by name."""
@@ -194,9 +196,9 @@ def _lines(kg: KnowledgeGraph, one: ChangedThing, labels: tuple[Labels, Labels])
     properties = kg.ontology.properties
     signed.sort(key=lambda pair: (term.order if (term := properties.get(pair[0].predicate)) else 10_000, *_key(pair)))
     for triple, is_new in signed:
-        shown = [cell(term, labels[not is_new], kg.base) for term in (triple.predicate, triple.object)]
-        source = _source(kg, triple) if is_new else Cell("")
-        yield {"came": is_new, "property": shown[0], "value": shown[1], "source": source}
+        told, value = (cell(term, labels[not is_new], kg.base) for term in (triple.predicate, triple.object))
+        said = Cell(Frame(language(), kg.base).t(key)) if (key := _NAMES.get(triple.predicate)) else told
+        yield {"came": is_new, "property": said, "value": value, "source": _source(kg, triple) if is_new else Cell("")}
 
 
 def _key(pair: tuple[Triple, bool]) -> tuple[str, bool, str]:

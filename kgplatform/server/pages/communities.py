@@ -125,18 +125,9 @@ def _named(name: str, found: Iterable[CommunityView], base: str) -> CommunityVie
 
 
 def _listed(found: Iterable[CommunityView], frame: Frame) -> Sheet:
-    t = frame.t
-    rows = (
-        (
-            Cell(view.title, address(view.iri, frame.base), view.iri.value),
-            view.level,
-            view.size,
-            view.rank,
-            t("out_of_date" if view.stale else "up_to_date"),
-        )
-        for view in found
-    )
-    columns = (t("community"), t("level_column"), t("members"), t("rank"), t("report"))
+    cells = ((Cell(view.title, address(view.iri, frame.base), view.iri.value), view) for view in found)
+    rows = ((name, v.level, v.size, v.rank, frame.t("out_of_date" if v.stale else "up_to_date")) for name, v in cells)
+    columns = [frame.t(key) for key in ("community", "level_column", "members", "rank", "report")]
     return sheet("communities", columns, rows)
 
 

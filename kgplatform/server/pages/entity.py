@@ -29,6 +29,7 @@ from kgplatform.entities import (
     describe,
     is_bookkeeping,
     is_unnamed,
+    special_types,
 )
 from kgplatform.errors import NotFoundError
 from kgplatform.ontology.schema import Ontology
@@ -603,7 +604,7 @@ def _kinds(kg: KnowledgeGraph, iri: NamedNode, labels: Labels) -> list[str]:
     frame = Frame(language(), kg.base)
     if iri in kg.ontology.classes or iri in kg.ontology.properties:
         return [frame.t("class_" if iri in kg.ontology.classes else "property")]
-    return [labels.of(term).text for term in kg.store.objects(iri, TYPE) if isinstance(term, NamedNode)]
+    return [labels.of(term).text for term in special_types(kg.store.objects(iri, TYPE), kg.ontology)]
 
 
 def _thing(kg: KnowledgeGraph, lately: Lately, terms: Terms, iri: NamedNode, wanted: str | None) -> Any:

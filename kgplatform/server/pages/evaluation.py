@@ -308,8 +308,9 @@ def _listed(found: Sequence[KeptRun], frame: Frame) -> Sheet:
         if head := run.headline:
             text = f"{word(frame, head.name)} {per_cent(head.value)}"
             measured = Cell(text, numeric=True, amount=head.value), f"{per_cent(head.low)} – {per_cent(head.high)}"
-        study = Cell(run.study, f"/evaluation/{run.name}")
-        rows.append((study, Cell(run.date, is_moment=True), run.method, run.judge, run.questions, *measured))
+        study = Cell(frame.named("study", run.study), f"/evaluation/{run.name}")
+        method = frame.named("ask_using", run.method)
+        rows.append((study, Cell(run.date, is_moment=True), method, run.judge, run.questions, *measured))
     return sheet("runs", [frame.t(name) for name in columns], rows)
 
 
@@ -323,7 +324,7 @@ def _over_time(found: Sequence[KeptRun], frame: Frame) -> Iterator[tuple[str, di
         rows = [
             {
                 "x": head.value,
-                "y": f"{place}. {run.date} {run.method}",
+                "y": f"{place}. {run.date} {frame.named('ask_using', run.method)}",
                 "when": run.date,
                 "low": head.low,
                 "high": head.high,
@@ -331,7 +332,7 @@ def _over_time(found: Sequence[KeptRun], frame: Frame) -> Iterator[tuple[str, di
             }
             for place, (run, head) in enumerate(zip(told, heads, strict=True), 1)
         ]
-        yield study, bars(rows[-30:], word(frame, heads[-1].name))
+        yield frame.named("study", study), bars(rows[-30:], word(frame, heads[-1].name))
 
 
 def _shown(run: KeptRun, frame: Frame) -> dict[str, Any]:
@@ -357,7 +358,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _facts(run: KeptRun, report: Mapping[str, Any], frame: Frame) -> Iterator[tuple[str, str]]:
     yield frame.t("run_when"), frame.when(run.date)
-    yield frame.t("run_method"), run.method
+    yield frame.t("run_method"), frame.named("ask_using", run.method)
     if run.judge:
         yield frame.t("run_judge"), run.judge
     yield frame.t("run_questions"), frame.number(run.questions)

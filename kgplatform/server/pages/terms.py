@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 from flask import Blueprint, redirect, request
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
 
-from kgplatform.entities import APART, Labels, Reference, is_bookkeeping, is_unnamed
+from kgplatform.entities import APART, Labels, Reference, is_bookkeeping, is_unnamed, special_types
 from kgplatform.errors import KgPlatformError, NotFoundError, QueryTimeoutError
 from kgplatform.lexicon.amounts import brief
 from kgplatform.ontology import packs
@@ -158,7 +158,7 @@ def _classes(store: Store, ontology: Ontology, thing: NamedNode) -> Iterable[Nam
     """The most special classes of a thing that the ontology counts, or all where it knows none of them."""
     types = [term for term in store.objects(thing, TYPE) if isinstance(term, NamedNode)]
     known = [term for term in types if term in ontology.classes and not ontology.classes[term].internal] or types
-    return [one for one in known if not any(one != other and one in ontology.superclasses(other) for other in known)]
+    return special_types(known, ontology)
 
 
 _MOST_FACETED: Final = 12

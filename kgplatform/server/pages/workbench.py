@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from flask import Blueprint, Response, jsonify, request
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse
 
-from kgplatform.entities import Labels
+from kgplatform.entities import Labels, special_types
 from kgplatform.errors import KgPlatformError, QueryRejectedError, QuerySyntaxError
 from kgplatform.ontology.schema import Ontology, Word, label_of
 from kgplatform.questions.check import check
@@ -195,7 +195,7 @@ class _Named:
         ontology = self._kg.ontology
         kind = "class" if iri in ontology.classes else "property" if iri in ontology.properties else "entity"
         label, other = self._own.of(iri).text, self._other.of(iri).text
-        types = (t for t in self._kg.store.objects(iri, TYPE) if isinstance(t, NamedNode) and t in self._counted)
+        types = special_types((t for t in self._kg.store.objects(iri, TYPE) if t in self._counted), ontology)
         return {
             "kind": kind,
             "label": label,
