@@ -213,6 +213,37 @@ def test_the_first_page_is_small_and_asks_nothing_of_others(browsing, town):
     assert 0 < sum(size for _, size in sent) < 60_000, sent
 
 
+def test_what_stands_below_a_picture_is_whole_and_nothing_overlaps(browsing, land):
+    page = browsing.page(HOTELS_MAP.replace("class=", "was="), address=land[1], width=390, height=844, language="zh")
+    page.wait_for_selector("figure[data-view=map] .legend li")
+    legend, under = page.locator("figure[data-view=map] .legend"), page.locator("figure[data-view=map] .under-figure")
+    assert legend.bounding_box()["height"] > 34, "in several lines"
+    assert legend.evaluate("node => node.scrollHeight - node.clientHeight") == 0
+    assert under.bounding_box()["y"] >= legend.bounding_box()["y"] + legend.bounding_box()["height"]
+    page = browsing.page("/property/travel:roomCount", address=land[1])
+    page.wait_for_selector("figure[data-view=chart] svg text")
+    ticks = page.locator("figure[data-view=chart] svg text").all_text_contents()
+    assert not [text for text in ticks if re.fullmatch(r"\d+\.\d*", text)], "nothing is there half"
+    query, embed = page.locator("figure[data-view=chart] .under-figure > *").all()
+    figure = page.locator("figure[data-view=chart]").bounding_box()
+    assert query.bounding_box()["x"] == figure["x"]
+    assert embed.bounding_box()["x"] > figure["x"] + figure["width"] / 2
+    page = browsing.page("/ask?question=Which+hotels+are+in+Wuzhen%3F", address=land[1], width=1280)
+    page.wait_for_selector(".answer")
+    assert page.locator("figure.rows .scroll").evaluate("node => node.scrollWidth - node.clientWidth") == 0
+
+
+def test_inputs_of_forms_look_alike_and_buttons_stand_apart_from_what_follows(browsing, studies):
+    page = browsing.page(f"/edit?iri={browsing.kg.entity('Lakeside Inn').value}")
+    look = "node => [getComputedStyle(node).borderTopColor, getComputedStyle(node).height]"
+    assert page.locator(".edit input[type=text]").first.evaluate(look) == page.locator(".edit select").first.evaluate(
+        look
+    )
+    page = browsing.page("/evaluation", address=studies[1])
+    button, shell = page.locator(".empty form button").bounding_box(), page.locator(".empty .shell").bounding_box()
+    assert shell["y"] - button["y"] - button["height"] >= 12
+
+
 @LOOKS
 def test_the_ontology_page_draws_which_classes_lead_to_which(browsing, land, width, dark, language):
     kg, address, _ = land

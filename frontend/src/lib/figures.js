@@ -51,7 +51,7 @@ const under = (figure, data, kind) => {
   if (kind === "graph" && data.total?.nodes > nodes) said.push(t("shown_nodes", { n: number(nodes), total: number(data.total.nodes) }));
   if (kind === "map" && data.total?.points > points) said.push(t("shown_points", { n: number(points), total: number(data.total.points) }));
   if (data.note) said.push(data.note);
-  const line = h("div", { class: "under-figure" }, h("span", {}, said.join(" ")), query ? queryLink(query) : null, isEmbedded ? null : share(figure, kind));
+  const line = h("div", { class: "under-figure" }, said.length ? h("span", {}, said.join(" ")) : null, query ? queryLink(query) : null, isEmbedded ? null : share(figure, kind));
   figure.querySelector(":scope > details.twin").before(line);
 };
 
@@ -75,6 +75,8 @@ export const show = async (figure, data) => {
     }
     const api = (await view.draw(stage, data, { figure, height: Number(figure.dataset.height) || 360 })) ?? {};
     shown.set(figure, api);
+    const key = stage.querySelector(":scope > .canvas ~ .legend"); // below the picture, in as many lines as it takes
+    stage.style.marginBottom = key ? `${Math.max(36, key.offsetHeight + 16)}px` : "";
     if (twin) {
       if (twin.dataset.given === "no" && view.table) {
         const { columns, rows } = view.table(data);

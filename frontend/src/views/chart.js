@@ -27,12 +27,15 @@ const said = (value, axis) => {
 
 const SERIES = ["var(--class-0)", "var(--class-1)", "var(--class-2)", "var(--class-3)", "var(--class-4)", "var(--class-other)"];
 
+/** A number beside an axis; where only whole ones are counted, none between them. */
+const tick = (value, whole) => (whole && !Number.isInteger(value) ? "" : Math.abs(value) >= 10_000 ? short(value) : number(value));
+
 const scaleOf = (axis, values) => {
   const made = { label: axis?.label ? (axis.unit && !axis.percent ? `${axis.label} (${axis.unit})` : axis.label) : null, nice: true };
   if (axis?.domain) made.domain = axis.domain;
   if (axis?.percent) { made.percent = true; made.label = made.label ? `${made.label} (%)` : "%"; if (made.domain) made.domain = made.domain.map((value) => value * 100); }
-  const numeric = values.every((value) => typeof value === "number");
-  if (numeric && !axis?.percent && axis?.type !== "date") made.tickFormat = (value) => (Math.abs(value) >= 10_000 ? short(value) : number(value));
+  const numeric = values.every((value) => typeof value === "number"), whole = values.every(Number.isInteger);
+  if (numeric && !axis?.percent && axis?.type !== "date") made.tickFormat = (value) => tick(value, whole);
   if (axis?.type === "category") { made.type = "band"; delete made.nice; }
   return made;
 };
@@ -114,7 +117,7 @@ const heat = (data) => {
 };
 
 const histogram = (data) => ({
-  x: scaleOf(data.x, data.rows.map((row) => row.x)), y: { grid: true, label: null }, height: 280, marginLeft: 48,
+  x: scaleOf(data.x, data.rows.map((row) => row.x)), y: { grid: true, label: null, tickFormat: (value) => tick(value, true) }, height: 290, marginLeft: 48, marginBottom: 40,
   marks: [Plot.rectY(data.rows, Plot.binX({ y: "count" }, { x: "x", fill: "var(--class-0)", inset: 0.5, tip: false })), Plot.ruleY([0], { stroke: "var(--third)" })],
 });
 
