@@ -244,6 +244,19 @@ def test_inputs_of_forms_look_alike_and_buttons_stand_apart_from_what_follows(br
     assert shell["y"] - button["y"] - button["height"] >= 12
 
 
+def test_a_server_that_goes_away_before_it_answers_is_said_to_and_asked_again(browsing, town):
+    page = browsing.page("/", address=town[1])
+    page.context.route("**/ask?*", lambda route: route.abort() if route.request.method == "HEAD" else route.continue_())
+    page.context.route("**/api/ask/events*", lambda route: route.abort())
+    page.goto(f"{town[1]}{ASKED}")
+    page.wait_for_selector("text=The server is not responding.")
+    browsing.faults.clear()  # the browser reports what did not come
+    assert page.locator("input[name=question]").first.input_value() == "Which hotels are there?"
+    page.context.unroute("**/api/ask/events*")
+    page.locator("text=Ask again").click()
+    page.wait_for_selector(".answer")
+
+
 @LOOKS
 def test_the_ontology_page_draws_which_classes_lead_to_which(browsing, land, width, dark, language):
     kg, address, _ = land

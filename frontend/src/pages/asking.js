@@ -72,17 +72,26 @@ class Waiting {
     removeEventListener("keydown", this.pressed);
   }
 
-  plainly() {
+  /** Goes on to the page without steps, unless the server is gone: the browser's own page would say nothing of the question. */
+  async plainly() {
     this.end();
-    location.replace(this.root.dataset.plain);
+    try {
+      await fetch(location.href, { method: "HEAD" });
+      location.replace(this.root.dataset.plain);
+    } catch { this.stopped(t("away")); }
+  }
+
+  /** Says in place of the clock why there is no answer, and offers to ask again. */
+  stopped(why) {
+    this.resolve();
+    this.root.querySelector(".asking-now").replaceChildren(h("span", { class: "faint" }, why), " ", h("a", { href: location.href }, t("ask_again")));
+    live(why);
   }
 
   /** Gives the question up: the server ends its work at the next step. */
   async cancel() {
     this.end();
-    this.resolve();
-    this.root.querySelector(".asking-now").replaceChildren(h("span", { class: "faint" }, t("ask_cancelled")), " ", h("a", { href: location.href }, t("ask_again")));
-    live(t("ask_cancelled"));
+    this.stopped(t("ask_cancelled"));
     try { await send("DELETE", `/api/ask/events/${this.name}`); } catch { /* it was answered meanwhile */ }
     this.root.querySelector(".askbox input[name=question]")?.focus();
   }
