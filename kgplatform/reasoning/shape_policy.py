@@ -1,4 +1,4 @@
-"""What becomes of a document whose statements violate shapes: accepted, kept apart in quarantine, or refused.
+"""What becomes of a document whose statements violate shapes: accepted, quarantined, or refused.
 
 It is judged before it is committed, as if it were there, by the shapes of severity Violation that its own things are
 held to: this costs by the document's size. What was wrong already without it is not held against it. Names are seen

@@ -50,7 +50,7 @@ _MOST_REASONS = 50
 
 
 def reasons(kg: KnowledgeGraph, record: DocumentRecord) -> list[tuple[Cell, str]]:
-    """What violates shapes in a document that is kept apart, the first ones, and how; none for other documents."""
+    """What violates shapes in a quarantined document, the first ones, and how; none for other documents."""
     if record.state is not State.QUARANTINED:
         return []
     labels, wanted = Labels(kg.dataset, kg.ontology, tongues()), language()
