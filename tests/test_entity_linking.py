@@ -180,6 +180,16 @@ def test_known_entities_keep_their_iris_and_labels():
     assert link_entities([], ontology=ontology(), base=BASE, known={(hotel, "x"): resort}) == Linking({}, {})
 
 
+def test_a_name_of_the_text_is_no_second_label_beside_that_of_the_graph():
+    resort, hotel = NamedNode(f"{BASE}entity/resort-1"), class_("travel:Hotel")
+    short = mention("travel:Hotel", "枕水度假酒店", "乌镇枕水度假酒店")
+    linking = link(short, known={(hotel, "乌镇枕水度假酒店"): resort})
+    assert entity(linking, short) == resort
+    said = {(t.predicate, t.object) for t in Projection(BASE, linking).triples(reading(short)) if t.subject == resort}
+    assert (ALT_LABEL, Literal("枕水度假酒店", language="zh")) in said
+    assert {predicate for predicate, _ in said} == {TYPE, ALT_LABEL}
+
+
 def test_values_of_the_ontology_are_linked_and_are_no_entities():
     family, spring = mention("travel:Audience", "Families"), mention("travel:Season", "春天")
     linking = link(family, spring, mention("travel:Hotel", "Families"))

@@ -228,6 +228,28 @@ def test_a_line_without_end_is_no_sentence_to_look_at_word_by_word():
     assert read("Elm Temple was built in 1210. " + "ab cd " * 20_000, "travel").claims
 
 
+def test_a_code_in_brackets_is_that_of_the_name_before_it():
+    found = said(read("Deep Learning (CS4820) is taught by Ana Reyes. 深海声学（OE3020）是3学分。", "academic").claims)
+    assert {
+        ("CS4820", "courseCode", "CS4820"),
+        ("CS4820", "taughtBy", "Ana Reyes"),
+        ("OE3020", "credits", "3"),
+    } <= found
+    assert not [subject for subject, _, _ in found if subject in ("Deep Learning", "深海声学")]
+
+
+def test_an_amount_without_a_unit_is_of_the_unit_of_the_property():
+    assert ("Elm Temple", "ticketPrice", "45") in said(
+        read("Elm Temple: the ticket is 45, children free.", "travel").claims
+    )
+    assert ("清风寺", "ticketPrice", "45") in said(read("清风寺门票45，早上九点开门。", "travel").claims)
+
+
+def test_a_length_is_no_height_where_nothing_says_so():
+    found = read("Long Row runs for about 400 m along the river.", "travel")
+    assert not [item for item in (*found.claims, *found.candidates) if local_name(item.predicate.value) == "elevation"]
+
+
 def test_a_comma_parts_clauses_in_chinese():
     text = "回程可以去南浔,南浔属于湖州市,小莲庄、嘉业堂藏书楼和百间楼都在南浔古镇里。"
     garden, house, town = (

@@ -12,7 +12,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.documents.chunking import sliding_window
 from kgplatform.extraction.builtin import QuietExtractor, noise_in, without_noise
-from kgplatform.extraction.values import accepts, clock, converted, han_number, hours, literal_of, values_in
+from kgplatform.extraction.values import accepts, clock, converted, han_number, hours, is_bare, literal_of, values_in
 from kgplatform.ontology.schema import OntologyProperty
 from kgplatform.text import language_of
 from kgplatform.types import Claim, Document, Extraction, Mention
@@ -44,6 +44,14 @@ HOURS = r"\d{2}:\d{2}-\d{2}:\d{2}(, \d{2}:\d{2}-\d{2}:\d{2})*"
         ("founded in 326 by a monk", "year", "0326", ""), ("on 9 November 2023", "date", "2023-11-09", ""),
         ("发布于2024年5月3日", "date", "2024-05-03", ""), ("worth 7.5 credits", "number", "7.5", "credits"),
         ("坐车十分钟", "number", "10", "分钟"), ("像素2410万", "number", "24100000", ""),
+        ("a gust of 184 km/h", "number", "184", "km/h"),
+        ("0.22 square kilometres", "number", "0.22", "square kilometres"),
+        ("重42.8吨", "number", "42.8", "吨"), ("about 120 pesos", "money", "120", "MXN"),
+        ("Thirty-two rooms", "number", "32", "rooms"), ("half an hour away", "number", "0.5", "hour"),
+        ("two hundred and ten volunteers", "number", "210", "volunteers"), ("走半小时", "number", "0.5", "小时"),
+        ("学员两百一十人", "number", "210", "人"), ("三万五千人", "number", "35000", "人"),
+        ("共24学时", "number", "24", "学时"),
+        ("平时三百二", "number", "320", ""), ("单间四百八一晚", "number", "480", "一晚"),
         ("水温90℃", "number", "90", "℃"), ("does 14 knots", "number", "14", "knots"),
         ("见 https://example.org/a。", "url", "https://example.org/a", ""),
     ],
@@ -60,6 +68,16 @@ def test_no_value_is_inside_another_and_each_goes_to_properties_of_its_unit():
     values = [values_in(text)[0] for text in ("150元", "20 minutes", "1874年")]
     taken = [[accepts(term, value) for term in properties] for value in values]
     assert taken == [[True, False, False], [False, True, False], [False, False, True]]
+
+
+@pytest.mark.parametrize("text", ["一百多人", "一千年", "二百五十多", "one of them", "Seven Stars Park"])
+def test_what_is_no_exact_amount_is_no_value(text):
+    assert values_in(text) == []
+
+
+def test_a_number_is_bare_where_nothing_says_what_it_counts():
+    texts = ("Tickets for 45.", "900 a head", "三百二一晚", "45 rooms", "12 metres", "三百六十行")
+    assert [is_bare(values_in(text)[0]) for text in texts] == [True, True, True, False, False, False]
 
 
 def test_scales_without_end_are_read_in_the_time_that_their_length_asks():

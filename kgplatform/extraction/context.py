@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -146,6 +146,7 @@ _NAMED_SHARE = 0.5
 _TYPED_SHARE: Final = 0.7
 """From this share on a stretch becomes a name of the likely class (P .93 in English, .77 in Chinese)."""
 _NO_NAME: Final = 0.2
+_OPENED: Final = re.compile(r"\s?[(（]$")
 """Below this share at every place a name is taken back."""
 _AT_ONCE, _KEPT = 64, 256
 WORD_LIST = _LEXICON.pattern("word_list", re.IGNORECASE)
@@ -309,9 +310,29 @@ def judge_names(reading: DocumentReading) -> None:
         before = bisect_left(taken, (span.end, 0))
         if not (before and taken[before - 1][1] > span.start) and (class_ := _class_seen(reading, span)) is not None:
             finder.learn(TypedSpan(span.start, span.end), class_)
+    _learn_coded(reading, {span.end: span for span in sorted(spans.values(), key=lambda span: span.share)})
     _learn_short_forms(reading)
     finder.settle(reading.strangers)
     reading.refresh()
+
+
+def _learn_coded(reading: DocumentReading, spans: Mapping[int, ScoredSpan]) -> None:
+    """Makes a name known as the thing whose code stands in brackets behind it: "声呐原理（OE3020）"."""
+    finder, text = reading.finder, reading.text
+    coded = [(item, item.type) for item in finder.names.spans if item.strength >= CERTAIN and item.name]
+    for code, class_ in coded:
+        bracket = _OPENED.search(text, max(0, code.start - 2), code.start)
+        closed = bracket is not None and text[code.end : code.end + 1] in (")", "）")
+        span = spans.get(bracket.start()) if bracket is not None and closed else None
+        if span is None or span.share < _NO_NAME:
+            continue
+        name = text[span.start : span.end]
+        known = finder.known.get(name) or finder.local.get(name)
+        type_ = known.type if known is not None else _class_seen(reading, span)
+        if class_ is not None and (type_ is None or reading.lexicon.ontology.fits(type_, (class_,))):
+            finder.forget({name})
+            finder.local.add(name, class_, stands_for=code.name)
+            finder.names.aliases.setdefault(code.name, {})[name] = None
 
 
 def _learn_short_forms(reading: DocumentReading) -> None:

@@ -54,7 +54,9 @@ from kgplatform.extraction.values import (
     PARTIAL,
     FoundValue,
     accepts,
+    is_bare,
     is_currency,
+    is_length,
     literal_of,
     values_in,
 )
@@ -74,7 +76,7 @@ FITS: Final = {None: -1, "fits": 0, "above": 1, "unknown": 2, "bare": 3, "noun":
 _MOST_SLOTS, _FAR, _RECENT, _TOPIC_SHARE = 24, 12, 6, 0.35
 _KNOWN, _CODED, _VALUED, _TYPED, _NAMED, _STRANGE = 0.95, 0.8, 0.6, 0.5, 0.3, 0.2
 """How likely what is found in another way than by the network is right, where a stretch crosses it."""
-_SURER: Final = 0.7
+_SURER: Final = 0.65
 """The share for what is stated beside a label, which tells all there is, and where a mistake makes others."""
 _BUCKETS: Final = len(AWAY) + 1
 _OPENS: Final = 2 * _BUCKETS + 4
@@ -423,7 +425,8 @@ class FrameReader:
                 shares = scores.shares(frames.asked)
                 for term, subject in np.argwhere(shares >= least):
                     item = Filling(frames.terms[term], frames.subjects[subject], frames.object, frames.sentence)
-                    if not self._is_barred(item):
+                    unsaid = "no form" in frames.asked.signs[term] and is_length(item.term.unit)
+                    if not unsaid and not self._is_barred(item):  # 400 m may be how long, high or far away it is
                         found.append((float(shares[term, subject]), item))
             yield found
 
@@ -461,7 +464,7 @@ class FrameReader:
                 [self._at.get(id(other)) for other in subjects],
                 np.array(features, np.float32),
                 np.array(fits, np.int8),
-                [self._signs(term, told) for term in terms],
+                [self._signs(term, told, slot) for term in terms],
                 self._as_read(terms, subjects, slot, start),
             )
             yield OpenFrames(asked, terms, subjects, slot, (start, end))
@@ -497,12 +500,13 @@ class FrameReader:
         signs[[_LAST, _LAST + 1]] = not alone, slot.head >= 0
         return signs
 
-    def _signs(self, term: OntologyProperty, told: Mapping[NamedNode, FormEvidence]) -> list[str]:
-        """How the property is said, and how many others are said nearer to the object."""
+    def _signs(self, term: OntologyProperty, told: Mapping[NamedNode, FormEvidence], slot: Slot) -> list[str]:
+        """How the property is said, how many others are said nearer to the object, whether its unit is left out."""
         evidence = told.get(term.iri)
         cost = evidence.cost if evidence is not None else 9
         nearer = sum(other.cost < cost for iri, other in told.items() if iri != term.iri)
-        return [*(evidence.signs if evidence is not None else ("no form",)), f"rank {min(3, nearer)}"]
+        bare = ["no unit"] if term.unit and slot.value is not None and is_bare(slot.value) else []
+        return [*(evidence.signs if evidence is not None else ("no form",)), f"rank {min(3, nearer)}", *bare]
 
     def _as_read(
         self, terms: Sequence[OntologyProperty], subjects: Sequence[Slot], slot: Slot, start: int
@@ -611,6 +615,8 @@ class FrameReader:
             return bool(term.pattern) and bounded(term.pattern or "").fullmatch(value.lexical) is not None
         if value.kind in TOLD_KINDS:
             return value.kind in self._forms.told[term.iri]
+        if term.unit and is_bare(value):
+            return accepts(term, replace(value, kind="money" if is_currency(term.unit) else "number", unit=term.unit))
         return accepts(term, value)
 
     def _fit(self, slot: Slot, wanted: tuple[NamedNode, ...]) -> str | None:

@@ -382,7 +382,11 @@ class PlacedWords:
 
 
 class StatementScores:
-    """How likely the statements are that the sentences of a document with these places may make."""
+    """How likely the statements are that the sentences of a document with these places may make.
+
+    The scores are divided by the temperature for which documents that nothing was learnt from are likeliest (Guo and
+    others 2017, On calibration of modern neural networks, section 4.2).
+    """
 
     def __init__(
         self, network: SentenceNetwork, places: Sequence[Sequence[WordPlace]], placed: Sequence[PlacedWords | None]
@@ -409,6 +413,7 @@ class StatementScores:
         scores = scores + network.weighed("fits")[np.maximum(asked.fits, 0)] - network.weighed("none")[0]
         for (term, place), signs in asked.read.items():
             scores[term, place] += sum(map(network.sign, signs))
+        scores = scores / network.weighed("temperature")[0]
         scores[asked.fits < 0] = -np.inf
         most = max(0.0, float(scores.max(initial=0.0)))
         powers = np.exp(scores - most)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -16,8 +16,9 @@ from pyoxigraph import Literal, NamedNode
 
 from kgplatform.documents.parts import iso_date
 from kgplatform.extraction.context import DocumentReading, Referents
-from kgplatform.extraction.ontology_lexicon import Cue
+from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS, Cue
 from kgplatform.lexicon import LexiconSection, read
+from kgplatform.lexicon.amounts import han_number
 from kgplatform.ontology.schema import OntologyProperty
 from kgplatform.text import has_han, singular
 from kgplatform.types import Claim, Mention
@@ -91,7 +92,7 @@ _UNITS: Final = read("units")
 _CURRENCIES: Final[Mapping[str, str]] = _UNITS["currencies"]
 _CURRENCY_OF: Final = {form: code for code, forms in _CURRENCIES.items() for form in forms.split()}
 _MEASURE_OF: Final = {
-    form: (kind, float(factor))
+    form.replace("_", " "): (kind, float(factor))
     for kind, factors in _UNITS["measures"].items()
     for factor, forms in factors.items()
     for form in forms.split()
@@ -99,7 +100,10 @@ _MEASURE_OF: Final = {
 
 _SCALES: Final = {form: Decimal(factor) for factor, forms in _UNITS["scales"].items() for form in forms.split()}
 _SCALED = re.compile(rf"\s?-?(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![a-z])", re.IGNORECASE)
-_UNIT_BEHIND = re.compile(rf"\s?-?(?:of\s)?(?P<unit>{_LEXICON.text('unit')})")
+_COMPOUND = "|".join(form for form in sorted(_MEASURE_OF, key=len, reverse=True) if re.search("[ /]", form))
+_UNIT_BEHIND = re.compile(
+    rf"\s?-?(?:of\s)?(?P<unit>(?i:{_COMPOUND})(?![a-z])|{_LEXICON.text('unit')})",
+)
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DATE = _LEXICON.pattern("date")
@@ -107,15 +111,17 @@ _YEAR = _LEXICON.pattern("year")
 _CUED_YEAR = re.compile(r"(?<=\bin )(?P<year>\d{3})\b(?![.,:]\d|%)(?P<next>\s[a-z]+)?")
 _MONEY = _LEXICON.pattern("money", re.IGNORECASE)
 _QUANTITY = _LEXICON.pattern("quantity")
-_SAID_NUMBERS: Final = _LEXICON.table("said_numbers")
+_SAID_NUMBERS: Final = {word: int(value) for word, (value,) in _LEXICON.table("said_numbers").items()}
+_SAID_NUMBER = "|".join(sorted(_SAID_NUMBERS, key=len, reverse=True))
 _SAID = re.compile(
-    rf"\b(?P<said>{'|'.join(_SAID_NUMBERS)}|an?)(?P<half> and a half)?[ -](?P<unit>{_LEXICON.text('said_unit')})\b"
-    r"(?P<more> and a half\b)?",
+    rf"\b(?P<said>(?:an? )?(?:{_SAID_NUMBER})(?:(?: and |[ -])(?:{_SAID_NUMBER}))*|half an?|an?)(?P<half> and a half)?"
+    rf"[ -](?:(?P<unit>{_LEXICON.text('said_unit')})\b(?P<more> and a half\b)?|(?P<counted>(?-i:[a-z]{{3,}})))",
     re.IGNORECASE,
 )
+_HALF_OF = _LEXICON.pattern("half_of")
+_PER_ONE = _LEXICON.pattern("per_one")
 _URL = re.compile(r"https?://[^\s<>\"，。）)]+[^\s<>\"，。）).,;]")
-_HAN_DIGITS: Final = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}
-_HAN_NUMERALS: Final = frozenset({*_HAN_DIGITS, "十", "百"})
+_HAN_NUMERALS: Final = frozenset(_LEXICON.text("numeral"))
 _TRUE: Final = _LEXICON.words("true")
 _FALSE: Final = _LEXICON.words("false")
 _RANGES: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE, XSD_BOOLEAN, XSD_DATE, XSD_DATETIME, XSD_GYEAR)
@@ -147,22 +153,22 @@ class FoundValue:
         return text[self.start : self.end]
 
 
-def han_number(text: str) -> int | None:
-    """The number that Chinese numerals below a thousand write, None if they write none.
+def said_number(words: Sequence[str]) -> float:
+    """The number that English words write, in small letters; *a* is one and *half* what it says.
 
-    >>> [han_number(text) for text in ("五", "十二", "两", "三十五", "一百二十", "百")]
-    [5, 12, 2, 35, 120, 100]
+    >>> [said_number(words.split()) for words in ("half an", "a hundred and twenty", "two thousand five hundred")]
+    [0.5, 120, 2500]
     """
-    total, current = 0, 0
-    for character in text:
-        if character in _HAN_DIGITS:
-            current = _HAN_DIGITS[character]
-        elif character in "十百":
-            total += (current or 1) * (10 if character == "十" else 100)
-            current = 0
+    if words[0] == "half":
+        return 0.5
+    total, part = 0, 0
+    for word in words:
+        value = _SAID_NUMBERS.get(word, int(word in ("a", "an")))
+        if value >= 1000:
+            total, part = total + (part or 1) * value, 0
         else:
-            return None
-    return total + current if text else None
+            part = (part or 1) * value if value == 100 else part + value
+    return total + part
 
 
 def values_in(text: str, start: int = 0, end: int | None = None) -> list[FoundValue]:
@@ -195,6 +201,7 @@ def _candidates(text: str, start: int, end: int) -> Iterator[FoundValue]:
     for match in _YEAR.finditer(text, start, end):
         if match["zh"] or _unit_at(text, match.end())[0] not in _MEASURE_OF:
             yield FoundValue("year", *match.span(), (match["zh"] or match["en"]).zfill(4))
+    yield from _said_amounts(text, start, end)
     yield from _quantities(text, start, end)
 
 
@@ -205,12 +212,18 @@ def _spans(text: str, start: int, end: int) -> Iterator[FoundValue]:
                 yield FoundValue("span", *match.span(), lexical)
 
 
-def _quantities(text: str, start: int, end: int) -> Iterator[FoundValue]:
+def _said_amounts(text: str, start: int, end: int) -> Iterator[FoundValue]:
     for match in _SAID.finditer(text, start, end):
-        said = float(_SAID_NUMBERS.get(match["said"].casefold(), ("1",))[0]) + 0.5 * bool(
-            match["half"] or match["more"]
-        )
-        yield FoundValue("number", *match.span(), f"{said:g}", match["unit"])
+        words, counted = re.findall(r"[a-z]+", match["said"].casefold()), match["counted"]
+        if counted is None or (words[-1] in _SAID_NUMBERS and words != ["one"] and counted not in FUNCTION_WORDS):
+            said = said_number(words) + 0.5 * bool(match["half"] or match["more"])
+            end_ = match.end() if counted is None else match.end("said")
+            yield FoundValue("number", match.start(), end_, f"{said:g}", match["unit"] or counted)
+    for match in _HALF_OF.finditer(text, start, end):
+        yield FoundValue("number", *match.span(), "0.5", match["half_unit"])
+
+
+def _quantities(text: str, start: int, end: int) -> Iterator[FoundValue]:
     for match in _CUED_YEAR.finditer(text, start, end):
         if (match["next"] or "").strip() not in _MEASURE_OF:
             yield FoundValue("year", *match.span("year"), match["year"].zfill(4))
@@ -226,7 +239,7 @@ def _quantities(text: str, start: int, end: int) -> Iterator[FoundValue]:
             number, unit = f"{float(number) + 0.5:g}", unit.removeprefix("个半")
         number, scaled = _scaled(number, text, match.end("number"))
         stop = match.end()
-        if scaled > match.end("number"):
+        if scaled > match.end("number") or text[stop : stop + 1] in ("/", " "):  # million people, square metres
             unit, stop = _unit_at(text, scaled)
         known = unit.lower() in _MEASURE_OF or unit in _CURRENCY_OF
         kind, unit = ("money", _CURRENCY_OF[unit]) if unit in _CURRENCY_OF else ("number", unit)
@@ -268,9 +281,21 @@ def _same_unit(unit: str, wanted: str) -> bool:
     return first == second or _CURRENCY_OF.get(unit.lower(), unit) == wanted or unit == wanted
 
 
+def is_bare(value: FoundValue) -> bool:
+    """Whether it is a number of which nothing says what it counts: *for 45 a head*."""
+    return value.kind == "number" and (
+        not value.unit or value.unit.casefold() in FUNCTION_WORDS or _PER_ONE.match(value.unit) is not None
+    )
+
+
 def is_currency(unit: str | None) -> bool:
     """Whether the unit of a property is a currency."""
     return unit is not None and (unit in _CURRENCIES or unit.lower() in _CURRENCY_OF)
+
+
+def is_length(unit: str | None) -> bool:
+    """Whether the unit of a property is one of length."""
+    return unit is not None and _MEASURE_OF.get(unit.lower(), ("", 1))[0] == "m"
 
 
 def accepts(term: OntologyProperty, value: FoundValue) -> bool:

@@ -25,8 +25,39 @@ _DAY_ZH = lexicon.expression("amounts.day_zh")
 _YEAR_ZH = lexicon.expression("amounts.year_zh")
 _DAY = re.compile(r"(-?\d{4,})-(\d\d)-(\d\d)(?:T(\d\d:\d\d)(:\d\d)?(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?")
 _PADDED = re.compile(r"^(-?)0+(?=\d)")
+_DIGITS: Final = lexicon.numbers("amounts.digits")
+_SCALES: Final = lexicon.numbers("amounts.scales")
+_MYRIADS: Final = lexicon.numbers("amounts.myriads")
 _DECIMALS = 6
 """What has more was computed: a stated number is written as it is."""
+
+
+def han_number(text: str) -> int | None:
+    """The number that Chinese characters write; None if they write none.
+
+    A last digit is of the scale below the one before it, unless 零 stands between.
+
+    >>> [han_number(text) for text in ("一千万", "三万五", "一千零五", "十二", "两亿三千万", "二〇一八", "万")]
+    [10000000, 35000, 1005, 12, 230000000, 2018, None]
+    """
+    if not lexicon.pattern("amounts.written").fullmatch(text) or text[0] in _MYRIADS or text[0] in "百千":
+        return None
+    if not lexicon.pattern("amounts.measured").search(text):
+        return int("".join(str(_DIGITS[c]) for c in text))
+    total, part, digit, scale = 0, 0, 0, 1
+    for place, character in enumerate(text):
+        if character in _DIGITS:
+            bare = place == len(text) - 1 and place and text[place - 1] not in "零〇"
+            digit = _DIGITS[character] * (scale // 10 if bare and scale >= 100 else 1)
+        elif character in _SCALES:
+            scale = _SCALES[character]
+            part += (digit or 1) * scale
+            digit = 0
+        else:
+            scale = _MYRIADS[character]
+            total = (total + part + digit) * scale if scale > total else total + (part + digit) * scale
+            part = digit = 0
+    return total + part + digit
 
 
 def measure(noun: str) -> str:

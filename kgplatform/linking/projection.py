@@ -85,8 +85,8 @@ class Projection:
 
 
 def _labels(mention: Mention, known: LinkedEntity | None) -> list[Literal]:
-    if known is None or not known.labels:
-        return [_tagged(mention.name)]
+    if known is None:
+        return [_tagged(mention.name)]  # else none where the graph itself has one in the language
     return [literal(word.text, language=word.language or None) for word in known.labels]
 
 

@@ -710,18 +710,18 @@ class _Asking:
     def _by_rules(self) -> Answer:
         if not (translations := self._parts.knowledge.translator.translate(self._plain, run=self._parts.run)):
             return self._left_out(None)
-        best = translations[0]
+        best, known = translations[0], self._parts.knowledge
+        lost = unsaid(best.uncovered, known.idle)
         self._understood = understanding(best, self._read())
         tell(AnswerStage.CANDIDATES, best.reading, number=len(translations))
-        if best.dropped or (best.graph.form == "ask" and unsaid(best.uncovered, self._parts.knowledge.idle)):
+        if best.dropped or (best.graph.form == "ask" and lost):
             return self._left_out(best)
         self.trace.append(f"Interpreted as: {best.reading}")
         if best.uncovered:
             self.trace.append(f"not understood: {', '.join(best.uncovered[:8])}")
-        attempts = tuple(Attempt(item.text) for item in translations[1:3])
-        query = Query(best.text, best.reading, attempts)
+        query = Query(best.text, best.reading, tuple(Attempt(item.text) for item in translations[1:3]))
         unsure = best.confidence < _SURE_ENOUGH and (best.uncovered or not best.empty or best.graph.form == "ask")
-        if unsure or (unsaid(best.uncovered, self._parts.knowledge.idle) and is_unbound(best.graph)):
+        if unsure or (lost and (is_unbound(best.graph) or known.translator.unsaid(best.graph))):
             return self._not_understood(self._read(), best)
         if (asked := self._one_of_many(best)) is not None:
             return asked

@@ -641,7 +641,7 @@ class _Builder:
                     keep(self.terms[in_full(whole)], GraphName(iri, weight, kind))
                 self._pieces(iri, key, weight, kind)
             if has_han(bare) and len(bare) > 2:
-                for piece in {bare[:2], bare[-2:]}:
+                for piece in (piece for piece in {bare[:2], bare[-2:]} if not set(piece) <= HAN_FUNCTION):
                     for key, by_sense in keys(piece):
                         keep(self.terms[key], GraphName(iri, weight * (0.5 if by_sense else 0.6), kind))
 

@@ -13,9 +13,10 @@ from typing import Protocol
 from pyoxigraph import Literal
 
 from kgplatform import lexicon
+from kgplatform.lexicon.amounts import han_number
 from kgplatform.questions.forms.fact_graph import FactGraph, Items
 from kgplatform.questions.forms.question_language import QuestionLanguage, languages, read_together
-from kgplatform.questions.parser.vocabulary import han_number, stem
+from kgplatform.questions.parser.vocabulary import stem
 from kgplatform.questions.usage import SchemaProperty
 from kgplatform.text import has_han
 

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from pyoxigraph import NamedNode
 
@@ -225,7 +226,10 @@ def _said(text: str, tokens: list[QuestionToken]) -> list[SaidSearch]:
 def _with_one_measure(
     mentions: list[NameMention], tokens: list[QuestionToken], text: str, names: NameIndex
 ) -> list[NameMention]:
-    """The mentions without "how much", where another names what is measured: "how much does X earn"."""
+    """The mentions without "how much", where another names what is measured: "how much does X earn".
+
+    So with any "how high" before what is so called: "how high is the price of X".
+    """
 
     def said(mention: NameMention) -> str:
         return text[tokens[mention.first].start : tokens[mention.last - 1].end].casefold()
@@ -235,6 +239,11 @@ def _with_one_measure(
         term = names.schema.properties.get(iri) if isinstance(iri, NamedNode) else None
         return term is not None and term.numeric
 
+    for asking, called in pairwise(sorted(mentions, key=lambda m: m.first)):
+        whole = called.first <= asking.last + 1 and called.options[0].score >= 1 and measures(called)
+        if whole and lexicon.pattern("cues.how_adjective").fullmatch(said(asking)):
+            one = replace(called, first=asking.first)
+            mentions = [one if m is called else m for m in mentions if m is not asking]
     if not any(measures(m) for m in mentions if said(m) != _HOW_MUCH):
         return [_measuring(m, names) if said(m) == _HOW_MUCH else m for m in mentions]
     return [m for m in mentions if said(m) != _HOW_MUCH]

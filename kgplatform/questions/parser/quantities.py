@@ -10,6 +10,7 @@ from datetime import date
 from typing import Final
 
 from kgplatform import lexicon
+from kgplatform.lexicon.amounts import han_number
 from kgplatform.questions.parser.vocabulary import (
     COMPARATIVES,
     COMPARISON_SENSES,
@@ -17,7 +18,6 @@ from kgplatform.questions.parser.vocabulary import (
     QuestionToken,
     and_some,
     covered,
-    han_number,
     han_range,
     some_of,
     stem,

@@ -644,7 +644,7 @@ class BuiltinTranslator:
             if not tried[-1].empty:
                 break
         best = ranked[0].score if ranked else 0.0
-        empty = [self._unsaid(t.graph) for t in tried if t.empty and not t.uncovered]
+        empty = [self.unsaid(t.graph) for t in tried if t.empty and not t.uncovered]
         direct = min(empty, default=_MANY_ROWS)
         if tried and tried[0].empty and not tried[0].uncovered:
             tried = [t for t in tried if t is tried[0] or not another_property(tried[0].graph, t.graph, reading)]
@@ -685,12 +685,13 @@ class BuiltinTranslator:
             explained=frozenset(range(len(reading.tokens))),
         )
 
-    def _unsaid(self, graph: QueryGraph) -> int:
+    def unsaid(self, graph: QueryGraph) -> int:
+        """How many relations a question has no word for; words that it leaves out would have been those."""
         return unsaid_links(graph, self._finder.placing)
 
     def _demerit(self, translation: Translation, direct: int) -> float:
         """What a reading loses for giving nothing, or for adding relations to an empty one that says it all."""
-        return 0.7 if translation.empty else _ADDED * max(0, self._unsaid(translation.graph) - direct)
+        return 0.7 if translation.empty else _ADDED * max(0, self.unsaid(translation.graph) - direct)
 
     def candidates(self, reading: QuestionReading) -> list[CompleteGraph]:
         """The query graphs a question may mean, best first, without running any."""

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Final
 
 from kgplatform import lexicon
+from kgplatform.lexicon.amounts import han_number
 from kgplatform.text import has_han, language_of, normalise, singular
 
 # The words of a question with their places: a word of an alphabet, a number, or a Han character.
@@ -252,38 +253,6 @@ def _shared(one: str, other: str) -> int:
 
 
 # Numbers in Chinese characters: 一千万, 三万五, 两百零八, and what 多 and two digits side by side leave open.
-
-_DIGITS: Final = lexicon.numbers("vocabulary.digits")
-_SCALES: Final = lexicon.numbers("vocabulary.scales")
-_MYRIADS: Final = lexicon.numbers("vocabulary.myriads")
-
-
-def han_number(text: str) -> int | None:
-    """The number that Chinese characters write; None if they write none.
-
-    A last digit is of the scale below the one before it, unless 零 stands between.
-
-    >>> [han_number(text) for text in ("一千万", "三万五", "一千零五", "十二", "两亿三千万", "二〇一八", "万")]
-    [10000000, 35000, 1005, 12, 230000000, 2018, None]
-    """
-    if not lexicon.pattern("vocabulary.written").fullmatch(text) or text[0] in _MYRIADS or text[0] in "百千":
-        return None
-    if not lexicon.pattern("vocabulary.measured").search(text):
-        return int("".join(str(_DIGITS[c]) for c in text))
-    total, part, digit, scale = 0, 0, 0, 1
-    for place, character in enumerate(text):
-        if character in _DIGITS:
-            bare = place == len(text) - 1 and place and text[place - 1] not in "零〇"
-            digit = _DIGITS[character] * (scale // 10 if bare and scale >= 100 else 1)
-        elif character in _SCALES:
-            scale = _SCALES[character]
-            part += (digit or 1) * scale
-            digit = 0
-        else:
-            scale = _MYRIADS[character]
-            total = (total + part + digit) * scale if scale > total else total + (part + digit) * scale
-            part = digit = 0
-    return total + part + digit
 
 
 def han_range(text: str) -> tuple[int, int] | None:
