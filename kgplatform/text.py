@@ -25,14 +25,11 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ARTICLE = re.compile(r"^(?:(?:the|a|an)\s+)+", re.IGNORECASE)
 _ACCENT = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _SENTENCE_END = re.compile(
-    r"[。！？!?；;…]+[”’」』）)\"']*|(?<!\.)\.++[\"'”’)]*+(?=\s|$)|\n\s*\n+|\n(?=\s*(?:[-*#>•|]|\d{1,2}[.)、]\s?\D))"
-    r"|(?<=[\u4e00-\u9fff])\n(?=[\u4e00-\u9fff])"
+    r"[。！？!?；;…]+[”’」』）)\"']*|(?<!\.)\.++[\"'”’)]*+(?=\s|$)|\n\s*\n+|\n(?=\s*[-*#>•|])|(?<=[\u4e00-\u9fff])\n(?=[\u4e00-\u9fff])"
 )
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|Fig|No|approx|al|Inc|Ltd|Co|Jr|Sr|Mt|a\.m|p\.m)|\b[A-Z]|^\s*\d{1,2})\.$"
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|Fig|No|approx|al|Inc|Ltd|Co|Jr|Sr|Mt|a\.m|p\.m)|\b[A-Z])\.$"
 )
-_GOES_ON = re.compile(r"》|(?<=[\"'”’])\s?[(a-z]")
-_IN_MARKS = frozenset("？！?!\"'”’")
 _PLAIN = re.compile(r"[0-9A-Za-z\u4e00-\u9fff]+(?: [0-9A-Za-z\u4e00-\u9fff]+)*")
 _TRIM = " \t.,:;!?，。：；！？、\"“”‘'’()（）[]【】《》<>"
 _SWEDISH_WORDS = """
@@ -132,8 +129,7 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tup
     """The offsets of the sentences of ``text[start:end]``, in order, without surrounding blanks.
 
     Ends are 。！？； and their Latin forms, a full stop before a blank (not after an abbreviation or initial),
-    an empty line, and a line break before a new item or heading; neither the number of an item, nor a mark inside a
-    title (《…？》) or in quotation marks after which the sentence goes on, in small letters or brackets.
+    an empty line, and a line break before a new item or heading.
     """
     stop = len(text) if end is None else end
     begin = start
@@ -141,8 +137,6 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tup
         if match.group().startswith(".") and _ABBREVIATION.search(
             text[max(begin, match.start() - 12) : match.start() + 1]
         ):
-            continue
-        if _GOES_ON.match(text, match.end(), stop) and match.group()[-1] in _IN_MARKS:
             continue
         yield from _trimmed(text, begin, match.end())
         begin = match.end()
