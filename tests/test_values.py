@@ -1,7 +1,7 @@
 """Values in text and cells, and the noise of posts: what is found, what it becomes, what is left out."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import pairwise
 
@@ -13,7 +13,7 @@ from pyoxigraph import NamedNode
 from kgplatform.documents.chunking import sliding_window
 from kgplatform.extraction.builtin import QuietExtractor, noise_in, without_noise
 from kgplatform.extraction.values import accepts, clock, converted, han_number, hours, is_bare, literal_of, values_in
-from kgplatform.ontology.schema import OntologyProperty
+from kgplatform.ontology.schema import OntologyProperty, Word
 from kgplatform.text import language_of
 from kgplatform.types import Claim, Document, Extraction, Mention
 from kgplatform.vocab import XSD, document_iri
@@ -47,6 +47,7 @@ HOURS = r"\d{2}:\d{2}-\d{2}:\d{2}(, \d{2}:\d{2}-\d{2}:\d{2})*"
         ("a gust of 184 km/h", "number", "184", "km/h"),
         ("0.22 square kilometres", "number", "0.22", "square kilometres"),
         ("重42.8吨", "number", "42.8", "吨"), ("about 120 pesos", "money", "120", "MXN"),
+        ("entry CHF 16 each", "money", "16", "CHF"), ("a meal at 45 CAD", "money", "45", "CAD"),
         ("Thirty-two rooms", "number", "32", "rooms"), ("half an hour away", "number", "0.5", "hour"),
         ("two hundred and ten volunteers", "number", "210", "volunteers"), ("走半小时", "number", "0.5", "小时"),
         ("学员两百一十人", "number", "210", "人"), ("三万五千人", "number", "35000", "人"),
@@ -76,8 +77,16 @@ def test_what_is_no_exact_amount_is_no_value(text):
 
 
 def test_a_number_is_bare_where_nothing_says_what_it_counts():
-    texts = ("Tickets for 45.", "900 a head", "三百二一晚", "45 rooms", "12 metres", "三百六十行")
-    assert [is_bare(values_in(text)[0]) for text in texts] == [True, True, True, False, False, False]
+    texts = ("Tickets for 45.", "900 a head", "三百二一晚", "45 to try", "45 rooms", "12 metres", "三百六十行", "JD 3")
+    assert [is_bare(values_in(text)[0]) for text in texts] == [True, True, True, True, False, False, False, False]
+    assert [value.kind for text in ("for 45 try it", "Rs 500", "CS 482") for value in values_in(text)] == ["number"] * 3
+
+
+def test_a_property_without_a_unit_takes_counts_and_what_its_label_names():
+    ageing = replace(prop("integer"), words=(Word("ageing in months", "en"), Word("陈放月数（个月）", "zh")))
+    amounts = [values_in(text)[0] for text in ("18 months", "18个月", "18 km", "18 barrels")]
+    assert [accepts(ageing, amount) for amount in amounts] == [True, True, False, True]
+    assert [accepts(prop("integer"), amount) for amount in amounts] == [False, False, False, True]
 
 
 def test_scales_without_end_are_read_in_the_time_that_their_length_asks():

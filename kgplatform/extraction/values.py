@@ -118,6 +118,7 @@ _SAID = re.compile(
     rf"[ -](?:(?P<unit>{_LEXICON.text('said_unit')})\b(?P<more> and a half\b)?|(?P<counted>(?-i:[a-z]{{3,}})))",
     re.IGNORECASE,
 )
+_CODE_BEFORE = re.compile(r"\b(?P<code>[A-Z]{2,3}|[A-Z][a-z]\.?)\s?$")
 _HALF_OF = _LEXICON.pattern("half_of")
 _PER_ONE = _LEXICON.pattern("per_one")
 _URL = re.compile(r"https?://[^\s<>\"，。）)]+[^\s<>\"，。）).,;]")
@@ -241,9 +242,17 @@ def _quantities(text: str, start: int, end: int) -> Iterator[FoundValue]:
         stop = match.end()
         if scaled > match.end("number") or text[stop : stop + 1] in ("/", " "):  # million people, square metres
             unit, stop = _unit_at(text, scaled)
-        known = unit.lower() in _MEASURE_OF or unit in _CURRENCY_OF
-        kind, unit = ("money", _CURRENCY_OF[unit]) if unit in _CURRENCY_OF else ("number", unit)
-        yield FoundValue(kind, match.start(), stop if known else scaled, number, unit)
+        begin, known = match.start(), unit.lower() in _MEASURE_OF or _currency(unit) is not None
+        if not known and (before := _CODE_BEFORE.search(text, max(start, begin - 5), begin)):
+            unit = before["code"]  # CHF 45, Rs 500; the number of CS 482 is no amount either
+            begin = before.start() if _currency(unit) else begin
+        currency = _currency(unit)
+        yield FoundValue("money" if currency else "number", begin, stop if known else scaled, number, currency or unit)
+
+
+def _currency(unit: str) -> str | None:
+    """The code of the currency that is written so."""
+    return unit if unit in _CURRENCIES else _CURRENCY_OF.get(unit)
 
 
 def _scaled(number: str, text: str, position: int) -> tuple[str, int]:
@@ -322,7 +331,15 @@ def _accepts_number(term: OntologyProperty, value: FoundValue, range_: NamedNode
     measured = _MEASURE_OF.get(value.unit.lower(), ("people", 1))[0] != "people"
     if term.unit:
         return converted(value.lexical, value.unit, term.unit) is not None if value.unit else False
-    return not measured or value.unit in ("分",)
+    return not measured or value.unit in ("分",) or _is_named(value.unit, term)
+
+
+def _is_named(unit: str, term: OntologyProperty) -> bool:
+    """Whether a label of the property says the unit: ageing in months, 学分."""
+    labels = [word.text.casefold() for word in term.words]
+    if has_han(unit):
+        return any(unit in label for label in labels)
+    return any(singular(unit.casefold()) in map(singular, re.findall(r"\w+", label)) for label in labels)
 
 
 @lru_cache(maxsize=512)
