@@ -11,7 +11,7 @@ from kgplatform.extraction.learnt.examples import TermNames
 from kgplatform.ontology.packs import load
 
 
-@pytest.mark.parametrize("name", ["own.jsonl", "train.jsonl", *(f"train{n}.jsonl" for n in range(3, 9))])
+@pytest.mark.parametrize("name", ["own.jsonl", "train.jsonl", *(f"train{n}.jsonl" for n in range(3, 10))])
 def test_annotated_statements_are_in_terms_of_the_ontologies_and_of_the_text(name: str) -> None:
     packs = {row["ontology"] for row in rows_of(name)}
     terms = {pack: TermNames(load([ontology_of(pack)], folder=Path()).ontology) for pack in packs}
