@@ -12,7 +12,7 @@ from pyoxigraph import Literal, NamedNode, Triple
 
 from benchmarks.common import Peer, Result
 from kgplatform.documents.registry import Registry
-from kgplatform.journal.patch import commits
+from kgplatform.journal.patch import commits, net
 from kgplatform.journal.recorder import Recorder
 from kgplatform.journal.sqlite_journal import SqliteJournal
 from kgplatform.store.dataset import Change, EvidenceDataset
@@ -60,9 +60,10 @@ def _replay(folder: Path, journal: Journal) -> tuple[float, float]:
     store, quads = Store.open(folder), 0
     began = time.perf_counter()
     for group in commits(journal.patches(0)):
-        parts = [(patch.removed, patch.added) for patch in group]
-        quads += sum(len(added) for _, added in parts)
-        store.replay(parts, version=group[-1].number)
+        removed, added = net(group)
+        new = list(added)
+        quads += len(new)
+        store.replay(removed, new, version=group[-1].number)
     seconds = time.perf_counter() - began
     store.close()
     return _COMMITS / seconds, quads / seconds

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 from kgplatform.cluster.backup import back_up, move, restore
 from kgplatform.cluster.followers import RemoteStore
 from kgplatform.graph import KnowledgeGraph
-from kgplatform.journal.patch import Journal, commits, digests, whole_digest
+from kgplatform.journal.patch import Journal, commits, digests, net, whole_digest
 from kgplatform.store.oxigraph import Store
 
 EX = "https://example.org/"
@@ -34,7 +34,7 @@ def replayed(journal: Journal, last: int | None = None) -> Store:
     """The graph that a consumer makes from the patches alone, up to one of them."""
     store = Store.open()
     for group in commits(journal.patches(0, limit=last)):
-        store.replay(((patch.removed, patch.added) for patch in group), version=group[-1].number)
+        store.replay(*net(group), version=group[-1].number)
     return store
 
 

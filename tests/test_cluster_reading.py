@@ -103,7 +103,7 @@ def held(monkeypatch):
 
     def submitted(cluster, task, *given, **named):
         future = submit(cluster, task, *given, **named)
-        if task is dask_cluster.read_task:
+        if task is dask_cluster.WorkerReader.read:
             under_way.add(future.key)
             counted.append(len(under_way))
         return future

@@ -18,7 +18,7 @@ from statistics import median
 from urllib.parse import parse_qsl, quote, unquote_plus, urlencode
 
 import pytest
-from pyoxigraph import Literal, NamedNode, Triple
+from pyoxigraph import Literal, NamedNode, Quad, Triple
 from workspaces import new_workspace
 
 from kgplatform.cli.main import main
@@ -28,6 +28,7 @@ from kgplatform.cluster.followers import (
     Follower,
     FollowerError,
     RemoteStore,
+    _data,
     check,
     profile_of,
     profiles,
@@ -107,6 +108,15 @@ def follows(engine, kg, folder):
         assert follower.compare(kg.store) == []
         assert follower.state() == (journal.name, journal.newest)
     return follower
+
+
+def test_a_triple_term_is_written_into_an_update_as_sparql_has_it():
+    quads = [Quad(NamedNode("urn:a"), NamedNode("urn:p"), Triple(NamedNode("urn:b"), NamedNode("urn:p"), Literal(1)))]
+    store = Store.open()
+    store.update(_data("INSERT", quads))
+    assert list(store.quads()) == quads
+    store.update(_data("DELETE", quads))
+    assert list(store.quads()) == []
 
 
 def test_oxigraph_keeps_the_contract_and_a_profile_that_is_not_its_own_does_not_fit(oxigraph, capsys):

@@ -31,7 +31,6 @@ NOUNS_LIKE_IT = frozenset({"delimited", "embed", "encoding", "feed", "zipped"}) 
 DOORS = ("server.pages.", "server.interfaces.", "cli.", "packs.", "documents.readers.", "documents.tables.")
 MOST_WITH_ONE_IMPORTER = 27
 ONE_IMPORTER = {
-    "documents.changed_rows": "a stage: rows on their way to the journal and from it",
     "cluster.backup": "a door: backup, restore, move",
     "evaluation.gold_reports": "a door: what `evaluate` prints and keeps",
     "evaluation.retrievers": "a door: `benchmark retrieval`",

@@ -35,7 +35,7 @@ from kgplatform.documents.registry import Registry
 from kgplatform.errors import NotFoundError, StoreError, WorkspaceError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.journal import postgres_journal
-from kgplatform.journal.patch import Draft, FencedError, Journal, UnseenError, commits, digests, whole_digest
+from kgplatform.journal.patch import Draft, FencedError, Journal, UnseenError, commits, digests, net, whole_digest
 from kgplatform.journal.postgres_journal import PostgresJournal
 from kgplatform.journal.recorder import Recorder
 from kgplatform.journal.sqlite_journal import SqliteJournal
@@ -83,7 +83,8 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
     """What the registry holds, runs and what belongs to the journal left out."""
     with sqlite3.connect(path) as db:
         names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
-        kept = [n for n in names if not n.startswith(("run", "sqlite_")) and n not in ("outgoing", "journaled")]
+        own = ("run", "sqlite_", "outgoing", "journaled", "pending")
+        kept = [n for n in names if not n.startswith(own)]
         return {name: sorted(db.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for name in kept}
 
 
@@ -174,7 +175,7 @@ def keeps_the_law(node: Node, actions: list[tuple[str, int, list[int]]]) -> None
     follower = Store.open()
     for group in commits(node.journal.patches(0)):
         for _ in range(2):  # applying the last ones once more changes nothing
-            follower.replay(((p.removed, p.added) for p in group), version=group[-1].number)
+            follower.replay(*net(group), version=group[-1].number)
         assert EvidenceDataset(follower, EX).violations() == (frozenset(), frozenset())
         if group[-1].number in seen:
             assert digest(follower) == seen[group[-1].number]

@@ -23,7 +23,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad
 from kgplatform.documents.registry import Registry
 from kgplatform.errors import KgPlatformError, StoreError
 from kgplatform.journal import sqlite_journal
-from kgplatform.journal.patch import Draft, FencedError, Journal, Patch, commits
+from kgplatform.journal.patch import Draft, FencedError, Journal, Patch, commits, net
 from kgplatform.journal.postgres_journal import PostgresJournal
 from kgplatform.journal.sqlite_journal import SqliteJournal
 from kgplatform.store.dataset import Change
@@ -215,11 +215,11 @@ def test_digests_agree_at_each_number_and_applying_commits_again_changes_nothing
             store = replayed(node.journal, number)
             assert digest(store) == wanted
             for group in commits(node.journal.patches(number)):
-                store.replay(((p.removed, p.added) for p in group), version=group[-1].number)
+                store.replay(*net(group), version=group[-1].number)
             assert digest(store) == digest(node.store)
         for after in seen:  # from any number on, once more
             for group in commits(node.journal.patches(after)):
-                store.replay(((p.removed, p.added) for p in group), version=group[-1].number)
+                store.replay(*net(group), version=group[-1].number)
             assert digest(store) == digest(node.store)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,14 +27,16 @@ from benchmarks import cluster_kills
 from kgplatform.cluster.backup import back_up, restore
 from kgplatform.cluster.followers import Follower, RemoteStore
 from kgplatform.cluster.replica import Replica
+from kgplatform.documents.registry import Registry
 from kgplatform.errors import ConfigError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.journal import postgres_journal
-from kgplatform.journal.patch import digests, whole_digest
+from kgplatform.journal.patch import commits, digests, whole_digest
 from kgplatform.journal.postgres_journal import PostgresJournal
 from kgplatform.server.access import Access
 from kgplatform.server.addresses import of_iri
 from kgplatform.server.app import create_app
+from kgplatform.store import oxigraph
 from kgplatform.store.oxigraph import Store
 from kgplatform.workspace.creation import Renewing, renew
 from tests.nodes import EX, UPDATE, Served, cluster, digest, is_followed, journaled, replayed, served, until
@@ -336,7 +339,7 @@ def test_the_leader_answers_in_the_place_of_a_replica_that_is_late(tmp_path: Pat
 FOLLOWING = """
 import sys
 from kgplatform.cluster.replica import Replica
-from kgplatform.documents.changed_rows import ChangedRows
+from kgplatform.journal.changed_rows import ChangedRows
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.store.oxigraph import Store
 from tests.test_journal_contract import dies
@@ -370,6 +373,107 @@ def test_a_replica_that_is_killed_in_the_middle_of_a_batch_comes_to_the_same_gra
                 assert digest(copy.store) == digest(kg.store)
                 assert copy.dataset.violations() == (frozenset(), frozenset())
                 assert rows(folder / "documents.sqlite") == rows(kg.folder / "documents.sqlite")
+
+
+MORTAL = """
+import os, signal, sys
+from kgplatform.cluster.replica import Replica
+from kgplatform.journal.changed_rows import ChangedRows
+from kgplatform.graph import KnowledgeGraph
+
+WRITES = ("add", "add_graph", "bulk_extend", "extend", "remove", "remove_graph", "update")
+
+def dies_after(write):
+    def made(*args, **named):
+        global left
+        found, left = write(*args, **named), left - 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+    return made
+
+class Mortal:
+    def __init__(self, real):
+        self._real = real
+    def __getattr__(self, name):
+        found = getattr(self._real, name)
+        return dies_after(found) if name in WRITES else found
+    def __contains__(self, item):
+        return item in self._real
+
+ChangedRows.apply_rows = dies_after(ChangedRows.apply_rows)
+left = int(sys.argv[1])
+for folder in sys.argv[2:]:
+    child = os.fork()
+    if not child:
+        with KnowledgeGraph.open(folder, follows=True) as kg:
+            kg.store._store = Mortal(kg.store._store)
+            Replica(kg.workspace)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    print(-signal.SIGKILL if os.WIFSIGNALED(status) else status, flush=True)
+    left += LONGER
+"""
+
+
+def killed(folders: list[Path], writes: int, longer: int) -> list[Path]:
+    """The replicas that were killed: the first after so many writes to store and registry, each next one later."""
+    command = [sys.executable, "-c", MORTAL.replace("LONGER", str(longer)), str(writes), *map(str, folders)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
+    ends = list(map(int, done.stdout.split()))
+    assert set(ends) <= {0, -signal.SIGKILL}, done.stderr
+    return [folder for folder, end in zip(folders, ends, strict=True) if end]
+
+
+def states(journal: PostgresJournal, folder: Path) -> list[tuple[str, dict[str, list[tuple[object, ...]]]]]:
+    """Graph and registry after each commit."""
+    found = []
+    with closing(Registry(folder / "all.sqlite")) as registry:
+        registry.changed_rows.keep_changes("all", all_rows=False)
+        for group in commits(journal.patches(0)):
+            registry.changed_rows.apply_rows("all", group[-1].number, [row for patch in group for row in patch.rows])
+            found.append((digest(replayed(journal, group[-1].number)), rows(folder / "all.sqlite")))
+    return found
+
+
+@pytest.mark.slow
+def test_a_replica_that_was_killed_anywhere_shows_whole_commits_only_while_the_database_is_away(
+    tmp_path: Path, database: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster(tmp_path, url := f"{database.url}?schema=halves", "copy")
+    note = tmp_path / "note.txt"
+    monkeypatch.setattr(oxigraph, "_PART", 3)  # a patch, so that commits come as several
+    with KnowledgeGraph.open(tmp_path / "leader") as kg, closing(PostgresJournal(url)) as journal:
+        for number in range(2):
+            note.write_text(f"Inn number {number} is located in Wuzhen.", encoding="utf-8")
+            list(kg.add(note, build=False))
+            more = " . ".join(f"<{EX}s{n}> <{EX}p> {number} , [ <{EX}q> '西栅{number}' ]" for n in range(4))
+            kg.update(f"DELETE WHERE {{ ?s <{EX}p> ?o }} ; DELETE WHERE {{ ?s <{EX}q> ?o }} ; INSERT DATA {{ {more} }}")
+        assert any(patch.more for patch in journal.patches(0))
+        whole = states(journal, tmp_path)
+        newest = digest(kg.store)
+    folders = [tmp_path / f"copy{number}" for number in range(20)]
+    for folder in folders:
+        shutil.copytree(tmp_path / "copy", folder)
+    folders = killed(folders, 1, longer=1)
+    assert 6 < len(folders) < 20
+    for is_again in (False, True):
+        database.stop("immediate")
+        try:
+            for folder in folders:
+                with KnowledgeGraph.open(folder, follows=True) as copy:
+                    assert "cannot be used" in Replica(copy.workspace).trouble
+                    assert (digest(copy.store), rows(folder / "documents.sqlite")) in whole, folder
+        finally:
+            database.start()
+        if not is_again:
+            folders = killed(folders, 1, longer=0)  # once more, while it catches up
+    for folder in folders:
+        for _ in range(2):  # the second time there is nothing to do, and how far it is stays known
+            with KnowledgeGraph.open(folder, follows=True) as copy:
+                number = Replica(copy.workspace).number
+                assert digest(copy.store) == newest
+            assert json.loads((folder / "journal.mark").read_text())["number"] == number
 
 
 @pytest.fixture(scope="module")

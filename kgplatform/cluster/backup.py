@@ -26,7 +26,7 @@ from kgplatform import settings as config
 from kgplatform.cluster.replica import put_ontology
 from kgplatform.documents.registry import Registry
 from kgplatform.errors import ConfigError, NotFoundError, StoreError, WorkspaceError
-from kgplatform.journal.patch import Journal, Patch, commits, digests, packed, packed_rows, whole_digest
+from kgplatform.journal.patch import Journal, Patch, commits, digests, net, packed, packed_rows, whole_digest
 from kgplatform.journal.recorder import write_mark
 from kgplatform.journal.sqlite_journal import SqliteJournal
 from kgplatform.store.oxigraph import Store, in_parts
@@ -223,7 +223,7 @@ def _made(
             parts = (_unwritten(place.read(part["name"], part["sha256"])) for part in begun["parts"])
             later = commits(_patches(place, manifest, number, after=begun["number"]))
             for group in chain(([patch] for patch in chain.from_iterable(parts)), later):
-                store.replay(((patch.removed, patch.added) for patch in group), version=group[-1].number)
+                store.replay(*net(group), version=group[-1].number)
                 registry.changed_rows.apply_rows(name, group[-1].number, [row for p in group for row in p.rows])
                 moment = group[-1].moment
             put_ontology(folder, registry)

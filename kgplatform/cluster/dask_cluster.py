@@ -211,18 +211,6 @@ class WorkerReader:
         return quietly(lambda _document: made, recipe.documents.noise)(_NO_DOCUMENT)
 
 
-def parse_task(reader: WorkerReader, place: str, data: bytes) -> list[Document]:
-    """`WorkerReader.parse` as a task."""
-    return reader.parse(place, data)
-
-
-def read_task(
-    reader: WorkerReader, documents: Sequence[Document], kept: Sequence[Mapping[str, KeptReply]]
-) -> list[ClusterReading | KgPlatformError]:
-    """`WorkerReader.read` as a task."""
-    return reader.read(documents, kept)
-
-
 def embed_task(settings: EmbeddingSettings, texts: Sequence[str]) -> NDArray[np.float32]:
     """The vectors of the texts."""
     with _EMBEDDERS_LOCK:
@@ -551,7 +539,7 @@ class ClusterAhead(ReadAhead):
         except OSError:
             return super()._parsed(place)
         try:
-            future = self._cluster.submit(parse_task, self._reader[1], str(place), data)
+            future = self._cluster.submit(WorkerReader.parse, self._reader[1], str(place), data)
             found: list[Document] = self._cluster.result(future)
         except ClusterLostError as error:
             self._lose(error)
@@ -587,7 +575,7 @@ class ClusterAhead(ReadAhead):
         kept = [model.about(key).kept_replies() if model is not None else {} for key in keys]
         task = f"kgplatform-read-{name}-{hashlib.sha256(' '.join(keys).encode()).hexdigest()[:32]}"
         try:
-            future = self._cluster.submit(read_task, reader, documents, kept, key=task)
+            future = self._cluster.submit(WorkerReader.read, reader, documents, kept, key=task)
         except ClusterLostError as error:
             self._lose(error)
             return

@@ -279,7 +279,7 @@ def _data(word: str, quads: Iterable[Quad]) -> str:
     """
     by_graph: dict[Any, list[str]] = {}
     for item in quads:
-        by_graph.setdefault(item.graph_name, []).append(f"{item.subject} {item.predicate} {item.object} .")
+        by_graph.setdefault(item.graph_name, []).append(f"{item.triple} .")
     groups = [
         "\n".join(lines) if isinstance(graph, DefaultGraph) else f"GRAPH {graph} {{\n" + "\n".join(lines) + "\n}"
         for graph, lines in by_graph.items()
@@ -708,8 +708,8 @@ def _many_graphs(engine: RemoteStore, base: str) -> str:
     return "" if found == "10000" else f"of 10,000 graphs {found} are there after {seconds:.0f} s"
 
 
-def remote_of(named: str, password: str = "") -> RemoteStore:
-    """The engine of a setting, ``PROFILE http://user@host:port/path``.
+def remote_of(named: str) -> RemoteStore:
+    """The engine of a setting, ``PROFILE http://user@host:port/path``; a password it lacks is that of all.
 
     Raises:
         ConfigError: it is not of that form, or no profile has that name.
@@ -719,12 +719,14 @@ def remote_of(named: str, password: str = "") -> RemoteStore:
         raise ConfigError(f"{named!r} is not of the form PROFILE ADDRESS", setting="cluster.followers")
     parts = urlsplit(address.strip())
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-    return RemoteStore(bare, profile_of(name), user=parts.username or "", password=parts.password or password)
+    return RemoteStore(
+        bare, profile_of(name), user=parts.username or "", password=parts.password or follower_password()
+    )
 
 
 def described(named: str, base: str) -> str:
     """How far the engine of a setting has followed; raises as `remote_of` and `Follower.state`."""
-    engine = remote_of(named, follower_password())
+    engine = remote_of(named)
     _, at = Follower(engine, base).state()
     return f"{engine.profile.name} at {engine.address}, " + (f"at commit {at}" if at else "holds no whole copy yet")
 
@@ -787,7 +789,7 @@ def analytics(settings: Settings, seconds: float) -> Analytics | None:
     """The engine for heavy queries, if the settings name one; raises as `remote_of`."""
     if not settings.server.analytics:
         return None
-    engine = remote_of(settings.server.analytics, follower_password())
+    engine = remote_of(settings.server.analytics)
     engine.seconds = min(engine.seconds, seconds)
     return Analytics(engine, settings.base)
 
@@ -806,7 +808,7 @@ def feeding(workspace: Workspace) -> Iterator[Feeding | None]:
     if workspace.recorder is None:
         raise ConfigError("cluster.followers follow the journal; set journal = true", setting="journal")
     journal = workspace.recorder.journal
-    engines = [Follower(remote_of(item, follower_password()), workspace.base) for item in named]
+    engines = [Follower(remote_of(item), workspace.base) for item in named]
     fed = Feeding(engines, journal, workspace.store, lambda: not workspace.follows and journal.leads_surely)
     try:
         yield fed

@@ -74,6 +74,7 @@ class Replica:
         if self.leads:
             self.number = self._recorder.number
         else:
+            self._recorder.finish()
             workspace.store.recorder = self
             try:
                 self.number = self._caught_up()
@@ -211,4 +212,5 @@ class Replica:
 
     def settle(self) -> None:
         """Notes that the disk holds all that was written to the store."""
-        self._recorder.settle()
+        if self.number >= 0:  # else nobody knows yet what it holds
+            self._recorder.settle()

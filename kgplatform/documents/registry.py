@@ -18,13 +18,13 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyoxigraph as ox
 from pyoxigraph import NamedNode, RdfFormat, Triple
 
-from kgplatform.documents.changed_rows import ChangedRows
 from kgplatform.documents.progress import Runs
 from kgplatform.documents.records import (
     Apart,
@@ -52,6 +52,8 @@ from kgplatform.types import Chunk, Document, Extraction, Refusal
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from kgplatform.journal.changed_rows import ChangedRows
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS documents (
@@ -145,8 +147,14 @@ class Registry(Runs):
 
     def __init__(self, path: Path | None) -> None:
         super().__init__(path, _SCHEMA + _CHANGES)
-        self.changed_rows = ChangedRows(self._transaction, applied=self._forget_linking)
         self._fill_occurrences()
+
+    @cached_property
+    def changed_rows(self) -> ChangedRows:
+        """What notes the rows that change, and takes over those of a journal."""
+        from kgplatform.journal.changed_rows import ChangedRows
+
+        return ChangedRows(self._transaction, applied=self._forget_linking)
 
     def copy_without(self, is_hidden: Callable[[str], bool], path: Path) -> None:
         """Writes to a new file what is kept of the documents that are PROCESSED and not hidden, and nothing besides.

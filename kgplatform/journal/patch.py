@@ -13,7 +13,7 @@ import re
 import threading
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
@@ -95,6 +95,8 @@ class Patch:
 class Journal(Protocol):
     """Patches in the order of their numbers, 1 first, without a gap; for several threads and processes."""
 
+    _grown: threading.Condition
+
     @property
     def name(self) -> str:
         """What tells this journal from any other, for as long as it is there."""
@@ -103,15 +105,31 @@ class Journal(Protocol):
     def newest(self) -> int:
         """The number of the last patch; 0 where there is none."""
 
+    def _read(self, after: int, most: int) -> list[Patch]:
+        """So many after the one of that number, at the most."""
+
     def patches(self, after: int, *, limit: int | None = None) -> Iterator[Patch]:
         """Those after the one of that number, in order, at most ``limit``; read a few at a time.
 
         Raises:
             StoreError: the journal cannot be reached or read.
         """
+        after, left = max(after, 0), inf if limit is None else limit
+        while left > 0 and (some := self._read(after, int(min(left, _AT_ONCE)))):
+            for patch in some:
+                after += 1
+                if patch.number != after:
+                    raise StoreError(f"patch {after} is not in the journal any more; restore a backup")
+                yield patch
+            left -= len(some)
 
     def wait(self, after: int, seconds: float) -> int:
         """The number of the last patch, as soon as it is above ``after``, at the latest after so many seconds."""
+        end = time.monotonic() + seconds
+        while (newest := self.newest) <= after and (left := end - time.monotonic()) > 0:
+            with self._grown:
+                self._grown.wait(min(left, _POLL))  # another process may append too
+        return newest
 
     def at(self, moment: datetime) -> int:
         """The number of the last patch that was there at that moment; 0 where none was."""
@@ -162,39 +180,6 @@ class Journal(Protocol):
         """Lets the journal go; with it the lead."""
 
 
-class PolledJournal:
-    """What journals have in common: patches are read a few at a time, and who waits for the next looks now and then."""
-
-    _grown: threading.Condition
-
-    @property
-    def newest(self) -> int:
-        """The number of the last patch; 0 where there is none."""
-        raise NotImplementedError
-
-    def _read(self, after: int, most: int) -> list[Patch]:
-        raise NotImplementedError
-
-    def patches(self, after: int, *, limit: int | None = None) -> Iterator[Patch]:
-        """Those after the one of that number, in order, at most ``limit``; raises as the protocol says."""
-        after, left = max(after, 0), inf if limit is None else limit
-        while left > 0 and (some := self._read(after, int(min(left, _AT_ONCE)))):
-            for patch in some:
-                after += 1
-                if patch.number != after:
-                    raise StoreError(f"patch {after} is not in the journal any more; restore a backup")
-                yield patch
-            left -= len(some)
-
-    def wait(self, after: int, seconds: float) -> int:
-        """The number of the last patch, as soon as it is above ``after``, at the latest after so many seconds."""
-        end = time.monotonic() + seconds
-        while (newest := self.newest) <= after and (left := end - time.monotonic()) > 0:
-            with self._grown:
-                self._grown.wait(min(left, _POLL))  # another process may append too
-        return newest
-
-
 def packed(quads: Sequence[Quad]) -> bytes:
     """The quads as N-Quads, compressed; nothing for none."""
     return zlib.compress(ox.serialize(quads, format=RdfFormat.N_QUADS) or b"", 1) if quads else b""
@@ -213,6 +198,19 @@ def commits(patches: Iterable[Patch]) -> Iterator[list[Patch]]:
         if not patch.more:
             yield held
             held = []
+
+
+def net(patches: Sequence[Patch]) -> tuple[Collection[Quad], Iterable[Quad]]:
+    """What goes and what comes in the end by several patches; where nothing goes, it is read as it is asked for."""
+    if not any(patch.gone for patch in patches):
+        return (), (quad for patch in patches for quad in patch.added)
+    removed: dict[Quad, None] = {}
+    added: dict[Quad, None] = {}
+    for patch in patches:
+        for quads, here, there in ((patch.removed, removed, added), (patch.added, added, removed)):
+            for quad in quads:
+                here[quad] = there.pop(quad, None)
+    return removed.keys(), added.keys()
 
 
 # digests

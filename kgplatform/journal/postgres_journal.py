@@ -18,7 +18,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from kgplatform.errors import AwayError, ConfigError, StoreError
-from kgplatform.journal.patch import Draft, FencedError, Patch, PolledJournal, UnseenError, packed, packed_rows
+from kgplatform.journal.patch import Draft, FencedError, Journal, Patch, UnseenError, packed, packed_rows
 from kgplatform.store.pgvector import CUT, connected, driver, said
 
 _SCHEMA: Final = (
@@ -63,8 +63,8 @@ def _reaching(method: Callable[Concatenate[Any, _P], _R]) -> Callable[Concatenat
     return asked
 
 
-class PostgresJournal(PolledJournal):
-    """A `kgplatform.journal.patch.Journal` in ``postgresql://user:password@host:port/database?schema=name``."""
+class PostgresJournal(Journal):
+    """A journal in ``postgresql://user:password@host:port/database?schema=name``."""
 
     def __init__(self, url: str) -> None:
         """Connects when it is asked, and makes the tables if there are none.

@@ -9,57 +9,27 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from pyoxigraph import Quad
 
 from kgplatform.errors import StoreError, WorkspaceError
-from kgplatform.journal.patch import Draft, Journal, Row, UnseenError, commits
+from kgplatform.journal.changed_rows import ChangedRows
+from kgplatform.journal.patch import Draft, Journal, Patch, Row, UnseenError, commits, net
 from kgplatform.store.oxigraph import Part, Store, in_parts
 
 _BEHIND: Final = 1_000
-"""So many patches may be applied again after a loss of power."""
-
-
-class Outgoing(Protocol):
-    """Rows that changed and are to be in the journal; ``number`` is set once they are."""
-
-    number: int
-
-    @property
-    def rows(self) -> Sequence[Row]:
-        """The rows, each as it is now."""
-
-
-class RowSource(Protocol):
-    """The registry, as far as its rows travel with patches."""
-
-    def keep_changes(self, journal: str, *, all_rows: bool) -> None:
-        """Has changed rows noted from now on, in the file; ``all_rows``: all that there are count as changed."""
-
-    def applied(self) -> tuple[str, int]:
-        """The journal that the rows are in, and up to which number they are in line with it."""
-
-    @property
-    def has_changes(self) -> bool:
-        """True if rows changed."""
-
-    def outgoing(self) -> AbstractContextManager[Outgoing]:
-        """The rows that changed; taken off when the block ends well, in one transaction."""
-
-    def noted(self) -> Sequence[Row]:
-        """Which rows changed and are in no patch, as they are now."""
-
-    def apply_rows(self, journal: str, number: int, rows: Iterable[Row]) -> None:
-        """Takes over rows from the journal."""
+_MUCH: Final = 4_000_000
+"""So many patches, or bytes of patches taken over, may be applied again after a crash or a loss of power."""
 
 
 class Recorder:
     """Writes a store's changes into a journal; a `kgplatform.store.oxigraph.Recording`."""
 
-    def __init__(self, journal: Journal, store: Store, rows: RowSource, mark: Path) -> None:
+    def __init__(self, journal: Journal, store: Store, rows: ChangedRows, mark: Path) -> None:
         """``mark`` is the file that says up to which patch of which journal the store holds all."""
         self.journal = journal
         self._store = store
@@ -69,7 +39,7 @@ class Recorder:
         """The number of the last patch that was appended or applied here."""
         self.took_rows: Callable[[], None] = lambda: None
         """Called once rows were taken over, before the store shows what belongs to them."""
-        self._epoch = self._settled = self._store_at = self._rows_at = 0
+        self._epoch = self._settled = self._store_at = self._rows_at = self._taken = 0
 
     def begin(self) -> None:
         """Takes the lead, brings store and registry in line with the journal, and records from now on.
@@ -111,7 +81,7 @@ class Recorder:
         self._rows.keep_changes(self.journal.name, all_rows=newest == 0)
         name, number = self._rows.applied()
         self._rows_at = number if name == self.journal.name else 0
-        self._store_at = max(self._settled, self._store.version) if newest else 0
+        self._store_at = self._store.version = max(self._settled, self._store.version) if newest else 0
 
     def catch_up(self) -> int:
         """Applies what store and registry lack, commit by commit; the number that both are at then.
@@ -119,18 +89,45 @@ class Recorder:
         Raises:
             StoreError: the journal cannot be read, or the disk refuses.
         """
-        for group in commits(self.journal.patches(min(self._store_at, self._rows_at))):
+        for group in self._steps():
             last = group[-1].number
+            quads = [(patch.gone, patch.new) for patch in group if patch.gone or patch.new]
             with self._store.write_lock():
                 if last > self._rows_at:
-                    self._rows.apply_rows(self.journal.name, last, [row for patch in group for row in patch.rows])
+                    rows = [row for patch in group for row in patch.rows]
+                    self._rows.apply_rows(self.journal.name, last, rows, quads)
                     self.took_rows()
-                if last > self._store_at and any(patch.gone or patch.new for patch in group):
-                    self._store.replay(((patch.removed, patch.added) for patch in group), version=last)
+                if last > self._store_at and quads:
+                    self._store.replay(*net(group), version=last)
             self._store_at, self._rows_at = max(last, self._store_at), max(last, self._rows_at)
             self.number = last
+            self._taken += sum(len(part) for parts in quads for part in parts)
+            if self.is_due and self._store.recorder is not self:  # who records here asks for it
+                self._store.flush(all_of_it=True)
+                self.settle()
         self.number = min(self._store_at, self._rows_at)
         return self.number
+
+    def _steps(self) -> Iterator[list[Patch]]:
+        """Commits; those in one that the store may hold already, so that it never shows what was before them."""
+        held: list[Patch] = []
+        for group in commits(self.journal.patches(min(self._store_at, self._rows_at))):
+            held += group
+            if group[-1].number >= self._rows_at:
+                yield held
+                held = []
+        if held:
+            yield held
+
+    def finish(self) -> None:
+        """Has the store take the commit that the registry took last; for this the journal need not be there.
+
+        Raises:
+            StoreError: the disk refuses.
+        """
+        now, kept = datetime.now(UTC), self._rows.pending()
+        patches = [Patch(number, 0, now, more=False, gone=gone, new=new, record=b"") for number, gone, new in kept]
+        self._store.replay(*net(patches), version=self._store.version)
 
     def take_back(self) -> None:
         """Makes rows that changed and are in no patch what they are in the journal, as another process leads.
@@ -190,14 +187,14 @@ class Recorder:
 
     @property
     def is_due(self) -> bool:
-        """True if the store should be written to the disk: a loss of power would cost many patches to apply again."""
-        return self._store.version - self._settled >= _BEHIND
+        """True if the store should be written to the disk: a loss of power would cost much to apply again."""
+        return self._store.version - self._settled >= _BEHIND or self._taken >= _MUCH
 
     def settle(self) -> None:
         """Notes that the disk holds all that was written to the store."""
         number = self._store.version
         write_mark(self._mark, self.journal.name, number)
-        self._settled = number
+        self._settled, self._taken = number, 0
 
     def go_on_with(self, journal: Journal) -> None:
         """Appends to another journal from now on, which holds the same patches.

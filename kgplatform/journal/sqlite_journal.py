@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kgplatform.errors import StoreError, WorkspaceError
-from kgplatform.journal.patch import Draft, FencedError, Patch, PolledJournal, packed, packed_rows
+from kgplatform.journal.patch import Draft, FencedError, Journal, Patch, packed, packed_rows
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS patches (
@@ -23,8 +23,8 @@ CREATE TABLE IF NOT EXISTS journal (name TEXT NOT NULL, epoch INTEGER NOT NULL);
 """
 
 
-class SqliteJournal(PolledJournal):
-    """A `kgplatform.journal.patch.Journal` in a file; other processes may read it meanwhile."""
+class SqliteJournal(Journal):
+    """A journal in a file; other processes may read it meanwhile."""
 
     def __init__(self, path: Path) -> None:
         """Opens the file, or makes it.
@@ -43,9 +43,14 @@ class SqliteJournal(PolledJournal):
             with self._writing():
                 if self._db.execute("SELECT 1 FROM journal").fetchone() is None:
                     self._db.execute("INSERT INTO journal VALUES (?, 0)", (uuid.uuid4().hex,))
-            ((self.name,),) = self._db.execute("SELECT name FROM journal").fetchall()
+            ((self._name,),) = self._db.execute("SELECT name FROM journal").fetchall()
         except (sqlite3.Error, StoreError) as error:
             raise WorkspaceError(f"{path}: the journal cannot be opened: {error}", path=path) from error
+
+    @property
+    def name(self) -> str:
+        """What tells this journal from any other, for as long as it is there."""
+        return str(self._name)
 
     @property
     def newest(self) -> int:

@@ -15,10 +15,10 @@ import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import lru_cache
-from itertools import islice
+from functools import lru_cache, partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol, TypeAlias
 
@@ -41,21 +41,26 @@ def _mapped(term: Any, change: Callable[[Any], Any]) -> Any:
     return change(term)
 
 
-def skolemised(triples: Iterable[Triple], prefix: str) -> Iterator[Triple]:
-    """The triples with IRIs below ``prefix`` for blank nodes (RDF 1.1 Concepts §3.5): these can be removed again."""
-    for triple in triples:
-        yield _mapped(triple, lambda n: NamedNode(f"{prefix}{n.value}") if isinstance(n, BlankNode) else n)
+def _named(term: Any, prefix: str) -> Any:
+    return _mapped(term, lambda n: NamedNode(f"{prefix}{n.value}") if isinstance(n, BlankNode) else n)
 
 
-def unskolemised(triples: Iterable[Triple], prefix: str) -> Iterator[Triple]:
-    """The triples with blank nodes for the IRIs that `skolemised` made of them."""
-
+def _unnamed(term: Any, prefix: str) -> Any:
     def change(node: Any) -> Any:
         is_made = isinstance(node, NamedNode) and node.value.startswith(prefix)
         return BlankNode(node.value[len(prefix) :]) if is_made else node
 
-    for triple in triples:
-        yield _mapped(triple, change)
+    return _mapped(term, change)
+
+
+def skolemised(triples: Iterable[Triple], prefix: str) -> Iterator[Triple]:
+    """The triples with IRIs below ``prefix`` for blank nodes (RDF 1.1 Concepts §3.5): these can be removed again."""
+    return (_named(triple, prefix) for triple in triples)
+
+
+def unskolemised(triples: Iterable[Triple], prefix: str) -> Iterator[Triple]:
+    """The triples with blank nodes for the IRIs that `skolemised` made of them."""
+    return (_unnamed(triple, prefix) for triple in triples)
 
 
 def renamed_apart(triples: Iterable[Triple]) -> list[Triple]:
@@ -146,6 +151,8 @@ _BULK = 20_000
 """From how many quads on the bulk loader is used: 2.6 times faster and a fifth of the disk, all or nothing too."""
 
 _LOCKED = re.compile(r"lock", re.IGNORECASE)
+_BLANK: Final = "urn:kgplatform:blank:"
+_UNNAMED: Final = NamedNode("urn:kgplatform:unnamed")
 
 Part: TypeAlias = tuple[Sequence[Quad], Sequence[Quad]]
 """Quads that go, and quads that come."""
@@ -500,33 +507,35 @@ class Store:
                 self._store.bulk_extend(recorder.added_after(before))
 
     def _perform(
-        self, removed: Sequence[Quad], added: Sequence[Quad], dropped: Sequence[NamedNode | DefaultGraph] = ()
+        self,
+        removed: Collection[Quad],
+        added: Iterable[Quad],
+        dropped: Sequence[NamedNode | DefaultGraph] = (),
     ) -> None:
         """Takes quads out and puts quads in, by the names that blank nodes have; graphs left empty go.
 
-        In one step unless there are blank nodes; where a crash cuts that off, the record is applied again.
+        In one step: nobody sees half of it, and no crash leaves half of it.
         """
-        left = [item for item in removed if item.graph_name not in dropped] if dropped else removed
-        odd = [item for item in left if _may_have_blank(item)]
-        plain = [item for item in left if not _may_have_blank(item)] if odd else left
-        if plain or dropped:
-            named = [item for item in added if _may_have_blank(item)]
-            rest = [item for item in added if not _may_have_blank(item)] if named else added
-            self._store.update(_drops(dropped) + data_block("DELETE", plain) + data_block("INSERT", rest))
-        else:
-            named = list(added)
-        for item in odd:
-            self._store.remove(item)
-        if len(named) > _BULK:
-            self._store.bulk_extend(named)
-        elif named:
-            self._store.extend(named)
-        for graph in {item.graph_name for item in left}:
-            if isinstance(graph, NamedNode) and next(self.quads(graph=graph), None) is None:
-                self._store.remove_graph(graph)
+        left = iter(added)
+        new = list(islice(left, _BULK + 1))
+        if not removed and not dropped:
+            if len(new) > _BULK:
+                self._store.bulk_extend(chain(new, left))
+            else:
+                self._store.extend(new)
+            return
+        new += left
+        gone, filled = set(removed), {item.graph_name for item in new}
+        drops = dict.fromkeys(dropped)
+        for graph in {item.graph_name for item in gone} - {DEFAULT_GRAPH} - filled - drops.keys():
+            if isinstance(graph, NamedNode) and all(item in gone for item in self.quads(graph=graph)):
+                drops[graph] = None
+        gone = {item for item in gone if item.graph_name not in drops}
+        steps = _drops(drops) + _written("DELETE", gone) + _written("INSERT", new)
+        self._store.update(steps, custom_functions={_UNNAMED: partial(_unnamed, prefix=_BLANK)})
 
-    def replay(self, parts: Iterable[Part], *, version: int) -> None:
-        """Makes a commit that was recorded, as a follower does or after a crash; once more changes nothing.
+    def replay(self, removed: Collection[Quad], added: Iterable[Quad], *, version: int) -> None:
+        """Makes what was recorded in one step, as a follower does or after a crash; once more changes nothing.
 
         Raises:
             StoreError: the disk refuses.
@@ -535,8 +544,7 @@ class Store:
             recorder, self.recorder = self.recorder, None
             try:
                 with self._transaction():
-                    for removed, added in parts:
-                        self._perform(removed, added)
+                    self._perform(removed, added)
                     self.version = version - 1
             finally:
                 self.recorder = recorder
@@ -729,6 +737,27 @@ def data_block(verb: str, quads: Sequence[Quad]) -> str:
         body = (ox.serialize(triples, format=RdfFormat.N_TRIPLES) or b"").decode()
         blocks.append(f"GRAPH {name} {{\n{body}}}" if name else body)
     return f"{verb} DATA {{\n" + "\n".join(blocks) + "\n};\n"
+
+
+def _written(verb: str, quads: Iterable[Quad]) -> str:
+    """`data_block` with the names of blank nodes kept: they come as IRIs of ours, which a function takes back."""
+    plain: list[Quad] = []
+    rows: dict[str, list[str]] = {"spo": [], "spog": []}
+    for item in quads:
+        if not _may_have_blank(item):
+            plain.append(item)
+        elif isinstance(item.graph_name, DefaultGraph):
+            rows["spo"].append(str(_named(item.triple, _BLANK)))
+        else:
+            rows["spog"].append(f"{_named(item.triple, _BLANK)} {_named(item.graph_name, _BLANK)}")
+    text = data_block(verb, plain)
+    for kind, found in rows.items():
+        if found:
+            given = f"VALUES ({' '.join(f'?{name}0' for name in kind)}) {{ ({') ('.join(found)}) }}"
+            taken = " ".join(f"BIND({_UNNAMED}(?{name}0) AS ?{name})" for name in kind)
+            pattern = "?s ?p ?o" if kind == "spo" else "GRAPH ?g { ?s ?p ?o }"
+            text += f"{verb} {{ {pattern} }} WHERE {{ {given} {taken} }};\n"
+    return text
 
 
 def parse(data: bytes, format_: RdfFormat, *, base_iri: str | None = None, source: str = "the text") -> list[Quad]:

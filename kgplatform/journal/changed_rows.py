@@ -21,8 +21,10 @@ _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS outgoing (number INTEGER PRIMARY KEY, name TEXT NOT NULL, key, columns TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS journaled (one INTEGER PRIMARY KEY CHECK (one = 1), journal TEXT NOT NULL,
   number INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS pending (place INTEGER PRIMARY KEY, number INTEGER NOT NULL, gone BLOB NOT NULL,
+  new BLOB NOT NULL);
 """
-_LOCAL: Final = frozenset({"runs", "run_stages", "run_request", "outgoing", "journaled"})
+_LOCAL: Final = frozenset({"runs", "run_stages", "run_request", "outgoing", "journaled", "pending"})
 _BYTES: Final = "base64:"
 
 
@@ -81,6 +83,14 @@ class ChangedRows:
             row = db.execute("SELECT journal, number FROM journaled").fetchone()
         return (str(row[0]), int(row[1])) if row else ("", 0)
 
+    def pending(self) -> list[tuple[int, bytes, bytes]]:
+        """The number and quads of the commit that was taken over last, if none was recorded since."""
+        with self._transaction() as db:
+            if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'pending'").fetchall():
+                return []
+            sql = "SELECT number, gone, new FROM pending JOIN journaled USING (number) ORDER BY place"
+            return [tuple(row) for row in db.execute(sql)]
+
     @property
     def has_changes(self) -> bool:
         """True if rows changed since they were last taken off."""
@@ -119,8 +129,12 @@ class ChangedRows:
                 there.append((name, key, dict(zip(wanted, map(_as_json, row), strict=True))))
         return [*gone, *there]
 
-    def apply_rows(self, journal: str, number: int, rows: Iterable[Sequence[Any]]) -> None:
+    def apply_rows(
+        self, journal: str, number: int, rows: Iterable[Sequence[Any]], quads: Iterable[tuple[bytes, bytes]] = ()
+    ) -> None:
         """Takes over rows from the journal of that name; what had been noted of them is in it.
+
+        ``quads`` belong to them, and are kept for a store that is killed before it has taken them.
 
         Raises:
             StoreError: they do not fit the tables.
@@ -133,6 +147,9 @@ class ChangedRows:
                     touched.add(name)
                 db.execute("DELETE FROM outgoing")
                 db.execute("INSERT OR REPLACE INTO journaled VALUES (1, ?, ?)", (journal, number))
+                db.execute("DELETE FROM pending")
+                found = ((number, *parts) for parts in quads)
+                db.executemany("INSERT INTO pending (number, gone, new) VALUES (?, ?, ?)", found)
         except (KeyError, sqlite3.Error) as error:
             raise StoreError(
                 f"patch {number} of the journal does not fit the registry ({error}); "
