@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from kgplatform.errors import AwayError, ConfigError, StoreError
 from kgplatform.journal.patch import Draft, FencedError, Journal, Patch, UnseenError, packed, packed_rows
-from kgplatform.store.pgvector import CUT, connected, driver, said
+from kgplatform.store.pgvector import CUT, connected, driver, let_go, said
 
 _SCHEMA: Final = (
     "CREATE SCHEMA IF NOT EXISTS {0}",
@@ -109,8 +109,7 @@ class PostgresJournal(Journal):
     def _let_go(self) -> None:
         link, self._link = self._link, None
         if link is not None:
-            with suppress(self._errors, OSError):
-                link.close()
+            let_go(link)
 
     def _make(self) -> None:
         cursor = self._link.cursor()
@@ -329,8 +328,7 @@ class _Lease:
             try:
                 self._beat(epoch)
             except self._faults:
-                with suppress(*self._faults):
-                    self._link.close()
+                let_go(self._link)
                 with suppress(*self._faults):
                     self._link = connected(self._url, seconds=ANSWER_SECONDS)
                     cursor = self._link.cursor()
@@ -370,4 +368,4 @@ class _Lease:
                 self._link.cursor().execute(
                     f"UPDATE {self._schema}.journal SET beat = '-infinity' WHERE session = pg_backend_pid()"
                 )
-            self._link.close()
+        let_go(self._link)

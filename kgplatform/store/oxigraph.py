@@ -507,10 +507,7 @@ class Store:
                 self._store.bulk_extend(recorder.added_after(before))
 
     def _perform(
-        self,
-        removed: Collection[Quad],
-        added: Iterable[Quad],
-        dropped: Sequence[NamedNode | DefaultGraph] = (),
+        self, removed: Collection[Quad], added: Iterable[Quad], dropped: Sequence[NamedNode | DefaultGraph] = ()
     ) -> None:
         """Takes quads out and puts quads in, by the names that blank nodes have; graphs left empty go.
 

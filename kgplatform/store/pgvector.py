@@ -85,6 +85,15 @@ def connected(url: str, *, seconds: float | None = None) -> Any:
     return made
 
 
+def let_go(link: Any) -> None:
+    """Closes a connection, be its line cut or not."""
+    line = link._usock
+    with suppress(driver().Error, OSError):
+        link.close()
+    if line is not None and line.fileno() >= 0:
+        os.close(line.detach())  # what could not be sent any more keeps the driver's own file on it open
+
+
 def driver() -> Any:
     """The module of pg8000.
 
@@ -332,8 +341,7 @@ class PostgresVectors:
         """Lets the connection go; what was not saved is dropped."""
         with self._lock:
             if self._connection is not None:
-                with suppress(driver().Error, OSError):
-                    self._connection.close()
+                let_go(self._connection)
                 self._connection, self._is_changing = None, False
 
     def reload(self) -> None:
