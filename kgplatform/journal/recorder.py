@@ -22,8 +22,9 @@ from kgplatform.journal.patch import Draft, Journal, Patch, Row, UnseenError, co
 from kgplatform.store.oxigraph import Part, Store, in_parts
 
 _BEHIND: Final = 1_000
+"""So many patches may be applied again after a loss of power."""
 _MUCH: Final = 4_000_000
-"""So many patches, or bytes of patches taken over, may be applied again after a crash or a loss of power."""
+"""So many bytes of patches that were taken over may be."""
 
 
 class Recorder:
