@@ -24,7 +24,7 @@ from kgplatform.store.oxigraph import Part, Store, in_parts
 _BEHIND: Final = 1_000
 """So many patches may be applied again after a loss of power."""
 _MUCH: Final = 4_000_000
-"""So many bytes of patches that were taken over may be."""
+"""So many bytes of patches that were taken over may be applied again."""
 
 
 class Recorder:
