@@ -1,15 +1,16 @@
 """Kills the parts of a served cluster at random moments, and looks whether anything acknowledged was lost anywhere.
 
-``python -m benchmarks.cluster_kills 50`` does something to a part fifty times while somebody writes. It ends by SIGKILL
-one of two nodes of which one leads and the other stands by, a replica, PostgreSQL with the journal, an Oxigraph server
-that follows over a line that delays, cuts and repeats, a Dask scheduler, or one of its two workers; or it stops one of
-the two nodes by SIGSTOP for longer than its lease lasts. Each part comes back after a while. Each is chosen as often as
-another or once more; the seed, which is the number of times, says in which order, when, and for how long. In the end
-every change that was answered with success must be in each store and at the follower, and the digests of all of them
-and of the journal alone must be equal. Meanwhile documents are added on the workers, into a workspace of its own: each
-that was reported as added must be there, and the graph be the one that this machine alone makes of them. With ``--cut
-SECONDS`` the line between the leading node and PostgreSQL is then cut while the writing goes on, for so long and until
-the other node has taken changes; the cut one must follow afterwards.
+``python -m benchmarks.cluster_kills 50`` does something to a part fifty times while somebody writes. It ends by
+SIGKILL one of two nodes of which one leads and the other stands by, a replica, PostgreSQL with the journal, an
+Oxigraph server that follows over a line that delays, cuts and repeats, a Virtuoso that follows (where there is one),
+a Dask scheduler, or one of its two workers; or it stops one of the two nodes by SIGSTOP for longer than its lease
+lasts. Each part comes back after a while. Each is chosen as often as another or once more; the seed, which is the
+number of times, says in which order, when, and for how long. In the end every change that was answered with success
+must be in each store and at the followers, and the digests of all of them and of the journal alone must be equal.
+Meanwhile documents are added on the workers, into a workspace of its own: each that was reported as added must be
+there, and the graph be the one that this machine alone makes of them. With ``--cut SECONDS`` the line between the
+leading node and PostgreSQL is then cut while the writing goes on, for so long and until the other node has taken
+changes; the cut one must follow afterwards.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ from kgplatform.journal.patch import digests, whole_digest
 from kgplatform.journal.postgres_journal import PostgresJournal
 from kgplatform.models.stubs import HashEmbedder
 from kgplatform.store.oxigraph import Store
+from tests.engines import OxigraphServer, RoughLine, VirtuosoServer, free_port, listens, waited_for
 from tests.nodes import cluster, is_followed, replayed, served
-from tests.oxigraph_server import OxigraphServer, RoughLine, free_port, listens, waited_for
 from tests.postgres_server import CutLine, postgres_server
 
 KILLS = 50
@@ -206,9 +207,9 @@ class _Writer:
 
 
 class _Cluster:
-    """Two nodes of which one leads, a replica, PostgreSQL, an engine that follows, a scheduler and two workers.
+    """Two nodes of which one leads, a replica, PostgreSQL, engines that follow, a scheduler and two workers.
 
-    PostgreSQL is behind a line that can be cut, the engine behind one that is rough.
+    PostgreSQL is behind a line that can be cut, the Oxigraph server behind one that is rough.
     """
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
@@ -220,9 +221,15 @@ class _Cluster:
         stack.callback(self.mirror.kill)
         self.rough = RoughLine(self.mirror.port)
         stack.callback(self.rough.close)
+        self.engines: dict[str, OxigraphServer | VirtuosoServer] = {"Oxigraph server": self.mirror}
+        named = [f"oxigraph {self.rough.address}"]
+        if VirtuosoServer.is_there():
+            virtuoso = self.engines["Virtuoso"] = VirtuosoServer(folder / "virtuoso")
+            stack.callback(virtuoso.kill)
+            named.append(f"virtuoso http://dba:dba@127.0.0.1:{virtuoso.port}")
         self.url = f"{self.database.url}?schema=kills"
         cluster(folder, self.url, "other", "copy")
-        is_followed(folder, self.rough.engine)
+        is_followed(folder, *named)
         path = folder / "leader" / "kgplatform.toml"
         text = path.read_text(encoding="utf-8")
         path.write_text(text.replace(f":{self.database.port}/", f":{self.line.port}/"), encoding="utf-8")
@@ -230,7 +237,7 @@ class _Cluster:
         for node in self.nodes.values():
             stack.callback(node.end)
         self.reading = _Reading(folder / "reading", stack)
-        killed: dict[str, _Node | OxigraphServer] = {**self.nodes, "follower": self.mirror}
+        killed: dict[str, _Node | OxigraphServer | VirtuosoServer] = {**self.nodes, **self.engines}
         self.parts = {
             **{name: _Part(part.kill, part.start) for name, part in killed.items()},
             **{
@@ -250,28 +257,35 @@ class _Cluster:
             _until(lambda: journal.leader.endswith(first.port))
             other.start()
 
-    def rests(self, writer: _Writer, journal: PostgresJournal, follower: Follower) -> bool:
+    def rests(self, writer: _Writer, journal: PostgresJournal) -> bool:
         """Whether all are level with the journal."""
         try:
             shown = all(node.served.has(f"n{writer.acknowledged[-1]}") for node in self.nodes.values())
-            return shown and follower.state()[1] == journal.newest
+            return shown and all(follower.state()[1] == journal.newest for _, follower in self._followers())
         except (OSError, AssertionError, KgPlatformError):
             return False
 
-    def found(self, acknowledged: list[int], journal: PostgresJournal, follower: Follower) -> list[Result]:
+    def _followers(self) -> Iterator[tuple[str, Follower]]:
+        return ((name, Follower(server.engine, _BASE)) for name, server in self.engines.items())
+
+    def found(self, acknowledged: list[int], journal: PostgresJournal) -> list[Result]:
         """What was lost, and what differs, once all have ended."""
         for node in self.nodes.values():
             node.end()
-        lost, several, differences = 0, {whole_digest(digests(replayed(journal)))}, 0
+        lost, several, differences = 0, {whole_digest(digests(replayed(journal)))}, dict[str, int]()
         for name in _NODES:
             with closing(Store.open(self.folder / name / "store")) as store:
                 lost += sum(not _holds(store, number) for number in acknowledged)
                 several.add(whole_digest(digests(store)))
-                differences += len(follower.compare(store)) if name == "copy" else 0
+                if name == "copy":
+                    differences = {kind: len(follower.compare(store)) for kind, follower in self._followers()}
         return [
             Result("acknowledged and lost in one of three stores", lost, "", promise=0),
             Result("digests of three stores and of the journal alone", len(several), "", promise=1),
-            Result("graphs that the follower has otherwise", differences, "", promise=0),
+            *(
+                Result(f"graphs that the {name} has otherwise", count, "", promise=0)
+                for name, count in differences.items()
+            ),
             *self.reading.found(),
         ]
 
@@ -299,7 +313,7 @@ def measure(
             made.parts[part].harm()
             time.sleep(chance.uniform(*made.parts[part].seconds))
             made.parts[part].restore()
-        journal, follower = PostgresJournal(made.url), Follower(made.mirror.engine, _BASE)
+        journal = PostgresJournal(made.url)
         stack.callback(journal.close)
         if cut:
             made.has_lead(journal)
@@ -321,13 +335,13 @@ def measure(
         _until(lambda: len(writer.acknowledged) > done + 5)
         writer.end()
         made.rough.is_rough = False
-        _until(lambda: made.rests(writer, journal, follower))
+        _until(lambda: made.rests(writer, journal))
         kinds = "; ".join(f"{count} of {name}" for name, count in tally.items())
         return [
             Result(f"{sum(tally.values())} faults ({kinds}): acknowledged changes", len(writer.acknowledged), ""),
             Result("refused or unanswered meanwhile", writer.refused, ""),
             *results,
-            *made.found(writer.acknowledged, journal, follower),
+            *made.found(writer.acknowledged, journal),
         ]
 
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from kgplatform.cluster.backup import back_up, move, restore
-from kgplatform.cluster.followers import RemoteStore
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.journal.patch import Journal, commits, digests, net, whole_digest
 from kgplatform.store.oxigraph import Store
@@ -131,11 +130,11 @@ def cluster(folder: Path, url: str, *names: str, ontology: str = "") -> None:
         restore(str(folder / "backup"), folder / name, follows=True)
 
 
-def is_followed(folder: Path, engine: RemoteStore) -> None:
-    """Has the nodes of the folder send what they write to the engine."""
+def is_followed(folder: Path, *engines: str) -> None:
+    """Has the nodes of the folder send what they write to engines, each named as in the settings."""
     for path in folder.glob("*/kgplatform.toml"):
         text = path.read_text(encoding="utf-8")
-        line = f'followers = ["oxigraph {engine.address}"]'
+        line = f"followers = {json.dumps(engines)}"
         path.write_text(text.replace("[cluster]\n", f"[cluster]\n{line}\n"), encoding="utf-8")
 
 

@@ -19,9 +19,9 @@ from pyoxigraph import NamedNode
 
 pytest.importorskip("distributed", reason="needs Dask: pip install 'kgplatform[cluster]'")
 
+from engines import waited_for
 from local_server import local_server
 from nodes import served, until
-from oxigraph_server import waited_for
 from test_reading_ahead import knowledge, reads
 from workspaces import new_workspace
 

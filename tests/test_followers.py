@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -37,8 +36,8 @@ from kgplatform.errors import ConfigError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.settings import ClusterSettings
 from kgplatform.store.oxigraph import Store
+from tests.engines import OxigraphServer, RoughLine, VirtuosoServer, free_port, listens, waited_for
 from tests.nodes import UPDATE, served, until
-from tests.oxigraph_server import OxigraphServer, RoughLine, free_port, listens, waited_for
 
 
 @pytest.fixture(scope="module")
@@ -50,24 +49,9 @@ def oxigraph(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def virtuoso(tmp_path_factory):
-    if not (shutil.which("virtuoso-t") and shutil.which("isql-vt")):
-        pytest.skip("no Virtuoso: virtuoso-t and isql-vt are not on the path (Debian: virtuoso-opensource-7)")
-    folder, sql, http = tmp_path_factory.mktemp("virtuoso"), free_port(), free_port()
-    files = {"DatabaseFile": "db", "ErrorLogFile": "log", "LockFile": "lck", "TransactionFile": "trx"}
-    lines = [f"{name} = {folder}/v.{end}" for name, end in {**files, "xa_persistent_file": "pxa"}.items()]
-    temporary = [f"DatabaseFile = {folder}/t.db", f"TransactionFile = {folder}/t.trx"]
-    parameters = [f"ServerPort = {sql}", "NumberOfBuffers = 5000"]
-    web = [f"ServerPort = {http}", f"ServerRoot = {folder}"]
-    sections = {"Database": lines, "TempDatabase": temporary, "Parameters": parameters, "HTTPServer": web}
-    settings = folder / "v.ini"
-    settings.write_text("\n".join(f"[{name}]\n" + "\n".join(said) for name, said in sections.items()) + "\n")
-    command = ["virtuoso-t", "+foreground", "+configfile", str(settings)]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            waited_for(lambda: listens(http), 180)
-            yield RemoteStore(f"http://127.0.0.1:{http}", profile_of("virtuoso"), user="dba", password="dba")
-        finally:
-            process.kill()
+    server = VirtuosoServer(tmp_path_factory.mktemp("virtuoso") / "data")
+    yield server.engine
+    server.kill()
 
 
 @pytest.fixture

@@ -39,8 +39,8 @@ from kgplatform.server.app import create_app
 from kgplatform.store import oxigraph
 from kgplatform.store.oxigraph import Store
 from kgplatform.workspace.creation import Renewing, renew
+from tests.engines import OxigraphServer, VirtuosoServer
 from tests.nodes import EX, UPDATE, Served, cluster, digest, is_followed, journaled, replayed, served, until
-from tests.oxigraph_server import OxigraphServer
 from tests.postgres_server import PostgresServer, postgres_server
 from tests.test_journal import ACTION, act, rows, triple
 from tests.test_monitor import numbers
@@ -98,7 +98,7 @@ def test_a_standby_takes_over_and_the_old_leader_cannot_write_but_follows(
     url = f"{database.url}?schema=standby"
     cluster(tmp_path, url, "other")
     journal, fed = PostgresJournal(url), Follower(mirror, EX)
-    is_followed(tmp_path, mirror)
+    is_followed(tmp_path, f"oxigraph {mirror.address}")
     with served(tmp_path / "leader") as leader, served(tmp_path / "other", "--standby") as other:
         leader.write("before")
         until(lambda: other.has("before"))
@@ -458,6 +458,9 @@ def test_a_replica_that_was_killed_anywhere_shows_whole_commits_only_while_the_d
     folders = killed(folders, 1, longer=1)
     assert 6 < len(folders) < 20
     for is_again in (False, True):
+        for folder in folders[::2]:  # a loss of power takes what was written since the mark, but not from the registry
+            shutil.rmtree(folder / "store")
+            shutil.copytree(tmp_path / "copy" / "store", folder / "store")
         database.stop("immediate")
         try:
             for folder in folders:
@@ -521,9 +524,10 @@ def test_a_replica_shows_what_the_leader_showed_whatever_was_done(
 
 @pytest.mark.slow
 def test_parts_that_are_killed_at_random_lose_nothing_acknowledged() -> None:
-    acknowledged, *found = cluster_kills.measure(9, cut=8.0, rest=1.0)
+    parts = 9 + VirtuosoServer.is_there()
+    acknowledged, *found = cluster_kills.measure(parts, cut=8.0, rest=1.0)
     done_to = re.findall(r"(\d+) of ([^;)]+)", acknowledged.name)
-    assert [times for times, _ in done_to] == ["1"] * 9, acknowledged.name
+    assert [times for times, _ in done_to] == ["1"] * parts, acknowledged.name
     assert acknowledged.value > 0
     assert [result.value > 0 for result in found if "while the leader is cut off" in result.name] == [True]
     assert [result.name for result in found if not result.kept] == []

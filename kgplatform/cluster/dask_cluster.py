@@ -314,6 +314,8 @@ class DaskCluster:
             found: dict[str, str] = self.client.run(worker_version)
         except (ImportError, AttributeError) as error:
             raise ClusterError(f"a worker of {self.address} has no kgplatform, or an old one: {error}") from error
+        except OSError as error:
+            raise ClusterError(f"a worker of {self.address} ended, or the scheduler did; try again") from error
         for worker, version in found.items():
             if version != _VERSION:
                 raise ClusterError(f"worker {worker} has kgplatform {version}, this is {_VERSION}; update it")

@@ -74,6 +74,7 @@ class Replica:
         if self.leads:
             self.number = self._recorder.number
         else:
+            workspace.registry.outlast_power()
             self._recorder.finish()
             workspace.store.recorder = self
             try:
@@ -182,6 +183,7 @@ class Replica:
             self._trouble = "another server leads by now; this one has not caught up yet"
             self._workspace.turn(follows=True)
             self._workspace.registry.stop()
+            self._workspace.registry.outlast_power()
             self._workspace.store.recorder = self
             self.number, self.leads = -1, False
         _log.warning("another process leads by now; this one follows")

@@ -128,6 +128,11 @@ class Runs:
         """Lets the file go."""
         self._db.close()
 
+    def outlast_power(self) -> None:
+        """Has each write reach the disk before it returns, from now on; else a loss of power may take the last ones."""
+        with self._lock:
+            self._db.execute("PRAGMA synchronous=FULL")
+
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock:

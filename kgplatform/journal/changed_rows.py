@@ -83,13 +83,13 @@ class ChangedRows:
             row = db.execute("SELECT journal, number FROM journaled").fetchone()
         return (str(row[0]), int(row[1])) if row else ("", 0)
 
-    def pending(self) -> list[tuple[int, bytes, bytes]]:
-        """The number and quads of the commit that was taken over last, if none was recorded since."""
+    def pending(self, after: int) -> list[tuple[int, bytes, bytes]]:
+        """The numbers and quads of the commits that were taken over after that number, if none was recorded since."""
         with self._transaction() as db:
             if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'pending'").fetchall():
                 return []
-            sql = "SELECT number, gone, new FROM pending JOIN journaled USING (number) ORDER BY place"
-            return [tuple(row) for row in db.execute(sql)]
+            sql = "SELECT number, gone, new FROM pending WHERE number > ? ORDER BY place"
+            return [tuple(row) for row in db.execute(sql, (after,))]
 
     @property
     def has_changes(self) -> bool:
@@ -105,6 +105,8 @@ class ChangedRows:
             yield found
             db.execute("DELETE FROM outgoing")
             db.execute("UPDATE journaled SET number = max(number, ?)", (found.number,))
+            if found.number:
+                db.execute("DELETE FROM pending")
 
     def noted(self) -> list[tuple[str, Any, dict[str, Any] | None]]:
         """The rows that changed since they were last taken off, as they are now."""
@@ -130,11 +132,17 @@ class ChangedRows:
         return [*gone, *there]
 
     def apply_rows(
-        self, journal: str, number: int, rows: Iterable[Sequence[Any]], quads: Iterable[tuple[bytes, bytes]] = ()
+        self,
+        journal: str,
+        number: int,
+        rows: Iterable[Sequence[Any]],
+        quads: Iterable[tuple[bytes, bytes]] = (),
+        *,
+        settled: int = 0,
     ) -> None:
         """Takes over rows from the journal of that name; what had been noted of them is in it.
 
-        ``quads`` belong to them, and are kept for a store that is killed before it has taken them.
+        ``quads`` belong to them, and are kept for a store that may lose them; it has those up to ``settled`` for good.
 
         Raises:
             StoreError: they do not fit the tables.
@@ -147,7 +155,7 @@ class ChangedRows:
                     touched.add(name)
                 db.execute("DELETE FROM outgoing")
                 db.execute("INSERT OR REPLACE INTO journaled VALUES (1, ?, ?)", (journal, number))
-                db.execute("DELETE FROM pending")
+                db.execute("DELETE FROM pending WHERE number <= ?", (settled,))
                 found = ((number, *parts) for parts in quads)
                 db.executemany("INSERT INTO pending (number, gone, new) VALUES (?, ?, ?)", found)
         except (KeyError, sqlite3.Error) as error:

@@ -7,6 +7,7 @@ not is applied when the workspace is opened. Rows of the registry travel with th
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -96,7 +97,7 @@ class Recorder:
             with self._store.write_lock():
                 if last > self._rows_at:
                     rows = [row for patch in group for row in patch.rows]
-                    self._rows.apply_rows(self.journal.name, last, rows, quads)
+                    self._rows.apply_rows(self.journal.name, last, rows, quads, settled=self._settled)
                     self.took_rows()
                 if last > self._store_at and quads:
                     self._store.replay(*net(group), version=last)
@@ -121,12 +122,12 @@ class Recorder:
             yield held
 
     def finish(self) -> None:
-        """Has the store take the commit that the registry took last; for this the journal need not be there.
+        """Has the store take the commits that the registry has and it may lack; the journal need not be there.
 
         Raises:
             StoreError: the disk refuses.
         """
-        now, kept = datetime.now(UTC), self._rows.pending()
+        now, kept = datetime.now(UTC), self._rows.pending(_read_mark(self._mark)[1])
         patches = [Patch(number, 0, now, more=False, gone=gone, new=new, record=b"") for number, gone, new in kept]
         self._store.replay(*net(patches), version=self._store.version)
 
@@ -215,7 +216,10 @@ class Recorder:
 def write_mark(path: Path, journal: str, number: int) -> None:
     """Notes up to which patch of which journal a store holds all."""
     partial = path.with_suffix(".part")
-    partial.write_text(json.dumps({"journal": journal, "number": number}), encoding="utf-8")
+    with partial.open("w", encoding="utf-8") as file:
+        json.dump({"journal": journal, "number": number}, file)
+        file.flush()
+        os.fsync(file.fileno())
     partial.replace(path)
 
 

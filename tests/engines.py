@@ -1,4 +1,4 @@
-"""An Oxigraph server of this machine's own, for tests; skipped with one line where there is none."""
+"""SPARQL servers of this machine's own, for tests; skipped with one line where there are none."""
 
 from __future__ import annotations
 
@@ -64,6 +64,49 @@ class OxigraphServer:
     def engine(self) -> RemoteStore:
         """What asks it."""
         return RemoteStore(self.address, profile_of("oxigraph"))
+
+
+class VirtuosoServer:
+    """A Virtuoso in a folder, which can be killed and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        if not self.is_there():
+            pytest.skip("no Virtuoso: virtuoso-t and isql-vt are not on the path (Debian: virtuoso-opensource-7)")
+        folder.mkdir()
+        self._folder, self.port = folder, free_port()
+        files = {"DatabaseFile": "db", "ErrorLogFile": "log", "LockFile": "lck", "TransactionFile": "trx"}
+        lines = [f"{name} = {folder}/v.{end}" for name, end in {**files, "xa_persistent_file": "pxa"}.items()]
+        temporary = [f"DatabaseFile = {folder}/t.db", f"TransactionFile = {folder}/t.trx"]
+        parameters = [f"ServerPort = {free_port()}", "NumberOfBuffers = 5000"]
+        web = [f"ServerPort = {self.port}", f"ServerRoot = {folder}"]
+        sections = {"Database": lines, "TempDatabase": temporary, "Parameters": parameters, "HTTPServer": web}
+        settings = "\n".join(f"[{name}]\n" + "\n".join(said) for name, said in sections.items())
+        (folder / "v.ini").write_text(f"{settings}\n")
+        self.start()
+
+    @staticmethod
+    def is_there() -> bool:
+        """Whether its programs are on the path."""
+        return bool(shutil.which("virtuoso-t") and shutil.which("isql-vt"))
+
+    def start(self) -> None:
+        """Starts it, and waits until it takes connections."""
+        command = ["virtuoso-t", "+foreground", "+configfile", str(self._folder / "v.ini")]
+        (self._folder / "v.lck").unlink(missing_ok=True)  # of one that was killed
+        self.process = subprocess.Popen(command, cwd=self._folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        waited_for(lambda: listens(self.port) or self.process.poll() is not None, 180)
+        assert self.process.poll() is None, "Virtuoso did not start"
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        self.process.kill()
+        self.process.wait()
+
+    @property
+    def engine(self) -> RemoteStore:
+        """What asks it."""
+        address = f"http://127.0.0.1:{self.port}"
+        return RemoteStore(address, profile_of("virtuoso"), user="dba", password="dba")
 
 
 class RoughLine:
