@@ -63,7 +63,7 @@ def reading_of(pack: str, files: Iterable[tuple[str, str]], *, learns: bool) -> 
         notes.mkdir()
         for name, text in files:
             (notes / name).write_text(text, encoding="utf-8")
-        with KnowledgeGraph.create(Path(folder) / pack, ontology=ontology_of(pack)) as kg:
+        with KnowledgeGraph.create(Path(folder) / Path(pack).stem, ontology=ontology_of(pack)) as kg:
             if learns:
                 from kgplatform.workspace.review import learn
 

@@ -2,6 +2,7 @@
 
     python -m benchmarks.train_sentence_frames             figures on a fifth of the documents, learnt from the others
     python -m benchmarks.train_sentence_frames --write     the same, and these weights are shipped
+    … --also FOLDER…     learnt besides from the sentences of folders as `benchmarks.learnt_reading` reads them
 
 Three things are learnt at once: which stretches name something, of which class they are, and which property with which
 subject an object has, of all that the ontology admits (of the fillings with one object at most one is true, so they and
@@ -33,6 +34,7 @@ from kgplatform.evaluation.triples import Triple
 from kgplatform.extraction import context, sentence_frames, sentence_network
 from kgplatform.extraction.builtin import BuiltinExtractor
 from kgplatform.extraction.context import DocumentReading, Referents
+from kgplatform.extraction.learnt.examples import TermNames
 from kgplatform.extraction.learnt.features import plain
 from kgplatform.extraction.learnt.frames import english_gloss, packed
 from kgplatform.extraction.sentence_frames import FITS, KINDS, FrameReader, OpenFrames, chosen, claim_of, said_value
@@ -52,6 +54,7 @@ from kgplatform.extraction.sentence_network import (
     seen_sentence,
 )
 from kgplatform.models.embed import MiniLM, carried_path, unit_length
+from kgplatform.ontology.packs import load
 from kgplatform.ontology.schema import Ontology
 from kgplatform.text import has_han
 from kgplatform.types import Claim, Document, Mention
@@ -423,6 +426,13 @@ class Learner(nn.Module):
         return found
 
     def _lost(self, question: Question, lesson: Lesson, placed: Sequence[Any]) -> torch.Tensor:
+        scores = self.scores(question, lesson, placed)
+        whole = torch.logsumexp(torch.cat([scores.reshape(-1), torch.zeros(1)]), 0)
+        right = torch.tensor(question.right)
+        return whole - torch.logsumexp(scores[right], 0) if right.any() else whole
+
+    def scores(self, question: Question, lesson: Lesson, placed: Sequence[Any]) -> torch.Tensor:
+        """What each filling scores, a row a property and a column a subject; "none is made" scores 0."""
         w, asked = self.weights, question.asked
         objects, _, pair, _, _, ranges, triggers = placed[asked.sentence]
         terms, n = list(asked.terms), asked.place
@@ -446,10 +456,7 @@ class Learner(nn.Module):
             more = torch.zeros_like(scores)
             more[row, column] = 1
             scores = scores + more * self.sign_weights[[self._sign(sign) for sign in signs]].sum()
-        scores = (scores / self.temperature).masked_fill(~torch.tensor(question.used), -1e4)
-        whole_ = torch.logsumexp(torch.cat([scores.reshape(-1), torch.zeros(1)]), 0)
-        right = torch.tensor(question.right)
-        return whole_ - torch.logsumexp(scores[right], 0) if right.any() else whole_
+        return scores.masked_fill(~torch.tensor(question.used), -1e4)
 
     def _sign(self, sign: str) -> int:
         return self.signs.setdefault(sign, min(len(self.signs), 511))
@@ -510,19 +517,58 @@ def fit(lessons: Sequence[Lesson], *, states: bool, epochs: int) -> Learner:
 
 @torch.no_grad()
 def calibrate(learner: Learner, lessons: Sequence[Lesson]) -> None:
-    """Sets the temperature for which what the annotation says of these documents, none learnt from, is likeliest."""
+    """Sets the temperature of the odds for which what the annotation says of documents not learnt from is likeliest."""
     learner.eval()
-    asked = []
+    odds, right = list[Any](), list[Any]()
     for lesson in (one for one in lessons if one.questions):
         rows = learner.rows([item for item, _, _ in lesson.sentences])
-        asked.append((lesson, learner._placed(lesson, rows, learner._told_labels(lesson))))
-    lost: dict[float, float] = {}
-    for learner.temperature in np.arange(0.8, 3.0, 0.1).round(1).tolist():
-        lost[learner.temperature] = sum(
-            float(learner._lost(one, lesson, placed)) for lesson, placed in asked for one in lesson.questions
-        )
+        placed = learner._placed(lesson, rows, learner._told_labels(lesson))
+        for one in lesson.questions:
+            used = torch.tensor(one.used)
+            told = torch.cat([torch.zeros(1), learner.scores(one, lesson, placed)[used]])
+            odds.append(torch.logit(torch.softmax(told, 0)[1:], 1e-6))
+            right.append(torch.tensor(one.right)[used].float())
+    all_odds, all_right = torch.cat(odds), torch.cat(right)
+    lost = {
+        by: float(functional.binary_cross_entropy_with_logits(all_odds / by, all_right, reduction="sum"))
+        for by in np.arange(0.8, 3.0, 0.1).round(1).tolist()
+    }
     learner.temperature = min(lost, key=lambda one: lost[one])
     print(f"temperature {learner.temperature}: {lost[learner.temperature]:.1f}, at 1: {lost[1.0]:.1f}")
+
+
+def sentences_of(folder: Path) -> list[Row]:
+    """The examples of a folder of small ontologies as documents; an end is of the class that its property asks for."""
+    rows, known = [], dict[str, tuple[Ontology, TermNames]]()
+    for line in (folder / "examples.train.jsonl").read_text(encoding="utf-8").splitlines():
+        said = json.loads(line)
+        file = folder / "ontologies" / f"{said['ontology']}.ttl"
+        if said["ontology"] not in known:
+            found = load([str(file)], folder=folder).ontology
+            known[said["ontology"]] = found, TermNames(found)
+        ontology, terms = known[said["ontology"]]
+        triples, types, names = list[list[str]](), list[list[str | None]](), dict[str, str]()
+        for subject, name, value in said["triples"]:
+            if (iri := terms.property(name)) is None:
+                continue
+            term = ontology.properties[iri]
+            sides = [next((local_name(one.value) for one in side), None) for side in (term.domains, term.ranges)]
+            triples.append([subject, local_name(iri.value), value])
+            types.append([sides[0], sides[1] if term.is_object else None])
+            names |= {end: class_ for end, class_ in zip((subject, value), types[-1], strict=True) if class_}
+        also = {name: [form] for name in names if name not in said["text"] and (form := _form(name, said["text"]))}
+        row = {"id": said["id"], "ontology": str(file), "language": said["lang"], "text": said["text"], "also": also}
+        if triples:
+            rows.append(row | {"triples": triples, "types": types, "names": [list(item) for item in names.items()]})
+    return rows
+
+
+def _form(name: str, text: str) -> str:
+    """The name as the text has it: in other letters, or without what stands in brackets or behind a comma."""
+    for form in (name, re.sub(r", (.+)$", r" (\1)", name), re.sub(r"\s*\([^)]*\)$", "", name), name.split(",")[0]):
+        if (start := text.casefold().find(form.casefold())) >= 0 and len(form) > 2:
+            return text[start : start + len(form)]
+    return ""
 
 
 def _drawn(*kinds: Sequence[Row]) -> tuple[list[Row], set[int], set[int]]:
@@ -541,10 +587,12 @@ def main() -> int:
     """Prints the figures on the documents that are left out, and writes the weights where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--also", type=Path, nargs="*", default=(), metavar="FOLDER")
     asked = parser.parse_args()
     rows, held, half = _drawn(
         [*rows_of("train.jsonl"), *rows_of("train2.jsonl")],
-        *map(rows_of, ("train3.jsonl", "train4.jsonl", "train5.jsonl", "train6.jsonl", "train7.jsonl", "train8.jsonl")),
+        *(rows_of(f"train{number}.jsonl") for number in range(3, 12)),
+        *map(sentences_of, asked.also),
     )
     carried = sentence_network.carried_network()
     if carried is None:

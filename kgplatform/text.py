@@ -22,6 +22,7 @@ _OTHER = rf"(?:(?![{_HAN_RANGES}])[^\W_])+"
 _WORD = re.compile(rf"[{_HAN_RANGES}]|{_OTHER}(?:['\u2019]{_OTHER})?", re.UNICODE)
 _SPACE = re.compile(r"\s+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_IDENTIFIER = re.compile(r"\w*(?:[a-z][A-Z]|_)\w*", re.ASCII)
 _ARTICLE = re.compile(r"^(?:(?:the|a|an)\s+)+", re.IGNORECASE)
 _ACCENT = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _SENTENCE_END = re.compile(
@@ -78,6 +79,15 @@ def words_of_identifier(identifier: str) -> str:
     ('actual on ramp', 'flight uid')
     """
     return _SPACE.sub(" ", _CAMEL.sub(" ", identifier).replace("_", " ").replace("-", " ")).strip().casefold()
+
+
+def spoken_label(label: str) -> str:
+    """The label of a term, its words apart where it is an identifier.
+
+    >>> spoken_label("headOfState"), spoken_label("head of state")
+    ('head of state', 'head of state')
+    """
+    return words_of_identifier(label) if _IDENTIFIER.fullmatch(label) else label
 
 
 def has_han(text: str) -> bool:

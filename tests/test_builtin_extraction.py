@@ -37,8 +37,8 @@ PLACES = """
 :couples a :Audience ; rdfs:label "couples"@en, "情侣"@zh .
 :locatedIn a owl:ObjectProperty ; rdfs:domain :Place ; rdfs:range :Place ; rdfs:label "located in"@en, "位于"@zh ;
   skos:altLabel "in"@en, "lies in"@en, "belongs to"@en, "在"@zh .
-:near a owl:ObjectProperty ; rdfs:domain :Place ; rdfs:range :Place ; rdfs:label "near"@en, "附近"@zh ;
-  skos:altLabel "next to"@en .
+:near a owl:ObjectProperty , owl:SymmetricProperty ; rdfs:domain :Place ; rdfs:range :Place ;
+  rdfs:label "near"@en, "附近"@zh ; skos:altLabel "next to"@en .
 :suitableFor a owl:ObjectProperty ; rdfs:domain :Place ; rdfs:range :Audience ;
   rdfs:label "suitable for"@en, "适合"@zh ; skos:altLabel "suits"@en, "good for"@en .
 :ticketPrice a owl:DatatypeProperty ; rdfs:domain :Place ; rdfs:range xsd:decimal ; core:unit "CNY" ;
@@ -82,10 +82,18 @@ COURSES = """
   skos:altLabel "skill"@en, "培养能力"@zh .
 """
 
+INVERSES = {"prerequisiteOf": "prerequisite", "composed": "composedBy"}
+
 
 def fact(text):
     """``subject | property | object``."""
-    subject, predicate, object_ = text.split(" | ")
+    return directed(*text.split(" | "))
+
+
+def directed(subject, predicate, object_):
+    """The statement in one direction: from where it is read is another's matter."""
+    if predicate in INVERSES or (predicate == "near" and object_ < subject):
+        return object_, INVERSES.get(predicate, predicate), subject
     return subject, predicate, object_
 
 
@@ -104,7 +112,7 @@ def document_of(text, title=""):
 
 def said(extraction):
     return {
-        (
+        directed(
             claim.subject.name,
             local_name(claim.predicate.value),
             claim.object.name if isinstance(claim.object, Mention) else claim.object.value,
@@ -177,7 +185,7 @@ def test_another_domain_needs_no_code():
     """
     found = read(text, MUSIC)
     assert classes(found)["Jean Sibelius"] == "Musician"
-    assert ("Jean Sibelius", "composed", "Second Symphony") in said(found)
+    assert fact("Jean Sibelius | composed | Second Symphony") in said(found)
     assert ("Second Symphony", "composedYear", "1902") in said(found)
     assert ("Kreutzer Sonata", "tempo", "120") in said(found)
 
@@ -237,6 +245,9 @@ def test_labels_and_headings_speak_of_the_main_entity():
 def test_the_shipped_ontologies_read_a_note_of_a_journey_and_a_digest_of_a_paper():
     note = "Lingyin Temple lies in Hangzhou City and is near West Lake. A ticket for Lingyin Temple costs 30 yuan."
     told = ("Lingyin Temple | locatedIn | Hangzhou City", "Lingyin Temple | ticketPrice | 30")
+    assert set(map(fact, told)) <= said(read(note, shipped("core", "geo", "travel")))
+    told = ("Wuzhen | suitableFor | couples", "Wuzhen | suitableFor | families", "灵隐寺 | suitableFor | families")
+    note = "Wuzhen is good for couples and families. 灵隐寺适合亲子。"
     assert set(map(fact, told)) <= said(read(note, shipped("core", "geo", "travel")))
     paper = """
         # Attention Is All You Need
@@ -395,9 +406,6 @@ def test_a_text_says_this_and_nothing_else(text, terms, wanted):
         ("清风寺免费开放,周一休息。", ["清风寺 | ticketPrice | 0"], []),
         ("清风寺儿童免费。", [], ["清风寺 | ticketPrice | 0"]),
         # named values
-        ("Wuzhen is good for couples and families. 灵隐寺适合亲子。",
-         ["Wuzhen | suitableFor | couples", "Wuzhen | suitableFor | families", "灵隐寺 | suitableFor | families"],
-         ["灵隐寺 | suitableFor | couples"]),
     ],
 )  # fmt: skip
 def test_a_text_says_this_among_other_things(text, wanted, unwanted):
@@ -594,3 +602,27 @@ def test_sample_syllabi_give_their_prerequisites(reader, page, prerequisites):
     (document,) = read_file(examples / f"academic/courses/{page}.html", base="https://example.org/academic/")
     found = [fact for chunk in chunker()(document) for fact in said(reader.extract(chunk, document))]
     assert {other for one, name, other in found if (one, name) == (page.upper(), "hasPrerequisite")} == prerequisites
+
+
+FLAT = """
+:Airport a owl:Class ; rdfs:label "Airport" .
+:Structure a owl:Class ; rdfs:label "ArchitecturalStructure" .
+:Person a owl:Class ; rdfs:label "Person" .
+:City a owl:Class ; rdfs:label "City" .
+:location a owl:ObjectProperty ; rdfs:domain :Structure ; rdfs:range :City ; rdfs:label "location" .
+:architect a owl:ObjectProperty ; rdfs:domain :Structure ; rdfs:range :Person ; rdfs:label "architect" .
+:runwayLength a owl:DatatypeProperty ; rdfs:domain :Structure ; rdfs:range xsd:decimal ; rdfs:label "runwayLength" .
+:numberOfGates a owl:DatatypeProperty ; rdfs:domain :Airport ; rdfs:range xsd:integer ; rdfs:label "numberOfGates" .
+"""
+
+
+def test_where_no_class_is_a_kind_of_another_a_thing_may_be_of_what_a_property_asks_for():
+    text = (
+        "Alder Airport is located in Norvale. The runway length of Alder Airport is 1533. Its architect is Mira Holt."
+    )
+    found = read(text, FLAT)
+    wanted = ("location | Norvale", "runwayLength | 1533", "architect | Mira Holt")
+    assert {fact(f"Alder Airport | {item}") for item in wanted} == said(found)
+    assert classes(found)["Alder Airport"] == "Airport"
+    apart = FLAT + ":Airport owl:disjointWith :Structure ."
+    assert not said(read(text, apart))

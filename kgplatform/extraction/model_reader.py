@@ -331,7 +331,7 @@ class ReplyCheck:
         subject = self._named(_text(item, "subject"))
         if subject is None:
             return f"the subject {_text(item, 'subject')!r} is not a mention"
-        if not self._is_one_of(subject.type, self.ontology.properties[predicate].domains):
+        if not self.ontology.may_be(subject.type, self.ontology.properties[predicate].domains):
             return f"{self._label(predicate)!r} is not said of {self._label(subject.type)!r}"
         object_ = self._object(predicate, _text(item, "object"), place)
         if isinstance(object_, str):
@@ -366,15 +366,9 @@ class ReplyCheck:
         found = self._named(text) or self._value(predicate, text, quote)
         if found is None:
             return f"the object {text!r} is not a mention"
-        if not self._is_one_of(found.type, term.ranges):
+        if not self.ontology.may_be(found.type, term.ranges):
             return f"{self._label(predicate)!r} does not lead to {self._label(found.type)!r}"
         return found
-
-    def _is_one_of(self, type_: NamedNode, wanted: tuple[NamedNode, ...]) -> bool:
-        """Whether the class is a wanted one; where no class is a kind of another, whether it may be one."""
-        if self.ontology.is_flat:
-            return not wanted or any(not self.ontology.disjoint(type_, item) for item in wanted)
-        return self.ontology.is_a(type_, wanted)
 
     def _named(self, text: str) -> Mention | None:
         wanted = normalise(text)

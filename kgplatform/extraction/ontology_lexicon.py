@@ -18,7 +18,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.lexicon import LexiconSection
 from kgplatform.ontology.schema import Ontology, OntologyClass, OntologyProperty, Word
-from kgplatform.text import has_han, singular
+from kgplatform.text import has_han, singular, spoken_label
 
 if TYPE_CHECKING:
     from kgplatform.extraction.sentence_network import ClassLabels, PropertyLabels
@@ -255,7 +255,7 @@ def _usable(words: Iterable[Word]) -> Iterator[tuple[int, str]]:
         rank = int(word.language in seen)
         seen.add(word.language)
         if not _QUESTION.search(word.text.casefold()):
-            yield rank, word.text.strip()
+            yield rank, spoken_label(word.text.strip())
 
 
 def _roots(ontology: Ontology) -> frozenset[NamedNode]:
@@ -434,11 +434,11 @@ class FrameForms:
         self.shapes = list(_shapes(ontology))
 
     def fit(self, type_: NamedNode, wanted: tuple[NamedNode, ...]) -> str | None:
-        """How a thing of the class fits what is wanted: it ``fits``, it is of a class ``above`` such, or not at all."""
-        key = type_, wanted
+        """How a thing of the class fits what is wanted: it ``fits``, may be such (``above``), or not at all."""
+        key, ontology = (type_, wanted), self._ontology
         if key not in self._fits:
-            is_a, fits = self._ontology.is_a(type_, wanted), self._ontology.fits(type_, wanted)
-            self._fits[key] = "fits" if is_a else "above" if fits else None
+            may_be = ontology.fits(type_, wanted) or ontology.may_be(type_, wanted)
+            self._fits[key] = "fits" if ontology.is_a(type_, wanted) else "above" if may_be else None
         return self._fits[key]
 
     def is_common(self, wanted: tuple[NamedNode, ...]) -> bool:
@@ -552,7 +552,7 @@ class FrameForms:
             if not form.after:
                 yield Spoken(start, start + len(lead), form.term, form.strength)
                 return
-            inner = text.find(form.after, start + len(lead), min(end, start + len(lead) + 24))
+            inner = text.find(form.after, start + len(lead), min(end, start + len(lead) + 60))
             if inner > start + len(lead):
                 yield Spoken(start, start + len(lead), form.term, "strong", inner)
         elif not lead and text.startswith(form.after, start):

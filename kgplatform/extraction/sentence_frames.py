@@ -13,8 +13,8 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -78,6 +78,9 @@ _KNOWN, _CODED, _VALUED, _TYPED, _NAMED, _STRANGE = 0.95, 0.8, 0.6, 0.5, 0.3, 0.
 """How likely what is found in another way than by the network is right, where a stretch crosses it."""
 _SURER: Final = 0.65
 """The share for what is stated beside a label, which tells all there is, and where a mistake makes others."""
+_SPREADS: Final = 0.8
+_NEARLY_CERTAIN, _MOST, _TOGETHER = 0.9, 0.99, 0.3
+_ADDRESS_GAP: Final = re.compile(r",?\s?|，")
 _BUCKETS: Final = len(AWAY) + 1
 _OPENS: Final = 2 * _BUCKETS + 4
 _KIND: Final = _OPENS + 2
@@ -104,6 +107,11 @@ class Slot:
     sure: bool = True  # False: its class is a guess from how the text uses it
     share: float = -1.0  # how likely it names something; -1: nobody asked
     is_common: bool = False  # it is a common noun, whatever its class
+
+    @property
+    def enumeration(self) -> int:
+        """Where the enumeration begins that it is part of; where it begins itself if it is part of none."""
+        return self.head if self.head >= 0 else self.start
 
 
 class SlotFinder:
@@ -331,6 +339,7 @@ class Filling:
     subject: Slot
     object: Slot
     sentence: tuple[int, int]
+    is_nested: bool = False  # two places of one address, one in the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,6 +376,7 @@ class FrameReader:
 
     def __init__(self, reading: DocumentReading, referents: Referents, network: SentenceNetwork) -> None:
         self._reading, self._network, self._forms = reading, network, reading.lexicon.forms
+        self._untold = ("stranger", "guess", *(("name",) if reading.lexicon.ontology.is_flat else ()))
         self._text, self._ontology = reading.text, reading.lexicon.ontology
         self._finder = SlotFinder(reading, referents)
         self.sentences: list[_Sentence] = []
@@ -419,16 +429,18 @@ class FrameReader:
     def statements(self, least: float) -> Iterator[list[tuple[float, Filling]]]:
         """The fillings of each sentence that are likely enough, with their shares."""
         scores = StatementScores(self._network, [one.places for one in self.sentences], self._placed)
-        for number in range(len(self.sentences)):
+        for number, sentence in enumerate(self.sentences):
             found: list[tuple[float, Filling]] = []
             for frames in self.open_frames(number):
-                shares = scores.shares(frames.asked)
+                shares = _shared(scores.shares(frames.asked), frames, sentence.slots)
                 for term, subject in np.argwhere(shares >= least):
+                    share = float(shares[term, subject])
                     item = Filling(frames.terms[term], frames.subjects[subject], frames.object, frames.sentence)
                     unsaid = "no form" in frames.asked.signs[term] and is_length(item.term.unit)
-                    if not unsaid and not self._is_barred(item):  # 400 m may be how long, high or far away it is
-                        found.append((float(shares[term, subject]), item))
-            yield found
+                    if not unsaid and not self._is_barred(item, share):  # 400 m may be how long, high or far away it is
+                        found.append((share, item))
+            found = list(_agreed(_listed(found, sentence.slots)))
+            yield [*found, *self._nested(found)]
 
     def open_frames(self, number: int) -> Iterator[OpenFrames]:
         """What is asked of the objects of a sentence."""
@@ -524,16 +536,37 @@ class FrameReader:
                 found[n, m] = signs
         return found
 
-    def _is_barred(self, item: Filling) -> bool:
+    def _nested(self, fillings: Sequence[tuple[float, Filling]]) -> Iterator[tuple[float, Filling]]:
+        """Of two neighbouring places that the same is in, one in the other: 嘉兴市桐乡县; Larkfield, Kent.
+
+        That the thing and that the small place is in the large one are fillings of one object, and both are true.
+        """
+        said: dict[tuple[str, NamedNode], list[tuple[float, Filling]]] = defaultdict(list)
+        for share, item in fillings:
+            if item.term.transitive:
+                said[item.subject.name, item.term.iri].append((share, item))
+        shares = {(item.subject.name, item.term.iri, item.object.name): share for share, item in fillings}
+        for pair in (pair for some in said.values() for pair in itertools.permutations(some, 2)):
+            first, second = (item.object for _, item in pair)
+            if first.end > second.start or not _ADDRESS_GAP.fullmatch(self._text[first.end : second.start]):
+                continue
+            (share, large), (certain, small) = pair if has_han(self._text[first.start]) else reversed(pair)
+            if self._fit(small.object, small.term.domains) in ("fits", "above"):
+                share = min(share + shares.get((small.object.name, large.term.iri, large.object.name), 0.0), _MOST)
+                yield share, large
+                yield min(share, certain), replace(large, subject=small.object, is_nested=True)
+
+    def _is_barred(self, item: Filling, share: float) -> bool:
         """Whether the two cannot be stated of each other, whatever the sentence says.
 
-        They may be names of one thing, a common noun where things go by names, or the subject is behind a denial.
+        They may be names of one thing, a common noun where things go by names (unless that is nearly certain), or the
+        subject is behind a denial.
         """
         subject, slot, (start, _) = item.subject, item.object, item.sentence
         if subject.name == slot.name or self._is_other_name(subject, slot):
             return True
         sides = [(subject, item.term.domains), *([(slot, item.term.ranges)] if item.term.is_object else [])]
-        if any(one.is_common and not self._forms.is_common(wanted) for one, wanted in sides):
+        if share < _NEARLY_CERTAIN and any(one.is_common and not self._forms.is_common(side) for one, side in sides):
             return True
         behind = start <= slot.end <= subject.start
         return behind and _NEGATION.search(self._text, slot.end, subject.start) is not None
@@ -569,9 +602,10 @@ class FrameReader:
             return (0.5, (f"{item.strength} inside",)) if inside else None
         begins = slot.head if slot.head >= 0 else slot.start
         if item.inner >= 0:
-            inside = item.end <= begins and slot.end <= item.inner
-            away = _away(text[item.end : begins]) + _away(text[slot.end : item.inner]) if inside else 99
-            return (away, (f"around {_bucket(away)}",)) if inside and away <= 6 else None
+            ends = max(one.end for one in (slot, *slots) if one.enumeration == slot.enumeration)
+            inside = item.end <= begins and ends <= item.inner
+            away = _away(text[item.end : begins]) + _away(text[ends : item.inner]) if inside else 99
+            return (away, (f"around {_bucket(min(away, 6))}",)) if inside and away <= _FAR else None
         before = item.end <= begins
         if item.strength in ("lead", "weak") and not before and not has_han(text[item.start : item.end]):
             return None
@@ -603,12 +637,8 @@ class FrameReader:
                 return False
             return slot.type is None or not slot.sure or self._forms.fit(slot.type, term.ranges) is not None
         value = slot.value
-        if value is None and slot.kind in ("stranger", "guess") and not slot.is_common:
-            if term.pattern:
-                return bounded(term.pattern).fullmatch(slot.name) is not None
-            return term.iri in self._forms.written
         if value is None:
-            return (slot.kind == "noun" or slot.is_common) and term.iri in self._forms.phrases
+            return self._takes_text(term, slot)
         if value.kind == "free":
             return is_currency(term.unit)
         if value.kind == "code":
@@ -617,7 +647,17 @@ class FrameReader:
             return value.kind in self._forms.told[term.iri]
         if term.unit and is_bare(value):
             return accepts(term, replace(value, kind="money" if is_currency(term.unit) else "number", unit=term.unit))
+        if value.kind == "year" and self._text[value.start : value.end + 1].strip(" ,.;").isdecimal():
+            value = replace(value, kind="year" if accepts(term, value) else "number")  # 1,533 may be 1533
         return accepts(term, value)
+
+    def _takes_text(self, term: OntologyProperty, slot: Slot) -> bool:
+        """Whether a name or a noun may be the property's text; one that is surely of a class is a thing, not a text."""
+        if slot.kind not in self._untold or slot.is_common:
+            return (slot.kind == "noun" or slot.is_common) and term.iri in self._forms.phrases
+        if term.pattern:
+            return bounded(term.pattern).fullmatch(slot.name) is not None
+        return term.iri in self._forms.written
 
     def _fit(self, slot: Slot, wanted: tuple[NamedNode, ...]) -> str | None:
         if slot.kind == "noun":
@@ -706,9 +746,50 @@ def _bucket(away: int) -> str:
 # Statements
 
 
+def _shared(shares: Floats, frames: OpenFrames, slots: Sequence[Slot]) -> Floats:
+    """Enumerated subjects have the share of all together: at most one filling of an object is true, but for these.
+
+    Where the object is enumerated, too, each may be for one of them.
+    """
+    parts = Counter(slot.enumeration for slot in slots if slot.kind != "value")
+    if len(parts) == len(slots) or sum(slot.enumeration == frames.object.enumeration for slot in slots) > 1:
+        return shares
+    found = shares.copy()
+    for group in {one.enumeration for one in frames.subjects if parts[one.enumeration] > 1}:
+        those = [n for n, one in enumerate(frames.subjects) if one.enumeration == group]
+        whole, most = shares[:, those].sum(axis=1, keepdims=True), shares[:, those].max(axis=1, keepdims=True)
+        found[:, those] = np.where(shares[:, those] >= _TOGETHER * most, np.minimum(whole, _MOST), shares[:, those])
+    return found
+
+
+def _listed(fillings: Sequence[tuple[float, Filling]], slots: Sequence[Slot]) -> Iterator[tuple[float, Filling]]:
+    """Enumerated things have the mean of their shares: the same is said of all, unless subjects are enumerated, too."""
+    parts = Counter(slot.enumeration for slot in slots)
+    shares: dict[tuple[NamedNode, int, int], list[float]] = defaultdict(list)
+    for share, item in fillings:
+        shares[item.term.iri, item.subject.start, item.object.enumeration].append(share)
+    for share, item in fillings:
+        number = parts[item.object.enumeration]
+        if number > 1 and item.term.is_object and parts[item.subject.enumeration] < 2:
+            share = sum(shares[item.term.iri, item.subject.start, item.object.enumeration]) / number
+        yield share, item
+
+
+def _agreed(given: Iterable[tuple[float, Filling]]) -> Iterator[tuple[float, Filling]]:
+    """The fillings with the share that they or the same fact the other way round is stated: two looks at one fact."""
+    fillings, shares = list(given), dict[tuple[str, NamedNode, str], float]()
+    for share, item in fillings:
+        one = item.subject.name, item.term.iri, item.object.name
+        shares[one] = max(share, shares.get(one, 0.0))
+    for share, item in fillings:
+        inverse = item.term.iri if item.term.symmetric else item.term.inverse
+        turned = shares.get((item.object.name, inverse, item.subject.name), 0.0) if inverse is not None else 0.0
+        yield 1 - (1 - share) * (1 - turned), item
+
+
 def chosen(fillings: Sequence[tuple[float, Filling]]) -> list[tuple[float, Filling]]:
     """The likeliest fillings that agree with each other: an object is said once, a pair has one property."""
-    said: set[tuple[int, int]] = set()
+    said: dict[tuple[int, int], tuple[NamedNode, int]] = {}
     pairs: set[frozenset[str]] = set()
     values: set[tuple[str, NamedNode]] = set()
     found: list[tuple[float, Filling]] = []
@@ -716,9 +797,11 @@ def chosen(fillings: Sequence[tuple[float, Filling]]) -> list[tuple[float, Filli
         place = item.object.start, item.object.end
         pair = frozenset((item.subject.name, item.object.name))
         one = item.subject.name, item.term.iri
-        if place in said or (item.term.is_object and pair in pairs) or (item.term.functional and one in values):
+        told = item.term.iri, item.subject.enumeration
+        is_said = said.get(place, told) != told and not item.is_nested
+        if is_said or (item.term.is_object and pair in pairs) or (item.term.functional and one in values):
             continue
-        said.add(place)
+        said.setdefault(place, told)
         pairs.add(pair)
         values.add(one)
         found.append((share, item))
@@ -762,7 +845,8 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
             spreads = item.term.transitive or item.term.symmetric
             strange = any(side.mention is None and side.type is None for side in _things(item))
             told = (claim.predicate, item.object.start) in placed
-            least = _SURER if spreads or strange or told or about in labelled else thresholds.statement
+            least = _SURER if strange or told or about in labelled else thresholds.statement
+            least = _SPREADS if spreads else least
             if not (item.term.functional and about in fixed):
                 (reading.claim if share >= least else reading.offer)(claim)
 
@@ -830,7 +914,7 @@ def said_value(term: OntologyProperty, slot: Slot, text: str) -> str | None:
 
 def _mention(reading: DocumentReading, slot: Slot, wanted: tuple[NamedNode, ...]) -> Mention:
     ontology = reading.lexicon.ontology
-    if slot.mention is not None and ontology.is_a(slot.mention.type, wanted):
+    if slot.mention is not None and ontology.may_be(slot.mention.type, wanted):
         return slot.mention
-    type_ = slot.type if slot.type is not None and ontology.is_a(slot.type, wanted) else wanted[0]
+    type_ = slot.type if slot.type is not None and ontology.may_be(slot.type, wanted) else wanted[0]
     return Mention(reading.document.text[slot.start : slot.end], slot.start, slot.end, type_, slot.name)

@@ -25,7 +25,7 @@ from kgplatform.extraction.learnt.frames import english_gloss, stretch_signs, un
 from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS
 from kgplatform.models.embed import MiniLM, carried_path
 from kgplatform.ontology.schema import Ontology, OntologyProperty
-from kgplatform.text import has_han, words_of_identifier
+from kgplatform.text import has_han, spoken_label
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -35,6 +35,8 @@ ROLES: Final = 7
 """A stretch is seen as the mean of its words, its first and last, the two before it and the two behind it."""
 AWAY: Final = (0, 1, 2, 3, 4, 6, 9, 13)
 """Up to so many words away two places are equally far for the network."""
+_MAY_BE: Final = 0.3
+"""How far a class fits that may be a kind of the right one, where the ontology does not say."""
 LEAST_SHARE: Final = 0.08
 """From this share on a stretch may name something."""
 _LONGEST, _PIECES, _MOST_PIECES, _MOST_WORDS = 1_500, 5, 254, 14
@@ -137,10 +139,16 @@ class ClassLabels:
         self.classes = [item.iri for item in found]
         self.rows = np.array([label_row([word.text for word in item.words][:4]) for item in found], np.float32)
         numbers = {iri: n for n, iri in enumerate(self.classes)}
+        self._is_flat = ontology.is_flat
         self._below = [[numbers[one] for one in ontology.subclasses(iri) if one in numbers] for iri in self.classes]
 
     def likely(self, shares: Floats) -> NamedNode | None:
-        """The most special class that is likelier than not, those below it counted in; None: no class is."""
+        """The most special class that is likelier than not, those below it counted in; None: no class is.
+
+        Where no class is a kind of another it is the likeliest, if some class is likelier than none.
+        """
+        if self._is_flat:
+            return self.classes[int(shares.argmax())] if shares.sum() >= 0.5 else None
         held = [(len(below), -float(shares[below].sum()), n) for n, below in enumerate(self._below)]
         held = [item for item in held if item[1] <= -0.5]
         return self.classes[min(held)[2]] if held else None
@@ -150,7 +158,8 @@ class PropertyLabels:
     """Properties as the network is told them: the words of their labels, and which classes stand on either side.
 
     ``words`` has the vectors of all words, those of a property from its number in ``starts`` on; ``means`` has one row
-    a property; ``domains`` and ``ranges`` have a 1 for each class that fits (a row a property, a column a class).
+    a property; ``domains`` and ``ranges`` have a 1 for each class that fits, less where it may (a row a property, a
+    column a class).
     """
 
     def __init__(self, terms: Sequence[OntologyProperty], ontology: Ontology, labels: ClassLabels) -> None:
@@ -165,22 +174,17 @@ class PropertyLabels:
         )
 
     @staticmethod
-    def _fitting(side: tuple[NamedNode, ...], ontology: Ontology, labels: ClassLabels) -> list[bool]:
-        """Which classes fit; all do where none is told apart, as of a closed list."""
-        found = [ontology.is_a(one, side) for one in labels.classes]
-        return found if any(found) else [True] * len(found)
+    def _fitting(side: tuple[NamedNode, ...], ontology: Ontology, labels: ClassLabels) -> list[float]:
+        """How far classes fit; all do where none is told apart, as of a closed list."""
+        found = [1.0 if ontology.is_a(one, side) else _MAY_BE * ontology.may_be(one, side) for one in labels.classes]
+        return found if any(found) else [1.0] * len(found)
 
     @staticmethod
     def _spoken(term: OntologyProperty) -> Floats:
-        labels = (_separate(label.text) for label in term.words)
+        labels = (spoken_label(label.text) for label in term.words)
         words = (told for label in labels for word in words_of(label) if (told := _told(word)))
         rows = [word_vector(word) for word in dict.fromkeys(words)]
         return np.array(rows[:_MOST_WORDS] or [np.zeros(_width(), np.float32)], np.float32)
-
-
-def _separate(label: str) -> str:
-    """The label, its words apart where it is an identifier: headOfState."""
-    return label if " " in label or has_han(label) else words_of_identifier(label)
 
 
 def _told(word: TextWord) -> str:
@@ -192,7 +196,9 @@ def _told(word: TextWord) -> str:
 
 def label_row(words: Sequence[str]) -> Floats:
     """What a class's labels say together: the mean of their words' vectors."""
-    parts = (part for word in words for part in (_separate(word).casefold().split() if not has_han(word) else [word]))
+    parts = (
+        part for word in words for part in (spoken_label(word).casefold().split() if not has_han(word) else [word])
+    )
     rows = [word_vector(part) for part in parts]
     return np.asarray(np.mean(rows, axis=0) if rows else np.zeros(_width()), np.float32)
 
@@ -384,8 +390,10 @@ class PlacedWords:
 class StatementScores:
     """How likely the statements are that the sentences of a document with these places may make.
 
-    The scores are divided by the temperature for which documents that nothing was learnt from are likeliest (Guo and
-    others 2017, On calibration of modern neural networks, section 4.2).
+    Of the fillings of one object at most one is true, so they and "none" share the probability. The log odds of each
+    are divided by the temperature for which documents that nothing was learnt from are likeliest (Guo and others 2017,
+    On calibration of modern neural networks, section 4.2); divided scores would give the unlikely ones a large part of
+    the whole where much can be asked.
     """
 
     def __init__(
@@ -413,11 +421,12 @@ class StatementScores:
         scores = scores + network.weighed("fits")[np.maximum(asked.fits, 0)] - network.weighed("none")[0]
         for (term, place), signs in asked.read.items():
             scores[term, place] += sum(map(network.sign, signs))
-        scores = scores / network.weighed("temperature")[0]
         scores[asked.fits < 0] = -np.inf
         most = max(0.0, float(scores.max(initial=0.0)))
         powers = np.exp(scores - most)
-        return np.asarray(powers / (np.exp(-most) + powers.sum()), np.float32)
+        shares = np.clip(powers / (np.exp(-most) + powers.sum()), 1e-9, 1 - 1e-6)
+        odds = np.log(shares / (1 - shares)) / network.weighed("temperature")[0]
+        return np.asarray(np.where(asked.fits < 0, 0.0, 1 / (1 + np.exp(-odds))), np.float32)
 
     def _side(self, item: tuple[int, int] | None, terms: Sequence[int], object_: Floats) -> Floats:
         placed = self._placed[item[0]] if item is not None else None

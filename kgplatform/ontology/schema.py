@@ -160,6 +160,11 @@ class Ontology:
         allowed = tuple(wanted)
         return self.is_a(iri, allowed) or any(iri in self.superclasses(item) for item in allowed)
 
+    def may_be(self, iri: NamedNode, wanted: Iterable[NamedNode]) -> bool:
+        """Whether things of the class may be of a ``wanted`` one: where no class is a kind of another, nobody knows."""
+        allowed = tuple(wanted)
+        return self.is_a(iri, allowed) or (self.is_flat and any(not self.disjoint(iri, item) for item in allowed))
+
     def admits(self, predicate: NamedNode, subject: NamedNode, object_: NamedNode | None = None) -> bool:
         """Whether domain and range allow the property between these classes (``object_`` None: range not asked)."""
         term = self.properties.get(predicate)
