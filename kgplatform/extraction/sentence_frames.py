@@ -79,7 +79,9 @@ _KNOWN, _CODED, _VALUED, _TYPED, _NAMED, _STRANGE = 0.95, 0.8, 0.6, 0.5, 0.3, 0.
 _SURER: Final = 0.65
 """The share for what is stated beside a label, which tells all there is, and where a mistake makes others."""
 _SPREADS: Final = 0.8
+"""The share for statements of transitive and symmetric properties: one that is wrong makes others wrong."""
 _NEARLY_CERTAIN, _MOST, _TOGETHER = 0.9, 0.99, 0.3
+"""From when on a common noun is a thing; what shares add up to at the most; the part of the best that one must have."""
 _ADDRESS_GAP: Final = re.compile(r",?\s?|，")
 _BUCKETS: Final = len(AWAY) + 1
 _OPENS: Final = 2 * _BUCKETS + 4

@@ -196,9 +196,7 @@ def _told(word: TextWord) -> str:
 
 def label_row(words: Sequence[str]) -> Floats:
     """What a class's labels say together: the mean of their words' vectors."""
-    parts = (
-        part for word in words for part in (spoken_label(word).casefold().split() if not has_han(word) else [word])
-    )
+    parts = (part for word in words for part in ([word] if has_han(word) else spoken_label(word).casefold().split()))
     rows = [word_vector(part) for part in parts]
     return np.asarray(np.mean(rows, axis=0) if rows else np.zeros(_width()), np.float32)
 
