@@ -628,7 +628,7 @@ class ClusterAhead(ReadAhead):
 
     def close(self, *, wait: bool) -> None:
         """Reads and asks nothing more; what the model replied so far is kept."""
-        for pending in self._submitted.values():
+        for pending in tuple(self._submitted.values()):  # results still come in
             pending.close()
         self._submitted.clear()
         super().close(wait=wait)
