@@ -100,7 +100,7 @@ def test_a_standby_takes_over_and_the_old_leader_cannot_write_but_follows(
     journal, fed = PostgresJournal(url), Follower(mirror, EX)
     is_followed(tmp_path, f"oxigraph {mirror.address}")
     with served(tmp_path / "leader") as leader, served(tmp_path / "other", "--standby") as other:
-        leader.write("before")
+        before = int(leader.write("before"))
         until(lambda: other.has("before"))
         leader.process.send_signal(signal.SIGSTOP)
         written = f"INSERT DATA {{ <{EX}after> <{EX}p> 1 , [ <{EX}p> 2 ] }}"
@@ -119,6 +119,7 @@ def test_a_standby_takes_over_and_the_old_leader_cannot_write_but_follows(
             assert "another process leads by now" in text or "this is a replica" in text
             assert not other.has("late")
         until(lambda: leader.ask("GET", "/readyz")[0] == 200)  # it follows now
+        assert json.loads((tmp_path / "leader" / "journal.mark").read_text())["number"] >= before  # on the disk
         until(lambda: leader.has("after"))
         patch = leader.write("through")
         assert other.has("through")

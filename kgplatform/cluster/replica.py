@@ -185,6 +185,7 @@ class Replica:
             self._workspace.registry.stop()
             self._workspace.registry.outlast_power()
             self._workspace.store.recorder = self
+            self._workspace.store.flush(all_of_it=True)  # of what was recorded here the registry keeps no quads
             self.number, self.leads = -1, False
         _log.warning("another process leads by now; this one follows")
 
