@@ -247,8 +247,19 @@ def test_the_shipped_ontologies_read_a_note_of_a_journey_and_a_digest_of_a_paper
     told = ("Lingyin Temple | locatedIn | Hangzhou City", "Lingyin Temple | ticketPrice | 30")
     assert set(map(fact, told)) <= said(read(note, shipped("core", "geo", "travel")))
     told = ("Wuzhen | suitableFor | couples", "Wuzhen | suitableFor | families", "灵隐寺 | suitableFor | families")
+    for note in ("Blue Lantern Hotel is located in Hangzhou, Suzhou and Nanjing.", "蓝灯酒店位于乌镇，西塘也有一家。"):
+        places = {"Hangzhou", "Suzhou", "乌镇", "西塘"}
+        found = said(read(note, shipped("core", "geo", "travel")))
+        assert found
+        assert not any({one, other} <= places for one, _, other in found)
     note = "Wuzhen is good for couples and families. 灵隐寺适合亲子。"
     assert set(map(fact, told)) <= said(read(note, shipped("core", "geo", "travel")))
+    for note in (
+        "BERT and GPT are evaluated on SQuAD and LAMBADA respectively.",
+        "BERT和GPT分别在SQuAD和LAMBADA上评测。",
+    ):
+        found = said(read(note, shipped("core", "academic")))
+        assert not found & set(map(fact, ("BERT | evaluatedOn | LAMBADA", "GPT | evaluatedOn | SQuAD")))
     paper = """
         # Attention Is All You Need
 

@@ -82,7 +82,6 @@ _SPREADS: Final = 0.8
 """The share for statements of transitive and symmetric properties: one that is wrong makes others wrong."""
 _NEARLY_CERTAIN, _MOST, _TOGETHER = 0.9, 0.99, 0.3
 """From when on a common noun is a thing; what shares add up to at the most; the part of the best that one must have."""
-_ADDRESS_GAP: Final = re.compile(r",?\s?|，")
 _BUCKETS: Final = len(AWAY) + 1
 _OPENS: Final = 2 * _BUCKETS + 4
 _KIND: Final = _OPENS + 2
@@ -307,6 +306,7 @@ _OPENINGS: Final = {
 }
 _MARKS: Final = re.compile(r"[\s*#>•·\-–—\d.)）、“\"(（]*")
 _NEGATION: Final = _LEXICON.pattern("negation", re.IGNORECASE)
+_IN_TURN: Final = _LEXICON.pattern("in_turn", re.IGNORECASE)
 _COSTS: Final = {"strong": 0, "weak": 2, "part": 3, "lead": 3}
 _BREAK: Final = re.compile(r"[.;。；!！?？\n](?=\s|$|[\u3400-\u9fff])")
 _BRACKET: Final = re.compile(r"\s?[（(]")
@@ -433,15 +433,17 @@ class FrameReader:
         scores = StatementScores(self._network, [one.places for one in self.sentences], self._placed)
         for number, sentence in enumerate(self.sentences):
             found: list[tuple[float, Filling]] = []
+            in_turn = _IN_TURN.search(self._text, sentence.start, sentence.end) is not None
             for frames in self.open_frames(number):
-                shares = _shared(scores.shares(frames.asked), frames, sentence.slots)
+                shares = scores.shares(frames.asked)
+                shares = shares if in_turn else _shared(shares, frames, sentence.slots)
                 for term, subject in np.argwhere(shares >= least):
                     share = float(shares[term, subject])
                     item = Filling(frames.terms[term], frames.subjects[subject], frames.object, frames.sentence)
                     unsaid = "no form" in frames.asked.signs[term] and is_length(item.term.unit)
                     if not unsaid and not self._is_barred(item, share):  # 400 m may be how long, high or far away it is
                         found.append((share, item))
-            found = list(_agreed(_listed(found, sentence.slots)))
+            found = list(_agreed((_in_turn if in_turn else _listed)(found, sentence.slots)))
             yield [*found, *self._nested(found)]
 
     def open_frames(self, number: int) -> Iterator[OpenFrames]:
@@ -539,21 +541,20 @@ class FrameReader:
         return found
 
     def _nested(self, fillings: Sequence[tuple[float, Filling]]) -> Iterator[tuple[float, Filling]]:
-        """Of two neighbouring places that the same is in, one in the other: 嘉兴市桐乡县; Larkfield, Kent.
+        """Of two places in one word that the same is in, the second in the first: 嘉兴市桐乡县.
 
-        That the thing and that the small place is in the large one are fillings of one object, and both are true.
+        A comma does not tell: *in Hangzhou, Suzhou and Nanjing*. That the thing and that the small place is in the
+        large one are fillings of one object, and both are true.
         """
         said: dict[tuple[str, NamedNode], list[tuple[float, Filling]]] = defaultdict(list)
         for share, item in fillings:
             if item.term.transitive:
                 said[item.subject.name, item.term.iri].append((share, item))
         shares = {(item.subject.name, item.term.iri, item.object.name): share for share, item in fillings}
-        for pair in (pair for some in said.values() for pair in itertools.permutations(some, 2)):
-            first, second = (item.object for _, item in pair)
-            if first.end > second.start or not _ADDRESS_GAP.fullmatch(self._text[first.end : second.start]):
-                continue
-            (share, large), (certain, small) = pair if has_han(self._text[first.start]) else reversed(pair)
-            if self._fit(small.object, small.term.domains) in ("fits", "above"):
+        for (share, large), (certain, small) in (
+            pair for some in said.values() for pair in itertools.permutations(some, 2)
+        ):
+            if large.object.end == small.object.start and self._fit(small.object, small.term.domains) == "fits":
                 share = min(share + shares.get((small.object.name, large.term.iri, large.object.name), 0.0), _MOST)
                 yield share, large
                 yield min(share, certain), replace(large, subject=small.object, is_nested=True)
@@ -751,10 +752,11 @@ def _bucket(away: int) -> str:
 def _shared(shares: Floats, frames: OpenFrames, slots: Sequence[Slot]) -> Floats:
     """Enumerated subjects have the share of all together: at most one filling of an object is true, but for these.
 
-    Where the object is enumerated, too, each may be for one of them.
+    Where the sentence has several such objects, each may be for one of them: *30 and 20 yuan respectively*.
     """
     parts = Counter(slot.enumeration for slot in slots if slot.kind != "value")
-    if len(parts) == len(slots) or sum(slot.enumeration == frames.object.enumeration for slot in slots) > 1:
+    alike = [slot for slot in slots if (slot.kind, slot.type) == (frames.object.kind, frames.object.type)]
+    if len(parts) == len(slots) or len({slot.name for slot in alike}) > 1:
         return shares
     found = shares.copy()
     for group in {one.enumeration for one in frames.subjects if parts[one.enumeration] > 1}:
@@ -775,6 +777,21 @@ def _listed(fillings: Sequence[tuple[float, Filling]], slots: Sequence[Slot]) ->
         if number > 1 and item.term.is_object and parts[item.subject.enumeration] < 2:
             share = sum(shares[item.term.iri, item.subject.start, item.object.enumeration]) / number
         yield share, item
+
+
+def _in_turn(fillings: Sequence[tuple[float, Filling]], slots: Sequence[Slot]) -> Iterator[tuple[float, Filling]]:
+    """Of as many subjects as objects, each with its own: *A and B are in C and D respectively*."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    for slot in slots:
+        groups[slot.enumeration].append(slot.start)
+    for share, item in fillings:
+        subjects, objects = (groups[one.enumeration] for one in (item.subject, item.object))
+        if (
+            len(subjects) != len(objects)
+            or item.subject.start not in subjects
+            or subjects.index(item.subject.start) == objects.index(item.object.start)
+        ):
+            yield share, item
 
 
 def _agreed(given: Iterable[tuple[float, Filling]]) -> Iterator[tuple[float, Filling]]:
