@@ -247,19 +247,8 @@ def test_the_shipped_ontologies_read_a_note_of_a_journey_and_a_digest_of_a_paper
     told = ("Lingyin Temple | locatedIn | Hangzhou City", "Lingyin Temple | ticketPrice | 30")
     assert set(map(fact, told)) <= said(read(note, shipped("core", "geo", "travel")))
     told = ("Wuzhen | suitableFor | couples", "Wuzhen | suitableFor | families", "灵隐寺 | suitableFor | families")
-    for note in ("Blue Lantern Hotel is located in Hangzhou, Suzhou and Nanjing.", "蓝灯酒店位于乌镇，西塘也有一家。"):
-        places = {"Hangzhou", "Suzhou", "乌镇", "西塘"}
-        found = said(read(note, shipped("core", "geo", "travel")))
-        assert found
-        assert not any({one, other} <= places for one, _, other in found)
     note = "Wuzhen is good for couples and families. 灵隐寺适合亲子。"
     assert set(map(fact, told)) <= said(read(note, shipped("core", "geo", "travel")))
-    for note in (
-        "BERT and GPT are evaluated on SQuAD and LAMBADA respectively.",
-        "BERT和GPT分别在SQuAD和LAMBADA上评测。",
-    ):
-        found = said(read(note, shipped("core", "academic")))
-        assert not found & set(map(fact, ("BERT | evaluatedOn | LAMBADA", "GPT | evaluatedOn | SQuAD")))
     paper = """
         # Attention Is All You Need
 
@@ -280,6 +269,23 @@ def test_the_shipped_ontologies_read_a_note_of_a_journey_and_a_digest_of_a_paper
         "Transformer | evaluatedOn | ImageNet",
     )
     assert set(map(fact, told)) <= said(read(paper, shipped("core", "academic"), title="Attention Is All You Need"))
+
+
+def test_places_that_a_comma_parts_are_not_in_one_another():
+    for note in ("Blue Lantern Hotel is located in Hangzhou, Suzhou and Nanjing.", "蓝灯酒店位于乌镇，西塘也有一家。"):
+        places = {"Hangzhou", "Suzhou", "乌镇", "西塘"}
+        found = said(read(note, shipped("core", "geo", "travel")))
+        assert found
+        assert not any({one, other} <= places for one, _, other in found)
+
+
+def test_what_is_said_of_things_in_turn_is_said_of_each_by_its_place():
+    found = said(read("BERT and GPT are evaluated on SQuAD and LAMBADA respectively.", shipped("core", "academic")))
+    assert found == set(map(fact, ("BERT | evaluatedOn | SQuAD", "GPT | evaluatedOn | LAMBADA")))
+    found = said(read("BERT和GPT分别在SQuAD和LAMBADA上评测。", shipped("core", "academic")))
+    assert not found & set(map(fact, ("BERT | evaluatedOn | LAMBADA", "GPT | evaluatedOn | SQuAD")))
+    note = "Elm Temple and Oak Temple cost 30 and 20 yuan respectively."
+    assert said(read(note, shipped("core", "geo", "travel"))) == {fact("Oak Temple | ticketPrice | 20")}
 
 
 def test_a_refusal_says_why():

@@ -784,8 +784,11 @@ def _in_turn(fillings: Sequence[tuple[float, Filling]], slots: Sequence[Slot]) -
     groups: dict[int, list[int]] = defaultdict(list)
     for slot in slots:
         groups[slot.enumeration].append(slot.start)
+    stated: dict[NamedNode, set[int]] = defaultdict(set)  # 30 and 20 yuan are of two kinds, and so not enumerated
+    for _, item in fillings:
+        stated[item.term.iri].add(item.object.start)
     for share, item in fillings:
-        subjects, objects = (groups[one.enumeration] for one in (item.subject, item.object))
+        subjects, objects = groups[item.subject.enumeration], sorted(stated[item.term.iri])
         if (
             len(subjects) != len(objects)
             or item.subject.start not in subjects
