@@ -359,7 +359,7 @@ class Learner(nn.Module):
             rows = self._told_labels(strange)
             away = self._class_scores(hidden[typed], rows)
             away = torch.cat([away[:, :-1].masked_fill(alike, -1e4), away[:, -1:]], 1)
-            whole = whole + 0.1 * functional.cross_entropy(away, torch.full_like(none[typed], len(rows)))
+            whole = whole + 0.25 * functional.cross_entropy(away, torch.full_like(none[typed], len(rows)))
         return whole
 
     def _told_labels(self, lesson: Lesson) -> torch.Tensor:
@@ -591,7 +591,7 @@ def main() -> int:
     asked = parser.parse_args()
     rows, held, half = _drawn(
         [*rows_of("train.jsonl"), *rows_of("train2.jsonl")],
-        *(rows_of(f"train{number}.jsonl") for number in range(3, 12)),
+        *(rows_of(f"train{number}.jsonl") for number in range(3, 15)),
         *map(sentences_of, asked.also),
     )
     carried = sentence_network.carried_network()

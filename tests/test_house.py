@@ -34,7 +34,7 @@ ONE_IMPORTER = {
     "cluster.backup": "a door: backup, restore, move",
     "evaluation.gold_reports": "a door: what `evaluate` prints and keeps",
     "evaluation.retrievers": "a door: `benchmark retrieval`",
-    "extraction.relations": "a stage of the built-in reader",
+    "extraction.key_values": "a stage of the built-in reader",
     "extraction.sentence_frames": "a stage of the built-in reader",
     "linking.places.hierarchy": "a stage: what documented places lie in",
     "mapping.ontology_draft": "a door: `ontology draft`",

@@ -219,8 +219,8 @@ def test_without_the_sentence_model_the_rest_is_read(monkeypatch):
     for module in (context, sentence_frames):
         monkeypatch.setattr(module, "carried_network", lambda: None)
     monkeypatch.setattr(sentence_network, "_model", lambda: pytest.fail("the sentence model is asked"))
-    found = read("# Marble Caves\n\nOpening hours: 9:00 to 16:30.\n\nElm Temple was built in 1210.", "travel")
-    assert ("Elm Temple", "builtIn", "1210") in said(found.claims)
+    text = "# Marble Caves\n\nOpening hours: 9:00 to 16:30.\nTicket price: 40 yuan.\nAddress: 1 Cave Road."
+    assert ("Marble Caves", "ticketPrice", "40") in said(read(text, "travel").claims)
 
 
 def test_a_line_without_end_is_no_sentence_to_look_at_word_by_word():

@@ -21,7 +21,6 @@ from kgplatform.extraction.key_values import read_labelled
 from kgplatform.extraction.learnt.reader import Learnt, read_learnt
 from kgplatform.extraction.names import Gazetteer, MentionFinder, TaggedWord
 from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS, Lexicon, compile_lexicon
-from kgplatform.extraction.relations import guess_classes, read_phrases, read_relations
 from kgplatform.extraction.sentence_frames import read_frames
 from kgplatform.extraction.values import read_facts
 from kgplatform.lexicon import LexiconSection
@@ -67,9 +66,6 @@ Known = Mapping[str, NamedNode] | Callable[[], Mapping[str, NamedNode]]
 """Names of entities that are known already, each with its class; or what gives them when asked."""
 
 _KEPT_READINGS: Final = 8
-
-
-_WAYS: Final = {"relations": read_relations, "phrases": read_phrases, "facts": read_facts}
 
 
 class BuiltinExtractor:
@@ -130,13 +126,11 @@ class BuiltinExtractor:
         text = flowing(document.text)
         reading = read_names(document, text, self._lexicon, MentionFinder(text, self._lexicon, self._gazetteer()))
         judge_names(reading)
-        guess_classes(reading)
         settle_main(reading)
         read_labelled(reading)
         referents = Referents(reading)
-        for way, read in _WAYS.items():
-            reading.way = way
-            read(reading, referents)
+        reading.way = "facts"
+        read_facts(reading, referents)
         reading.way = "frames"
         read_frames(reading, referents)
         if self._learnt is not None:

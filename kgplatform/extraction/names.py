@@ -443,12 +443,6 @@ _INTRODUCED = _LEXICON.pattern("introduced")
 _ROAD = _LEXICON.pattern("road")
 _CALLED = _LEXICON.pattern("called")
 _HAN_CLAUSE = re.compile(r"(?:^|[\n。！？!?；;,，:：、📍①-⑳】\s])(?P<name>[\u3400-\u9fff·]{2,8})$")
-_MARKED = re.compile(
-    r"\*\*(?P<bold>[\u3400-\u9fff·]{2,6})\*\*|【(?P<boxed>[\u3400-\u9fff·]{2,6})】"
-    r"|^[^\n:：]{0,14}[:：]\s?(?P<tail>[\u3400-\u9fff·]{2,6})\s*$"
-    r"|^\s*(?:[①-⑳]|[-*•]|\d{1,2}[.、)])\s*(?P<item>[\u3400-\u9fff·]{2,6})(?=[:：(（,，])",
-    re.MULTILINE,
-)
 _AREAS = _LEXICON.text("areas")
 _NO_NOUNS = frozenset(("v", "vd", "d", "p", "c", "r", "u", "ud", "df"))
 _LONGER = _LEXICON.pattern("longer")
@@ -494,7 +488,7 @@ class MentionFinder:
         typed += [span for item in free if (span := self._classes.apposed(item))]
         opening = list(self._before_phrases(typed))
         typed += [item for item in opening if item.type]
-        free += [*self._tagged(), *self._marked(), *(item for item in opening if not item.type)]
+        free += [*self._tagged(), *(item for item in opening if not item.type)]
         free = [replace(item, type=None) for item in free]
         self.names.spans = _longest(typed)
         self._take_aliases(free)
@@ -678,16 +672,6 @@ class MentionFinder:
         """Whether Chinese words name one thing: they are no class word, and say more than what is done or how it is."""
         words, suffixes = self.text[start:end], self.lexicon.han_suffixes
         return words not in suffixes and words not in STOP_TOKENS and not (describes(words) and words[-1] in suffixes)
-
-    def _marked(self) -> Iterator[TypedSpan]:
-        """Short Chinese words that head a line or are set apart in it, and that the text says again."""
-        for match in _MARKED.finditer(self.text):
-            group = match.lastgroup or "tail"
-            name = match[group]
-            label = name in self.lexicon.labels or name in self.lexicon.han_suffixes or name in STOP_TOKENS
-            if not label and self.text.count(name) > 1:
-                for place in itertools.islice(re.finditer(name, self.text), 40):
-                    yield TypedSpan(*place.span())
 
     def _before_phrases(self, typed: list[TypedSpan]) -> Iterator[TypedSpan]:
         """What opens a Chinese clause and is followed by a form of a property: "知味观" in "知味观创办于1913年"."""

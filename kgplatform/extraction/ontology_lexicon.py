@@ -31,7 +31,6 @@ FILLERS: Final = _LEXICON.words("fillers")
 _QUESTION = _LEXICON.pattern("question")
 _GAP = re.compile(r"\s*(?:…+|\.\.\.)\s*")
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?:['’-][^\W_]+)*")
-_HAN_FILLERS = _LEXICON.pattern("han_fillers")
 _MIN_CLASS_COUNT = 3
 
 
@@ -50,35 +49,18 @@ def tokens(text: str) -> list[str]:
     return [match.group().casefold().replace("’", "'") for match in _TOKEN.finditer(text)]
 
 
-@lru_cache(maxsize=65_536)
-def phrase_key(text: str) -> str:
-    """What two spellings of a connecting phrase have in common: no articles, auxiliaries or adverbs.
-
-    >>> phrase_key("is located in"), phrase_key("was also just located in the"), phrase_key(", 就位于")
-    ('located in', 'located in', '位于')
-    """
-    if has_han(text):
-        return _HAN_FILLERS.sub("", text).casefold()
-    kept = [word for word in tokens(text) if word not in FILLERS]
-    return " ".join(kept)
-
-
 @dataclass(frozen=True)
 class Lexicon:
-    """The compiled words: ``class_words`` by singular form, ``between`` cues by `phrase_key`, ``labels`` by words."""
+    """The compiled words: ``class_words`` by singular form, ``labels`` by words."""
 
     ontology: Ontology
     class_words: Mapping[str, NamedNode]
     han_suffixes: Mapping[str, NamedNode]
-    between: Mapping[str, tuple[Cue, ...]]
-    around: tuple[Cue, ...]
     labels: Mapping[str, tuple[Cue, ...]]
     value_cues: Mapping[str, tuple[Cue, ...]]
     value_pattern: re.Pattern[str] | None
     keys: tuple[tuple[NamedNode, OntologyProperty, re.Pattern[str]], ...]
     titled: NamedNode | None
-    value_relations: tuple[Cue, ...] = ()
-    han_phrases: re.Pattern[str] | None = None
     names: Mapping[str, NamedNode] = field(default_factory=dict)
     values: Mapping[str, NamedNode] = field(default_factory=dict)
 
@@ -103,10 +85,6 @@ class Lexicon:
                 return parent
         return class_
 
-    def is_specific(self, term: OntologyProperty) -> bool:
-        """Whether few kinds of things have the property: less than a third of the classes."""
-        return self._few(term.domains) and not set(term.domains) & set(term.ranges)
-
     @cached_property
     def class_labels(self) -> ClassLabels:
         """The classes that a name may be guessed to be of."""
@@ -127,6 +105,13 @@ class Lexicon:
         return FrameForms(self)
 
     @cached_property
+    def han_phrases(self) -> re.Pattern[str] | None:
+        """The Chinese forms of the properties, and a year before one."""
+        words = {cue.text for cues in self.labels.values() for cue in cues}
+        listed = sorted((word for word in words if has_han(word) and len(word) >= 2), key=len, reverse=True)
+        return re.compile(r"(?:\d{3,4}年)?(?:" + "|".join(map(re.escape, listed)) + ")") if listed else None
+
+    @cached_property
     def heard_suffixes(self) -> Mapping[str, frozenset[NamedNode]]:
         """The classes that one Chinese character stands for, by how it is read: yuan, si, qiao."""
         from pypinyin import lazy_pinyin  # its tables take a while to load
@@ -136,35 +121,6 @@ class Lexicon:
             if len(word) == 1:
                 found[lazy_pinyin(word)[0]].add(class_)
         return {heard: frozenset(classes) for heard, classes in found.items()}
-
-    @cached_property
-    def telling(self) -> Mapping[str, tuple[Cue, ...]]:
-        """The verbs of the properties that few kinds of things have and that lead to few kinds of unlisted things."""
-        ontology = self.ontology
-        closed = {type_ for item in ontology.individuals.values() for type_ in item.types}
-        closed |= {item.iri for item in ontology.domain_classes if item.key}
-        found: dict[str, list[Cue]] = defaultdict(list)
-        for cue in (cue for cues in self.labels.values() for cue in cues):
-            term, first = cue.term, cue.text.split(" ")[0]
-            says = has_han(cue.text) or (len(first) > 4 and first.endswith("s") and not first.endswith("ss"))
-            leads = term.is_object and len(term.ranges) == 1 and not closed & set(term.ranges)
-            if says and leads and self.is_specific(term) and self._few(term.ranges):
-                stem = cue.text.casefold()
-                found[stem if has_han(stem) else re.sub(r"^(\w+)s\b", r"\1", stem)].append(cue)
-        return {stem: tuple(cues) for stem, cues in found.items()}
-
-    @cached_property
-    def telling_pattern(self) -> re.Pattern[str] | None:
-        """Finds the telling verbs in a text, in any of their forms; group 1 or 2 is the key of `telling`."""
-        stems = sorted(self.telling, key=len, reverse=True)
-        han = "|".join(re.escape(stem) for stem in stems if has_han(stem))
-        latin = "|".join(re.escape(stem) for stem in stems if not has_han(stem))
-        options = [rf"\b({latin})(?:s|es|ed|d|ing)?\b(?!\s?[:：])"] * bool(latin) + [f"({han})"] * bool(han)
-        return re.compile("|".join(options), re.IGNORECASE) if options else None
-
-    def _few(self, classes: Iterable[NamedNode]) -> bool:
-        kinds = {item for class_ in classes for item in self.ontology.subclasses(class_)}
-        return bool(kinds) and 3 * len(kinds) < max(len(self.ontology.domain_classes), 12)
 
     def best(self, cues: Iterable[Cue], subject: NamedNode, object_: NamedNode | None = None) -> Cue | None:
         """The cue whose property is admitted between the classes and says the most about them."""
@@ -181,52 +137,25 @@ def compile_lexicon(ontology: Ontology) -> Lexicon:
     """The lexicon of an ontology; done once for each extractor."""
     roots = _roots(ontology)
     class_words = _class_words(ontology, roots)
-    between: dict[str, list[Cue]] = defaultdict(list)
-    around: list[Cue] = []
     labels: dict[str, list[Cue]] = defaultdict(list)
     values: dict[str, list[Cue]] = defaultdict(list)
     for cue in cues_of(ontology):
-        if cue.after:
-            around.append(cue)
-            continue
-        labels[label_key(cue.text)].append(cue)
-        if cue.term.is_object:
-            if key := phrase_key(cue.text):
-                between[key].append(cue)
-        else:
-            values[cue.text.casefold()].append(cue)
+        if not cue.after:
+            labels[label_key(cue.text)].append(cue)
+            if not cue.term.is_object:
+                values[cue.text.casefold()].append(cue)
     return Lexicon(
         ontology=ontology,
         class_words={word: iri for word, iri in class_words.items() if not has_han(word)},
         han_suffixes={word: iri for word, iri in class_words.items() if has_han(word)},
-        between={key: tuple(cues) for key, cues in between.items()},
-        around=tuple(around),
         labels={key: tuple(cues) for key, cues in labels.items() if key},
         value_cues={key: tuple(cues) for key, cues in values.items()},
         value_pattern=_alternatives(values),
         keys=tuple(_key_patterns(ontology)),
         titled=_titled(ontology),
-        han_phrases=_han_phrases([*between, *values]),
-        value_relations=_value_relations(ontology, (cue for cues in labels.values() for cue in cues)),
         names=_example_names(ontology),
         values=dict(_individual_words(ontology)),
     )
-
-
-def _han_phrases(words: Iterable[str]) -> re.Pattern[str] | None:
-    listed = sorted((word for word in words if has_han(word) and len(word) >= 2), key=len, reverse=True)
-    return re.compile(r"(?:\d{3,4}年)?(?:" + "|".join(map(re.escape, listed)) + ")") if listed else None
-
-
-def _value_relations(ontology: Ontology, cues: Iterable[Cue]) -> tuple[Cue, ...]:
-    """The forms of object properties that lead to named values, longest first; single function words left out."""
-    listed = {type_ for item in ontology.individuals.values() for type_ in item.types}
-    found = [
-        cue
-        for cue in cues
-        if cue.term.is_object and listed & set(cue.term.ranges) and cue.text.casefold() not in FUNCTION_WORDS
-    ]
-    return tuple(sorted(found, key=lambda cue: (-len(cue.text), cue.text)))
 
 
 def label_key(text: str) -> str:

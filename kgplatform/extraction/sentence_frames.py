@@ -141,13 +141,21 @@ class SlotFinder:
                     kind = "stranger" if span.is_name else "noun"
                     rivals.append((span.share, self._asked(Slot(span.start, span.end, name, kind), span)))
         found: list[Slot] = []
-        for _, slot in sorted(rivals, key=lambda one: -one[0]):
+        for _, slot in sorted(rivals, key=lambda one: -self._set_apart(*one, (start, end))):
             if len(found) == _MOST_SLOTS:
                 break
             among = () if _is_address(slot) else (one for one in found if not _is_address(one))
             if not any(slot.start < one.end and one.start < slot.end for one in among):
                 found.append(slot)
         return self._enumerated(sorted(found, key=lambda slot: slot.start))
+
+    def _set_apart(self, weight: float, slot: Slot, sentence: tuple[int, int]) -> float:
+        """The weight, larger for what fills a place of an enumeration from mark to mark: its end is no chance."""
+        before, after = self._text[sentence[0] : slot.start], self._text[slot.end : sentence[1]]
+        opens, closes = _LIST_END.search(before), _LIST.match(after)
+        if (opens or closes) and (opens or not before.strip()) and (closes or _BREAK.match(after)):
+            return 1 - (1 - weight) ** 2
+        return weight
 
     def _stands_for_a_name(self, name: str) -> bool:
         """Whether it is a class word with an article: the hotel."""
@@ -298,6 +306,7 @@ def naming_codes(
 CODE: Final = re.compile(r"(?=.*\d)(?=.*[A-Z])|.*-")
 _TITLED: Final = re.compile(r"《([^》\n]{1,60})》|“([A-Z][^”\n]{2,60})”|(?<![\w])\"([A-Z][^\"\n]{2,60})\"(?!\w)")
 _LIST: Final = _LEXICON.pattern("list")
+_LIST_END: Final = re.compile(f"(?:{_LIST.pattern})$")
 _FREE: Final = _LEXICON.pattern("free", re.IGNORECASE)
 _NO_NOUNS: Final = _LEXICON.words("no_nouns")
 _OPENINGS: Final = {
@@ -767,7 +776,10 @@ def _shared(shares: Floats, frames: OpenFrames, slots: Sequence[Slot]) -> Floats
 
 
 def _listed(fillings: Sequence[tuple[float, Filling]], slots: Sequence[Slot]) -> Iterator[tuple[float, Filling]]:
-    """Enumerated things have the mean of their shares: the same is said of all, unless subjects are enumerated, too."""
+    """Enumerated things have the mean of their shares: the same is said of all, unless subjects are enumerated, too.
+
+    The least of three or more is left out, since one name may be read badly (a trimmed mean).
+    """
     parts = Counter(slot.enumeration for slot in slots)
     shares: dict[tuple[NamedNode, int, int], list[float]] = defaultdict(list)
     for share, item in fillings:
@@ -775,26 +787,31 @@ def _listed(fillings: Sequence[tuple[float, Filling]], slots: Sequence[Slot]) ->
     for share, item in fillings:
         number = parts[item.object.enumeration]
         if number > 1 and item.term.is_object and parts[item.subject.enumeration] < 2:
-            share = sum(shares[item.term.iri, item.subject.start, item.object.enumeration]) / number
+            most = sorted(shares[item.term.iri, item.subject.start, item.object.enumeration])[-max(2, number - 1) :]
+            share = sum(most) / max(2, number - 1)
         yield share, item
 
 
 def _in_turn(fillings: Sequence[tuple[float, Filling]], slots: Sequence[Slot]) -> Iterator[tuple[float, Filling]]:
-    """Of as many subjects as objects, each with its own: *A and B are in C and D respectively*."""
+    """Of as many subjects as objects, each with its own, and what is said of one pair is said of all.
+
+    *A and B are in C and D respectively.*
+    """
     groups: dict[int, list[int]] = defaultdict(list)
     for slot in slots:
         groups[slot.enumeration].append(slot.start)
     stated: dict[NamedNode, set[int]] = defaultdict(set)  # 30 and 20 yuan are of two kinds, and so not enumerated
-    for _, item in fillings:
+    shares: dict[tuple[NamedNode, int], float] = defaultdict(float)
+    for share, item in fillings:
         stated[item.term.iri].add(item.object.start)
+        one = item.term.iri, item.subject.enumeration
+        shares[one] = max(share, shares[one])
     for share, item in fillings:
         subjects, objects = groups[item.subject.enumeration], sorted(stated[item.term.iri])
-        if (
-            len(subjects) != len(objects)
-            or item.subject.start not in subjects
-            or subjects.index(item.subject.start) == objects.index(item.object.start)
-        ):
+        if len(subjects) != len(objects) or item.subject.start not in subjects:
             yield share, item
+        elif subjects.index(item.subject.start) == objects.index(item.object.start):
+            yield shares[item.term.iri, item.subject.enumeration], item
 
 
 def _agreed(given: Iterable[tuple[float, Filling]]) -> Iterator[tuple[float, Filling]]:
