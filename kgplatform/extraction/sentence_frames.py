@@ -141,7 +141,7 @@ class SlotFinder:
                     kind = "stranger" if span.is_name else "noun"
                     rivals.append((span.share, self._asked(Slot(span.start, span.end, name, kind), span)))
         found: list[Slot] = []
-        for _, slot in sorted(rivals, key=lambda one: -self._set_apart(*one, (start, end))):
+        for _, slot in sorted(rivals, key=lambda one: -self._set_apart(one[0], one[1], (start, end))):
             if len(found) == _MOST_SLOTS:
                 break
             among = () if _is_address(slot) else (one for one in found if not _is_address(one))
