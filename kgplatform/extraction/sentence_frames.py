@@ -78,7 +78,7 @@ _KNOWN, _CODED, _VALUED, _TYPED, _NAMED, _STRANGE = 0.95, 0.8, 0.6, 0.5, 0.3, 0.
 """How likely what is found in another way than by the network is right, where a stretch crosses it."""
 _SURER: Final = 0.65
 """The share for what is stated beside a label, which tells all there is, and where a mistake makes others."""
-_SPREADS: Final = 0.8
+_SPREADS: Final = 0.75
 """The share for statements of transitive and symmetric properties: one that is wrong makes others wrong."""
 _NEARLY_CERTAIN, _MOST, _TOGETHER = 0.9, 0.99, 0.3
 """From when on a common noun is a thing; what shares add up to at the most; the part of the best that one must have."""
@@ -815,7 +815,10 @@ def _in_turn(fillings: Sequence[tuple[float, Filling]], slots: Sequence[Slot]) -
 
 
 def _agreed(given: Iterable[tuple[float, Filling]]) -> Iterator[tuple[float, Filling]]:
-    """The fillings with the share that they or the same fact the other way round is stated: two looks at one fact."""
+    """The fillings with the share that they or the same fact the other way round is stated: two looks at one fact.
+
+    It is stated the way that is likelier.
+    """
     fillings, shares = list(given), dict[tuple[str, NamedNode, str], float]()
     for share, item in fillings:
         one = item.subject.name, item.term.iri, item.object.name
@@ -823,7 +826,7 @@ def _agreed(given: Iterable[tuple[float, Filling]]) -> Iterator[tuple[float, Fil
     for share, item in fillings:
         inverse = item.term.iri if item.term.symmetric else item.term.inverse
         turned = shares.get((item.object.name, inverse, item.subject.name), 0.0) if inverse is not None else 0.0
-        yield 1 - (1 - share) * (1 - turned), item
+        yield 1 - (1 - share) * (1 - turned) if share >= turned else share, item
 
 
 def chosen(fillings: Sequence[tuple[float, Filling]]) -> list[tuple[float, Filling]]:
