@@ -194,8 +194,8 @@ def test_the_verb_reads_on_workers_ends_well_at_ctrl_c_and_goes_on_from_there(tm
         for _ in range(2):
             assert process.stdout.readline().startswith("added")
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the workers too
-        said, told = process.communicate(timeout=600)
-    assert process.returncode == 1
+        said, told = process.stdout.read(), process.stderr.read()  # `communicate` forgets what `readline` read ahead
+        assert process.wait(timeout=600) == 1
     done = 2 + len(said.splitlines())
     assert done < count
     assert f"stopped; {count - done} documents are pending" in told
