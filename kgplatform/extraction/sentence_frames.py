@@ -73,7 +73,7 @@ KINDS: Final = (
 )
 """The kinds of slots and of values, in the order in which the network knows them."""
 FITS: Final = {None: -1, "fits": 0, "above": 1, "unknown": 2, "bare": 3, "noun": 4}
-_MOST_SLOTS, _FAR, _RECENT, _TOPIC_SHARE = 24, 12, 6, 0.35
+_MOST_SLOTS, _FAR, _RECENT, _TOPIC_SHARE, _MARK = 24, 12, 6, 0.35, 24
 _KNOWN, _CODED, _VALUED, _TYPED, _NAMED, _STRANGE = 0.95, 0.8, 0.6, 0.5, 0.3, 0.2
 """How likely what is found in another way than by the network is right, where a stretch crosses it."""
 _SURER: Final = 0.65
@@ -151,7 +151,8 @@ class SlotFinder:
 
     def _set_apart(self, weight: float, slot: Slot, sentence: tuple[int, int]) -> float:
         """The weight, larger for what fills a place of an enumeration from mark to mark: its end is no chance."""
-        before, after = self._text[sentence[0] : slot.start], self._text[slot.end : sentence[1]]
+        before = self._text[max(sentence[0], slot.start - _MARK) : slot.start]
+        after = self._text[slot.end : min(sentence[1], slot.end + _MARK)]
         opens, closes = _LIST_END.search(before), _LIST.match(after)
         if (opens or closes) and (opens or not before.strip()) and (closes or _BREAK.match(after)):
             return 1 - (1 - weight) ** 2

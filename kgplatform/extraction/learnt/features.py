@@ -342,9 +342,6 @@ _WINDOW: Final = 3
 _NEAR: Final = 5
 _MOST_BETWEEN: Final = 9
 
-Roles = Mapping[tuple[str, str], int]
-"""How often a name was ``("s", property)`` or ``("o", property)``, by these."""
-
 
 @dataclass
 class Lore:
