@@ -1,14 +1,14 @@
 """Learns what the logical forms of questions are ranked by, from the questions of ``tests/data``.
 
-Two steps, each on what the other has not seen. The *intent* model (low-rank adapters in the upper half of the carried
-sentence model, and a head for the operations) learns from the invented schemas of ``tests/data/intents``. The *weights*
-of the ranking, its calibration, and what tells whether an answer of the rules or of a form is right are learnt on the
-graphs of ``train`` and ``choose``, where the intents are those of unseen graphs, as they are for users. ``frozen`` is
-never read. Run as
+Two steps. The *intent* model (low-rank adapters in the upper half of the carried sentence model, and a head for the
+operations) learns from the invented schemas of ``tests/data/intents`` and from the graphs of ``train`` and ``choose``.
+The *weights* of the ranking, its calibration, and what tells whether an answer of the rules or of a form is right are
+learnt on these graphs, with the intents of models that learnt without the half a graph is in (cross-fitting), as users'
+graphs are unseen, too. ``frozen`` is never read. Run as
 
-    python -m benchmarks.train_questions [--only weights]
+    python -m benchmarks.train_questions [--only intent|weights --halves FOLDER]
 
-It takes half an hour on two cores and writes the files beside ``kgplatform/questions/forms``;
+It takes an hour on two cores and writes the files beside ``kgplatform/questions/forms``;
 ``python -m benchmarks.question_sets`` then tells what they are worth.
 """
 
@@ -26,12 +26,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
@@ -49,12 +51,14 @@ from kgplatform.questions.forms.form_reader import (
     FORM_RIGHT,
     LIKELIER_RIGHT,
     Describer,
+    Forest,
     FormReader,
     Ranked,
     Ruled,
     Together,
     Weights,
     choice_signs,
+    forest_of,
     outcome_of,
     signs,
     softmax,
@@ -69,7 +73,7 @@ from kgplatform.types import Verdict
 
 SCHEMAS = ROOT / "tests" / "data" / "intents"
 RANK_ON = ("train", "choose")
-LOWER, RANK, EPOCHS, RATE, BATCH = 3, 12, 4, 6e-4, 32
+LOWER, RANK, EPOCHS, RATE, BATCH = 3, 12, 4, 8e-4, 32
 TOGETHER, AS_WRITTEN = 20, 0.1
 RARE, PENALTY, ROUNDS, STEP = 60, 2e-3, 12, 6e-3
 UNITS, DROPPED = 32, 0.2
@@ -103,7 +107,7 @@ def taught_graph(folder: Path) -> TaughtGraph:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A question of an invented schema: its wording, the terms that it is after by their places, its operations."""
+    """A question on a schema: its wording, the terms that it is after by their places, its operations."""
 
     text: str
     terms: tuple[int, ...]
@@ -111,14 +115,14 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class InventedSchema:
+class TaughtSchema:
     """The descriptions of a schema's properties and classes, and its questions."""
 
     descriptions: tuple[str, ...]
     lessons: tuple[Lesson, ...]
 
 
-def invented_schema(path: Path, chance: random.Random) -> InventedSchema:
+def invented_schema(path: Path, chance: random.Random) -> TaughtSchema:
     """A schema with its questions, said as `intent.description` and `intent.unnamed` say those of a graph.
 
     One name in ten stays as it is written, since names are not always found.
@@ -137,7 +141,45 @@ def invented_schema(path: Path, chance: random.Random) -> InventedSchema:
         text = re.sub(r"\s+", " ", re.sub(r"\{([^{}]*)\}", said, item["q"])).strip()
         used = tuple(sorted({places[term] for term in item["terms"]}))
         lessons.append(Lesson(in_english(text), used, tuple(item["ops"])))
-    return InventedSchema(tuple(_described(item, labels) for item in terms), tuple(lessons))
+    return TaughtSchema(tuple(_described(item, labels) for item in terms), tuple(lessons))
+
+
+def schema_of(g: TaughtGraph) -> TaughtSchema:
+    """The schema of a graph with its questions; the terms and operations are those of the gold queries."""
+    terms = intent.terms_of(g.graph)
+    places = {term.value: place for place, term in enumerate(terms)}
+    lessons = []
+    for gold, asked in g.questions:
+        prefixes = dict(_PREFIX.findall(gold.query))
+        body = _PREFIX.sub("", gold.query)
+        named = {iri or prefixes.get(prefix, "") + name for iri, prefix, name in _IRI.findall(body)}
+        used = tuple(sorted(places[iri] for iri in named & places.keys()))
+        lessons.append(Lesson(intent.unnamed(asked, g.graph), used, operations_of(_IRI.sub("", body), gold.answers)))
+    return TaughtSchema(tuple(intent.description(g.graph, term) for term in terms), tuple(lessons))
+
+
+_PREFIX = re.compile(r"PREFIX\s+([\w-]*):\s*<([^<>]*)>")
+_IRI = re.compile(r"<([^<>\s]+)>|([\w-]*):([\w.-]*\w)")
+_OPERATIONS = {
+    "count": r"COUNT\s*\(",
+    "most": r"MAX\s*\(|ORDER\s+BY\s+DESC.*LIMIT",
+    "least": r"MIN\s*\(|ORDER\s+BY\s+(?!DESC).*LIMIT",
+    "negation": r"NOT\s+EXISTS|MINUS|!\s*BOUND",
+    "ask": r"^\s*ASK\b",
+    "group": r"GROUP\s+BY",
+    "avg": r"AVG\s*\(",
+    "sum": r"SUM\s*\(",
+    "compare": r"FILTER\s*\([^{}]*[<>]",
+}
+
+
+def operations_of(query: str, answers: Sequence[Sequence[object]]) -> tuple[str, ...]:
+    """What a gold query does, its IRIs taken out; ``none``: nothing is right, ``listed``: several rows are."""
+    rows = next((answer for answer in answers if answer), ())
+    found = {name for name, sign in _OPERATIONS.items() if re.search(sign, query, re.IGNORECASE | re.DOTALL)}
+    found |= {"columns"} if rows and isinstance(rows[0], list | tuple) and len(rows[0]) > 1 else set()
+    found |= {"listed"} if len(rows) > 1 else set()
+    return tuple(name for name in OPERATIONS if name in found) if rows else ("none",)
 
 
 def _described(item: Mapping[str, Any], labels: Mapping[str, str]) -> str:
@@ -235,8 +277,9 @@ def _first(found: Any) -> torch.Tensor:
     return found[0] if isinstance(found, tuple) else found
 
 
-def train_intent(schemas: Sequence[InventedSchema], *, epochs: int = EPOCHS) -> dict[str, NDArray[Any]]:
+def train_intent(schemas: Sequence[TaughtSchema], *, epochs: int = EPOCHS) -> dict[str, NDArray[Any]]:
     """The adapters and the head, learnt on all questions of the schemas."""
+    torch.set_num_threads(1)
     random.seed(0)
     torch.manual_seed(0)
     encoder = _Encoder()
@@ -388,7 +431,7 @@ def ranked_by(weights: Weights, item: Ranking) -> tuple[dict[str, float], bool]:
     best = [
         max((i for i, n in enumerate(item.outcomes) if n == o), key=lambda i: shares[i]) for o in range(len(together))
     ]
-    order = sorted(range(len(together)), key=lambda o: -together[o])[:2]
+    order = sorted(range(len(together)), key=lambda o: -together[o])
     found = [Ranked(None, float(together[o]), 0.0) for o in order]  # type: ignore[arg-type]
     first = best[order[0]]
     return signs(item.features[first], item.unanswerable, found), bool(item.right[first])
@@ -464,7 +507,7 @@ def _understood(text: str, parts: QuestionParts) -> dict[str, float]:
     return understanding(found[0], translator.read(plainly(text))) if found else {}
 
 
-def chosen_right(found: Sequence[Chosen], choice: Mapping[str, Mapping[str, float]]) -> tuple[float, float]:
+def chosen_right(found: Sequence[Chosen], choice: Mapping[str, Forest]) -> tuple[float, float]:
     """The shares of questions that are answered or declined rightly, and that are answered wrongly."""
     weights, right, wrong = Weights({}, {}, choice), 0, 0
     for item in found:
@@ -478,13 +521,38 @@ def chosen_right(found: Sequence[Chosen], choice: Mapping[str, Mapping[str, floa
     return right / len(found), wrong / len(found)
 
 
-def train_choice(found: Mapping[str, Sequence[Chosen]], folds: int = 6) -> tuple[dict[str, dict[str, float]], str]:
-    """What the signs of an answer count, and a line on how good that is on graphs left out."""
+def boosted(told: Sequence[tuple[Mapping[str, float], bool]]) -> Forest:
+    """A forest for the chance of being right, from what tells of it."""
+    counted = Counter(name for signs_, _ in told for name in signs_)
+    names = sorted(name for name, count in counted.items() if count >= RARE)
+    places = {name: place for place, name in enumerate(names)}
+    rows, right = _matrix([signs_ for signs_, _ in told], places), np.array([ok for _, ok in told])
+    model = HistGradientBoostingClassifier(
+        learning_rate=0.05, max_iter=150, max_leaf_nodes=12, min_samples_leaf=30, l2_regularization=5.0, random_state=0
+    ).fit(rows, right)
+    parts = {name: list[float]() for name in ("roots", "feature", "threshold", "left", "right", "value")}
+    for tree in (trees[0].nodes for trees in model._predictors):
+        start = len(parts["value"])
+        parts["roots"].append(start)
+        own = np.arange(len(tree))
+        for name, values in (
+            ("feature", tree["feature_idx"]),
+            ("threshold", tree["num_threshold"]),
+            ("left", start + np.where(tree["is_leaf"], own, tree["left"])),
+            ("right", start + np.where(tree["is_leaf"], own, tree["right"])),
+            ("value", np.where(tree["is_leaf"], tree["value"], 0.0)),
+        ):
+            parts[name] += values.tolist()
+    return forest_of({"names": names, "start": float(model._baseline_prediction[0, 0]), **parts})
 
-    def learnt(graphs: Iterable[str]) -> dict[str, dict[str, float]]:
+
+def train_choice(found: Mapping[str, Sequence[Chosen]], folds: int = 6) -> tuple[dict[str, Forest], str]:
+    """What tells whether an answer is right, and a line on how good that is on graphs left out."""
+
+    def learnt(graphs: Iterable[str]) -> dict[str, Forest]:
         items = [item for graph in graphs for item in found[graph]]
         return {
-            of: regressed([(item.told[of], item.right[of]) for item in items if of in item.told])
+            of: boosted([(item.told[of], item.right[of]) for item in items if of in item.told])
             for of in ("rules", "form")
         }
 
@@ -497,11 +565,39 @@ def train_choice(found: Mapping[str, Sequence[Chosen]], folds: int = 6) -> tuple
     return learnt(graphs), f"rules and forms, graphs left out: {right:.3f} right, {wrong:.3f} wrong"
 
 
-def _learn_weights(output: Path, others: Sequence[Path]) -> None:
-    model = output / intent.WEIGHTS.name
-    folders = [path for split in RANK_ON for path in sorted((FOLDER / split).iterdir()) if path.is_dir()]
+def _as_json(forest: Forest) -> dict[str, Any]:
+    return {name: part.tolist() if isinstance(part, np.ndarray) else part for name, part in vars(forest).items()}
+
+
+def _graphs() -> list[Path]:
+    """The folders of the sets to learn from, by name; each second one is in the same half."""
+    found = [path for split in RANK_ON for path in (FOLDER / split).iterdir() if path.is_dir()]
+    return sorted(found, key=lambda path: path.name)
+
+
+def _learn_intent(output: Path, halves: Path, epochs: int) -> None:
+    """One model from everything, and for each half of the graphs one that has not seen it."""
+    chance, folders = random.Random(0), _graphs()
+    invented = [invented_schema(path, chance) for path in sorted(SCHEMAS.glob("*.json"))]
     with Pool(initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        found = [item for some in pool.imap(partial(rankings, model=model), folders) for item in some]
+        own = pool.map(_schema_in, folders)
+        rest = [[*invented, *(one for n, one in enumerate(own) if n % 2 != half)] for half in (0, 1)]
+        learnt = pool.map(partial(train_intent, epochs=epochs), [*rest, [*invented, *own]], chunksize=1)
+    for half in (0, 1):
+        save_file(learnt[half], halves / f"intent{half}.safetensors")
+    save_file(learnt[2], output / intent.WEIGHTS.name)
+
+
+def _schema_in(folder: Path) -> TaughtSchema:
+    return schema_of(taught_graph(folder))
+
+
+def _learn_weights(output: Path, halves: Path, others: Sequence[Path]) -> None:
+    folders = _graphs()
+    models = [halves / f"intent{number % 2}.safetensors" for number in range(len(folders))]
+    with Pool(initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        ranked = pool.starmap(rankings, zip(folders, models, strict=True), chunksize=1)
+        found = [item for some in ranked for item in some]
         without = weights_left_out(found)
         told = [ranked_by(without[item.graph], item) for item in found]
         print(
@@ -509,8 +605,11 @@ def _learn_weights(output: Path, others: Sequence[Path]) -> None:
             flush=True,
         )
         calibration = regressed(told)
-        left_out = [(path, model, replace(without[path.name], calibration=calibration)) for path in folders]
-        left_out += [(path, model, left_out[0][2]) for path in others]
+        left_out = [
+            (path, model, replace(without[path.name], calibration=calibration))
+            for path, model in zip(folders, models, strict=True)
+        ]
+        left_out += [(path, output / intent.WEIGHTS.name, left_out[0][2]) for path in others]
         names = [path.name for path in (*folders, *others)]
         chosen = dict(zip(names, pool.starmap(choices, left_out, chunksize=1), strict=True))
     choice, line = train_choice(chosen)
@@ -519,7 +618,12 @@ def _learn_weights(output: Path, others: Sequence[Path]) -> None:
     layer = weights.together
     units = dict(zip(layer.names, layer.units.tolist(), strict=True))
     together = {"units": units, "shift": layer.shift.tolist(), "out": layer.out.tolist()}
-    data = {"features": weights.features, "calibration": calibration, "choice": choice, "together": together}
+    data = {
+        "features": weights.features,
+        "calibration": calibration,
+        "choice": {of: _as_json(one) for of, one in choice.items()},
+        "together": together,
+    }
     lines = json.dumps(_rounded(data), indent=0, ensure_ascii=False, sort_keys=True)
     (output / form_reader.WEIGHTS.name).write_text(
         re.sub(r"(?<=[\d\[],)\n|(?<=\[)\n|\n(?=\])", "", lines) + "\n", encoding="utf-8"
@@ -539,6 +643,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.train_questions", description=__doc__)
     parser.add_argument("--only", choices=("intent", "weights"), help="learn this alone")
     parser.add_argument("--epochs", type=int, default=EPOCHS, help="passes over the questions for the intent model")
+    parser.add_argument("--halves", type=Path, help="a folder that keeps the two intent models that have seen one half")
     parser.add_argument("--output", type=Path, help="a folder for the files (default: where the package has them)")
     parser.add_argument(
         "--also", type=Path, nargs="*", default=(), metavar="FOLDER",
@@ -546,12 +651,12 @@ def main() -> int:
     )  # fmt: skip
     given = parser.parse_args()
     output = given.output or form_reader.WEIGHTS.parent
-    if given.only != "weights":
-        chance = random.Random(0)
-        schemas = [invented_schema(path, chance) for path in sorted(SCHEMAS.glob("*.json"))]
-        save_file(train_intent(schemas, epochs=given.epochs), output / intent.WEIGHTS.name)
-    if given.only != "intent":
-        _learn_weights(output, given.also)
+    with TemporaryDirectory() as folder:
+        halves = given.halves or Path(folder)
+        if given.only != "weights":
+            _learn_intent(output, halves, given.epochs)
+        if given.only != "intent":
+            _learn_weights(output, halves, given.also)
     return 0
 
 

@@ -202,6 +202,10 @@ def test_glosses_carry_chinese_words_to_english():
     assert "price" in " ".join(languages()["zh"].senses("价格"))
     assert in_english("plain English") == "plain English"
     assert "ticket" in in_english("门票")
+    # words of grammar have English of their own, measure words none, and of other senses the common one counts
+    assert in_english("哪家酒店最便宜？") == "which hotel most cheap ？"
+    assert in_english("这部戏几点开始？") == "this play what time start ？"
+    assert in_english("每首歌各有过多少次演唱？") == "each song has how many times sung performance ？"
 
 
 def test_the_glosses_carry_their_own_licence():

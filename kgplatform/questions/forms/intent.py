@@ -3,7 +3,7 @@
 The carried sentence model with low-rank adapters (Hu et al. 2021, LoRA) in its upper layers maps a question, its names
 replaced by their classes, and the description of each property and class to vectors; their cosine says how likely the
 property is in the query, and a linear head how likely each operation is. Adapters and head are learnt on the questions
-of many invented schemas (``python -m benchmarks.train_questions``).
+of many schemas and graphs (``python -m benchmarks.train_questions``).
 """
 
 from __future__ import annotations

@@ -13,12 +13,14 @@ from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from kgplatform import lexicon
+from kgplatform.models.embed import rarity
 from kgplatform.questions.parser.vocabulary import language_asked_in
 from kgplatform.text import has_han
 
 _TEXT = re.compile(r"\w+|[^\w\s-]")
 _LONGEST_PHRASE = 3
 _SENSES = 3
+_MORE_WORDS = 6_000
 _SURELY = 2
 """So many words at least tell a language other than the first."""
 
@@ -43,6 +45,11 @@ class QuestionLanguage:
     def fronted(self) -> bool:
         """Whether what a question asks for stands at its beginning."""
         return bool(self.data.get("fronted", True))
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the first sense of a gloss is the one most in use; else it is told by how common its words are."""
+        return bool(self.data.get("ordered", True))
 
     @property
     def learnt(self) -> str:
@@ -88,8 +95,17 @@ class QuestionLanguage:
 
     @cached_property
     def glosses(self) -> Mapping[str, tuple[str, ...]]:
-        """English senses by word or phrase; empty for a language that needs none."""
-        return lexicon.glosses(self.code)
+        """English senses by word or phrase, of closed-class words one; empty for a language that needs none."""
+        return {**lexicon.glosses(self.code), **self._closed_glosses}
+
+    @cached_property
+    def _closed_glosses(self) -> Mapping[str, tuple[str, ...]]:
+        return {word: (said,) for said, words in self.data.get("glosses", {}).items() for word in words.split()}
+
+    @cached_property
+    def _counting(self) -> re.Pattern[str]:
+        """What a measure word follows: a number, or a word as 几."""
+        return re.compile(rf"[\d{''.join((*self.words('digits'), *self.words('determiners')))}]+")
 
     def senses(self, word: str) -> tuple[str, ...]:
         """English for a word: of its plain form, or of its two parts where no form is known as a whole."""
@@ -115,16 +131,34 @@ class QuestionLanguage:
                 yield word.removesuffix(ending)
 
     def segments(self, text: str) -> Iterator[tuple[int, int]]:
-        """The offsets of the words and phrases of a text; a word of degree is parted from what it is the degree of."""
+        """The offsets of the words and phrases of a text; one of degree, and one as 几, is parted from the next."""
         if self.spaced:
             yield from self._phrases(text)
             return
-        degrees = self.words("degree")
         for word, start, end in _segmenter().tokenize(text):
-            if len(word) > 1 and word[0] in degrees:
-                yield start, start + 1
-                start += 1
+            for cut in self._cuts(word):
+                yield start, start + cut
+                start += cut
             yield start, end
+
+    def _cuts(self, word: str) -> Iterator[int]:
+        """How many signs stand before the rest of a word: one of degree, or a number (a word as 几) and a measure."""
+        if len(word) < 2 or word in self._closed_glosses:
+            return
+        if word[0] in self.words("degree"):
+            yield 1
+        elif self._counting.fullmatch(word[0]) and word[1] in self._counted:
+            yield 1
+            if len(word) > 2:
+                yield 1
+
+    @cached_property
+    def _counted(self) -> frozenset[str]:
+        return frozenset((*self.words("measures"), *self.words("units")))
+
+    def measures(self, before: str, word: str) -> bool:
+        """Whether a word only says by what is counted, after a number or a word that asks for one."""
+        return word in self.words("measures") and self._counting.fullmatch(before) is not None
 
     def _phrases(self, text: str) -> Iterator[tuple[int, int]]:
         places = [match.span() for match in _TEXT.finditer(text)]
@@ -188,11 +222,13 @@ def segments(text: str, code: str) -> tuple[tuple[int, int, tuple[str, ...]], ..
     own = glossed(text, code)
     if own is None:
         return ((0, len(text), (text,)),)
-    found = []
+    found, before = list[tuple[int, int, tuple[str, ...]]](), ""
     for start, end in own.segments(text):
         word = text[start:end]
         senses = own.senses(word) if own.spaced or has_han(word) else ()
+        senses = ("",) if own.measures(before, word) else senses
         found.append((start, end, senses or (() if has_han(word) else (word,))))
+        before = word
     return tuple(found)
 
 
@@ -202,7 +238,15 @@ def in_english(text: str, code: str = "") -> str:
     >>> in_english("茶 price"), in_english("Preis der Zimmer", "de")
     ('tea price', 'price the room')
     """
-    if glossed(text, code) is None:
+    own = glossed(text, code)
+    if own is None:
         return text
-    said = (senses[0] if senses else text[start:end] for start, end, senses in segments(text, code))
+    said = (_common(senses, own) if senses else text[start:end] for start, end, senses in segments(text, code))
     return re.sub(r"\s+", " ", " ".join(said)).strip()
+
+
+def _common(senses: Sequence[str], own: QuestionLanguage) -> str:
+    """The sense that is most in use; one of several words is taken for rarer."""
+    if own.ordered or len(senses) == 1:
+        return senses[0]
+    return min(senses, key=lambda sense: rarity(sense) + _MORE_WORDS * sense.count(" "))
