@@ -182,7 +182,7 @@ def test_the_verb_asks_writes_each_result_and_prints_the_report(workspace, tmp_p
         {"id": "1", "question": "Which hotels are there?", "gold_sparql": sparql, "type": "list"},
         {"id": "2", "question": "Which spaceships are there?", "answers": ["Vostok"], "type": "list"},
         {"id": "3", "question": "How many hotels are there?", "answers": [2], "type": "count"},
-        {"id": "4", "question": "Which hotels?", "gold_sparql": "SELECT {"},
+        {"id": "4", "question": "Which hotels are there?", "gold_sparql": "SELECT {"},
     )
     output = tmp_path / "results.jsonl"
     arguments = ["evaluate", "questions", str(file), "-w", str(workspace), "--output", str(output)]
