@@ -182,7 +182,7 @@ def test_the_verb_asks_writes_each_result_and_prints_the_report(workspace, tmp_p
         {"id": "1", "question": "Which hotels are there?", "gold_sparql": sparql, "type": "list"},
         {"id": "2", "question": "Which spaceships are there?", "answers": ["Vostok"], "type": "list"},
         {"id": "3", "question": "How many hotels are there?", "answers": [2], "type": "count"},
-        {"id": "4", "question": "Which hotels are there?", "gold_sparql": "SELECT {"},
+        {"id": "4", "question": "How many hotels are there?", "gold_sparql": "SELECT {"},
     )
     output = tmp_path / "results.jsonl"
     arguments = ["evaluate", "questions", str(file), "-w", str(workspace), "--output", str(output)]
@@ -191,7 +191,7 @@ def test_the_verb_asks_writes_each_result_and_prints_the_report(workspace, tmp_p
     assert (found["exact"]["value"], found["types"]["count"]["exact"]["value"]) == (pytest.approx(1 / 2), 1)
     assert found["three_way"]["score"] == pytest.approx(1 / 2 - 1 / 4)
     assert found["outcomes"]["all"] == {"count": 4, "right": 2, "refused": 1, "wrong": 1, "wrong_at_high": 1}
-    assert found["levels"]["high"] == {"n": 3, "right": 2}
+    assert found["levels"]["high"] == {"n": 2, "right": 1}
     assert found["levels"]["low"] == {"n": 0, "right": 0}
     results = [json.loads(line) for line in output.read_text("utf-8").splitlines()]
     assert [item["outcome"] for item in results] == ["correct", "missing", "correct", "wrong"]
@@ -200,7 +200,7 @@ def test_the_verb_asks_writes_each_result_and_prints_the_report(workspace, tmp_p
     assert main(arguments) == 0
     shown = capsys.readouterr().out
     assert re.search(r"language +n +right +refused +wrong +wrong at high[\s─]+all +4 +2 +1 +1 +1\s+en +4", shown)
-    assert re.search(r"confidence +answers +mean +right[\s─]+high +3 +0\.67", shown)
+    assert re.search(r"confidence +answers +mean +right[\s─]+high +2 +0\.50", shown)
 
 
 PUBLISHED = {"questions": "IIS-Q, TEXT2SPARQL 2025 (published)", "extraction": "Vicuna-13B, DBpedia-WebNLG (published)"}
