@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -298,13 +299,15 @@ def _unwritten(data: bytes) -> Iterator[Patch]:
 
 def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
     """The files of a workspace that no patch holds; databases as of one moment, although they are in use."""
-    for path in sorted(folder.rglob("*")):
+    kept = [path for path in folder.iterdir() if path.name.removesuffix("-wal").removesuffix("-shm") not in _LEFT_OUT]
+    walked = (Path(inside, name) for top in kept for inside, _, names in os.walk(top) for name in names)
+    for path in sorted((*(path for path in kept if path.is_file()), *walked)):
         name = path.relative_to(folder)
-        top = name.parts[0].removesuffix("-wal").removesuffix("-shm")
-        if top in _LEFT_OUT or not path.is_file() or path.name.endswith((".part", "-wal", "-shm", ".lock")):
+        if path.name.endswith((".part", "-wal", "-shm", ".lock")):
             continue
         if path.suffix != ".sqlite":
-            yield name.as_posix(), path.read_bytes()
+            with suppress(FileNotFoundError):  # it went while others were read
+                yield name.as_posix(), path.read_bytes()
             continue
         with tempfile.TemporaryDirectory(prefix="kgplatform-") as scratch:
             yield name.as_posix(), _copied(path, Path(scratch) / path.name).read_bytes()
