@@ -3,8 +3,8 @@
 A folder has ``ontologies/NAME.ttl``, ``examples.train.jsonl`` to teach from and ``sentences.dev.jsonl`` to read, whose
 lines say of which ontology they are. As in a workspace of each, ``kgplatform learn examples.train.jsonl`` takes
 what of the file the ontology can say; the sentences of all are counted together, as ``kgplatform evaluate extraction``
-counts. ``python -m benchmarks.learnt_reading FOLDER…``; up to a minute for each ontology. With ``--own`` each is taught
-by the examples of its own alone, in seconds.
+counts. ``python -m benchmarks.learnt_reading FOLDER…``; up to ten minutes for each ontology. With ``--own`` each is
+taught by the examples of its own alone, in half a minute for each hundred.
 """
 
 from __future__ import annotations

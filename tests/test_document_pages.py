@@ -4,6 +4,7 @@ import io
 import json
 import re
 import time
+from copy import copy
 
 import pytest
 from pyoxigraph import NamedNode
@@ -11,7 +12,7 @@ from small_graph import small_graph
 
 from kgplatform.documents.progress import RunState
 from kgplatform.documents.records import State
-from kgplatform.extraction import sentence_frames
+from kgplatform.extraction import builtin
 from kgplatform.extraction.sentence_network import Thresholds, carried_network
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.server.access import Access
@@ -203,9 +204,10 @@ UNSURE = "The Canal Hotel is quiet. It rained.\n\nBooking: 12 rooms. There are f
 def test_a_possible_statement_is_accepted_by_a_click_with_its_passage_undone_and_kept_when_read_again(
     client, kg, monkeypatch
 ):
-    network, thresholds = carried_network()
-    surest = network, Thresholds(1.0, thresholds.candidate)  # of nothing is it as sure as that
-    monkeypatch.setattr(sentence_frames, "carried_network", lambda: surest)
+    network = carried_network()
+    surest = copy(network)  # of nothing is it as sure as that
+    surest.thresholds = surest.taught = Thresholds(1.0, network.thresholds.candidate, 1.0, 1.0)
+    monkeypatch.setattr(builtin, "carried_network", lambda: surest)
     name = added(client, kg, UNSURE)
     assert rooms(kg) == set()
     text = client.get(f"/documents/{name}").text

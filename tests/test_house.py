@@ -35,7 +35,7 @@ ONE_IMPORTER = {
     "evaluation.gold_reports": "a door: what `evaluate` prints and keeps",
     "evaluation.retrievers": "a door: `benchmark retrieval`",
     "extraction.key_values": "a stage of the built-in reader",
-    "extraction.sentence_frames": "a stage of the built-in reader",
+    "extraction.learnt.fit": "the teaching of the built-in reader, which alone needs PyTorch",
     "linking.places.hierarchy": "a stage: what documented places lie in",
     "mapping.ontology_draft": "a door: `ontology draft`",
     "ontology.parse": "a stage: from a file to triples",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pyoxigraph import NamedNode
 
-from kgplatform.extraction import context, sentence_frames, sentence_network
+from kgplatform.extraction import builtin, context, sentence_network
 from kgplatform.extraction.builtin import BuiltinExtractor
 from kgplatform.extraction.han_tagger import carried_tagger
 from kgplatform.extraction.names import Gazetteer, MentionFinder
@@ -88,7 +88,7 @@ def test_what_is_denied_or_said_of_others_is_no_statement(pack, text, property_,
 
 
 def test_what_is_less_sure_is_a_candidate_and_no_statement():
-    _, thresholds = carried_network()
+    thresholds = carried_network().thresholds
     found = read("We liked Elm Temple. Nearby is Harbour Museum, and there is a bar. Tickets were 30 yuan.", "travel")
     chained = "near", "hasPart"  # where a mistake makes others, more is asked for
     others = [item for item in found.candidates if local_name(item.predicate.value) not in chained]
@@ -130,7 +130,7 @@ def test_numbers_in_words_are_values(text, values):
 )
 def test_spans_that_name_something_are_likelier_than_the_rest(text, name):
     tagged = carried_tagger().names(text)
-    network, _ = carried_network()
+    network = carried_network()
     seen = seen_sentence(text, 0, len(text), tagged)
     spans = network.spans(seen, network.rows([seen])[0], np.zeros((0, 0), np.float32), least=1)
     shares = {text[span.start : span.end]: span.share for span in spans}
@@ -142,7 +142,8 @@ def test_spans_that_name_something_are_likelier_than_the_rest(text, name):
 def test_of_names_that_cross_the_likelier_is_taken(share, names):
     text, lexicon = "We all went to see Crystals and Tides.", compile_lexicon(shipped("travel"))
     document = Document(NamedNode("urn:document"), text, "A note", "text/plain", "note.txt", "digest", "en")
-    reading = context.read_names(document, text, lexicon, MentionFinder(text, lexicon, Gazetteer({})))
+    reading = context.DocumentReading(document, text, lexicon, MentionFinder(text, lexicon, Gazetteer({})))
+    context.read_names(reading)
     first = text.index("Crystals")
     spans = [ScoredSpan(first, first + len("Crystals and Tides"), share, True)]
     found = SlotFinder(reading, context.Referents(reading)).slots(0, len(text), spans)
@@ -152,7 +153,7 @@ def test_of_names_that_cross_the_likelier_is_taken(share, names):
 def test_a_class_is_guessed_from_labels_alone():
     labels = ClassLabels(ontology_of(PLACES))
     text = "Dinner was at the Copper Kettle, a restaurant by the lake."
-    network, _ = carried_network()
+    network = carried_network()
     seen = seen_sentence(text, 0, len(text), ())
     spans = network.spans(seen, network.rows([seen])[0], labels.rows, least=0)
     kettle = next(span for span in spans if text[span.start : span.end] == "Copper Kettle")
@@ -162,7 +163,7 @@ def test_a_class_is_guessed_from_labels_alone():
 
 
 def test_a_name_of_another_subject_is_of_none_of_the_classes():
-    labels, network = ClassLabels(shipped("academic")), carried_network()[0]
+    labels, network = ClassLabels(shipped("academic")), carried_network()
     text = "The Wuzhen Grand Theatre stands near the west gate."
     seen = seen_sentence(text, 0, len(text), ())
     spans = network.spans(seen, network.rows([seen])[0], labels.rows, least=0)
@@ -216,8 +217,7 @@ def test_looser_forms_are_heard_in_texts_alone():
 
 
 def test_without_the_sentence_model_the_rest_is_read(monkeypatch):
-    for module in (context, sentence_frames):
-        monkeypatch.setattr(module, "carried_network", lambda: None)
+    monkeypatch.setattr(builtin, "carried_network", lambda: None)
     monkeypatch.setattr(sentence_network, "_model", lambda: pytest.fail("the sentence model is asked"))
     text = "# Marble Caves\n\nOpening hours: 9:00 to 16:30.\nTicket price: 40 yuan.\nAddress: 1 Cave Road."
     assert ("Marble Caves", "ticketPrice", "40") in said(read(text, "travel").claims)

@@ -476,7 +476,7 @@ def build(given: Given) -> int:
 def learn(given: Given) -> int:
     """Teach the built-in reader by examples and judged statements, or the translator by solved questions.
 
-    Prints precision, recall and F1 by property, each example read by what the others taught; or how many of the
+    Prints precision, recall and F1 by property, of a fifth of the examples that was set apart; or how many of the
     solved questions the translator answers by itself, before and with the words that were learnt.
     """
     from kgplatform.vocab import local_name
@@ -501,7 +501,8 @@ def learn(given: Given) -> int:
         [_row("all", report.overall), *(_row(names[item.iri], item) for item in report.properties)],
     )
     left = f", {report.left_out} triples of properties that the ontology does not have" if report.left_out else ""
-    output.note(f"learnt from {report.examples} examples{left}; scores are cross-validated")
+    told = f"scores are of {report.apart} that were set apart" if report.apart else "too few to tell how well it reads"
+    output.note(f"learnt from {report.examples} examples{left}; {told}")
     return DONE
 
 
@@ -538,7 +539,7 @@ def _row(name: str, item: Taught) -> tuple[str, ...]:
 def _learnt_json(report: LearnReport) -> dict[str, object]:
     names = ("said", "read", "right", "precision", "recall", "f1")
     return {
-        **output.fields(report, "examples", "problems", "left_out"),
+        **output.fields(report, "examples", "problems", "left_out", "apart"),
         "overall": output.fields(report.overall, *names),
         "properties": {item.iri: output.fields(item, *names) for item in report.properties},
     }

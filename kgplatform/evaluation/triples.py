@@ -19,7 +19,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.evaluation.metrics import Estimate, estimate, harmonic, ratio
 from kgplatform.extraction.learnt.examples import TermNames
-from kgplatform.extraction.learnt.features import squeezed
+from kgplatform.extraction.learnt.stretches import squeezed
 from kgplatform.ontology.schema import Ontology
 from kgplatform.text import id_of, language_of, read_json_lines
 from kgplatform.types import Chunk, Document, Extractor, Mention

@@ -18,10 +18,11 @@ from pyoxigraph import NamedNode
 
 from kgplatform.extraction.context import DocumentReading, Referents, flowing, judge_names, read_names, settle_main
 from kgplatform.extraction.key_values import read_labelled
-from kgplatform.extraction.learnt.reader import Learnt, read_learnt
+from kgplatform.extraction.learnt.reader import Learnt, name_as_taught
 from kgplatform.extraction.names import Gazetteer, MentionFinder, TaggedWord
 from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS, Lexicon, compile_lexicon
 from kgplatform.extraction.sentence_frames import read_frames
+from kgplatform.extraction.sentence_network import SentenceNetwork, carried_network
 from kgplatform.extraction.values import read_facts
 from kgplatform.lexicon import LexiconSection
 from kgplatform.models.embed import one_thread
@@ -73,7 +74,7 @@ class BuiltinExtractor:
 
     ``known`` are the names of entities that the graph already has, with their classes. It is asked once for
     each document, so that names found in earlier documents help with later ones. ``learnt`` is what annotated
-    examples taught; it reads beside the rules.
+    examples taught the network of sentences.
     """
 
     def __init__(
@@ -116,26 +117,32 @@ class BuiltinExtractor:
         with self._lock:
             found = self._readings.get(key)
             if found is None:
+                network = carried_network() if self._learnt is None else self._learnt.network
+                takes = self._learnt.takes if self._learnt is not None else {}
                 with one_thread():
-                    found = self._readings[key] = self._read(document)
+                    found = self._readings[key] = self.read(document, network, takes)
+                    read_frames(found, Referents(found))
+                    if self._learnt is not None:
+                        name_as_taught(found, self._learnt.namings)
+                    found.release()
                 while len(self._readings) > _KEPT_READINGS:
                     self._readings.popitem(last=False)
             return found
 
-    def _read(self, document: Document) -> DocumentReading:
+    def read(
+        self, document: Document, network: SentenceNetwork | None, takes: Mapping[str, frozenset[str]]
+    ) -> DocumentReading:
+        """The document as it is read before the frames of its sentences are filled; to be released after that."""
         text = flowing(document.text)
-        reading = read_names(document, text, self._lexicon, MentionFinder(text, self._lexicon, self._gazetteer()))
+        finder = MentionFinder(text, self._lexicon, self._gazetteer())
+        reading = DocumentReading(document, text, self._lexicon, finder, network, takes)
+        read_names(reading)
         judge_names(reading)
         settle_main(reading)
         read_labelled(reading)
-        referents = Referents(reading)
         reading.way = "facts"
-        read_facts(reading, referents)
+        read_facts(reading, Referents(reading))
         reading.way = "frames"
-        read_frames(reading, referents)
-        if self._learnt is not None:
-            read_learnt(reading, self._learnt, self._ontology)
-        reading.release()
         return reading
 
     def _gazetteer(self) -> Gazetteer:

@@ -16,7 +16,7 @@ from kgplatform.extraction.han_tagger import NAMED
 from kgplatform.extraction.names import CERTAIN, MentionFinder, TypedSpan
 from kgplatform.extraction.ontology_lexicon import Cue, Lexicon, label_key
 from kgplatform.extraction.people import Byline, find_byline, people_in
-from kgplatform.extraction.sentence_network import ScoredSentence, ScoredSpan, carried_network, seen_sentence
+from kgplatform.extraction.sentence_network import ScoredSentence, ScoredSpan, SentenceNetwork, seen_sentence
 from kgplatform.lexicon import LexiconSection
 from kgplatform.ontology.schema import OntologyProperty
 from kgplatform.text import has_han, normalise, sentences
@@ -160,6 +160,9 @@ class DocumentReading:
     text: str
     lexicon: Lexicon
     finder: MentionFinder
+    network: SentenceNetwork | None = None
+    takes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """What the examples that were learnt from have as the ends of each property, beside what the ontology admits."""
     mentions: list[Mention] = field(default_factory=list)
     strangers: list[TypedSpan] = field(default_factory=list)
     sentences: list[tuple[int, int]] = field(default_factory=list)
@@ -192,15 +195,14 @@ class DocumentReading:
 
         What the words of a long text are to the network is large, so it is not kept.
         """
-        carried = carried_network()
-        if carried is None or self._scored:
+        if self.network is None or self._scored:
             yield from self._scored
             return
         tagged, labels = self.finder.names.tagged, self.lexicon.class_labels.rows
         for first in range(0, len(self.sentences), _AT_ONCE):
             some = self.sentences[first : first + _AT_ONCE]
             seen = [one for start, end in some if (one := seen_sentence(self.text, start, end, tagged)) is not None]
-            scored = carried[0].scored(seen, labels)
+            scored = self.network.scored(seen, labels)
             if len(self.sentences) <= _KEPT:
                 self._scored += scored
             yield from scored
@@ -279,15 +281,14 @@ class DocumentReading:
         return ()
 
 
-def read_names(document: Document, text: str, lexicon: Lexicon, finder: MentionFinder) -> DocumentReading:
-    """The document with its names found, its parts told apart, and its main entity, if it has one."""
-    reading = DocumentReading(document, text, lexicon, finder)
+def read_names(reading: DocumentReading) -> None:
+    """Finds the names of the document, its parts, and its main entity, if it has one."""
+    finder, text = reading.finder, reading.text
     finder.find()
     reading.refresh()
     reading.sentences = sentence_spans(text)
     reading.sections = sections(text, lambda words: bool(reading.label_cues(words)))
     reading.main = _main(reading)
-    return reading
 
 
 def judge_names(reading: DocumentReading) -> None:
@@ -409,11 +410,10 @@ def _main(reading: DocumentReading) -> Mention | None:
 
 def _named_part(reading: DocumentReading, title: str) -> str:
     """The part of a title that names something which the text names again: "Tollan Ltd" of "Tollan Ltd at a glance"."""
-    carried = carried_network()
-    seen = seen_sentence(title, 0, len(title), ()) if carried is not None else None
-    if carried is None or seen is None:
+    network, below = reading.network, reading.text[reading.text.find("\n") + 1 :]
+    seen = seen_sentence(title, 0, len(title), ()) if network is not None else None
+    if network is None or seen is None:
         return title
-    network, below = carried[0], reading.text[reading.text.find("\n") + 1 :]
     likely = [
         (span.share, title[span.start : span.end])
         for span in network.spans(seen, network.rows([seen])[0], np.zeros((0, 0), np.float32), least=1.0)

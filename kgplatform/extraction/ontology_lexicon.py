@@ -97,7 +97,7 @@ class Lexicon:
         """The properties as frames are asked for them."""
         from kgplatform.extraction.sentence_network import PropertyLabels
 
-        return PropertyLabels(self.forms.terms, self.ontology, self.class_labels)
+        return PropertyLabels([*self.forms.terms, *self.forms.open], self.ontology, self.class_labels)
 
     @cached_property
     def forms(self) -> FrameForms:
@@ -338,19 +338,21 @@ class FrameForms:
 
     def __init__(self, lexicon: Lexicon) -> None:
         ontology = lexicon.ontology
-        self.terms = [term for term in ontology.domain_properties if term.words and term.domains and term.ranges]
+        spoken = [term for term in ontology.domain_properties if term.words]
+        self.terms = [term for term in spoken if term.domains and term.ranges]
+        self.open = [term for term in spoken if not (term.domains and term.ranges)]  # may have any ends: examples tell
         self._latin: dict[str, list[Form]] = defaultdict(list)
         self._han: dict[str, list[Form]] = defaultdict(list)
         named = {stem(part) for word in lexicon.class_words for part in word.split()}
         parts: dict[str, dict[NamedNode, OntologyProperty]] = defaultdict(dict)
         for cue in cues_of(ontology, heard=True):
-            if not (cue.term.domains and cue.term.ranges):
-                continue
             if has_han(cue.text + cue.after):
                 self._add_han(cue.term, cue.text, cue.after, parts, lexicon)
             elif not cue.after:
                 self._add_latin(cue.term, cue.text, parts, named)
-        self._parts = {key: tuple(terms.values()) for key, terms in parts.items() if len(terms) <= 4}
+        bound = {term.iri for term in self.terms}
+        said = {key: tuple(term for iri, term in terms.items() if iri in bound) for key, terms in parts.items()}
+        self._parts = {key: terms for key, terms in said.items() if len(terms) <= 4}
         self._ontology = ontology
         self._closed = {type_ for item in ontology.individuals.values() for type_ in item.types}
         self._common: dict[tuple[NamedNode, ...], bool] = {}
@@ -361,6 +363,11 @@ class FrameForms:
         self._fits: dict[tuple[NamedNode, tuple[NamedNode, ...]], str | None] = {}
         self.codes = list(_naming_codes(ontology))
         self.shapes = list(_shapes(ontology))
+
+    def asked(self, taken: Mapping[str, object]) -> list[tuple[int, OntologyProperty]]:
+        """The properties that sentences may state, with their numbers; open ones are among them where ``taken``."""
+        every = enumerate((*self.terms, *self.open))
+        return [(n, term) for n, term in every if n < len(self.terms) or term.iri.value in taken]
 
     def fit(self, type_: NamedNode, wanted: tuple[NamedNode, ...]) -> str | None:
         """How a thing of the class fits what is wanted: it ``fits``, may be such (``above``), or not at all."""

@@ -45,7 +45,6 @@ from kgplatform.extraction.sentence_network import (
     SentenceNetwork,
     StatementScores,
     WordPlace,
-    carried_network,
     how_far,
 )
 from kgplatform.extraction.values import (
@@ -64,22 +63,22 @@ from kgplatform.lexicon import LexiconSection
 from kgplatform.ontology.schema import OntologyProperty
 from kgplatform.text import has_han
 from kgplatform.types import Claim, Mention
+from kgplatform.vocab import OWL
 
 NAMES: Final = ("name", "stranger", "guess", "noun")
 _LEXICON: Final = LexiconSection("extraction", "sentence_frames")
+_THING: Final = NamedNode(f"{OWL}Thing")
 KINDS: Final = (
     *(*NAMES, "named", "money", "number", "quantity", "date", "year", "clock", "span", "code", "url", "free"),
     *("address", "duration", "other"),
 )
 """The kinds of slots and of values, in the order in which the network knows them."""
 FITS: Final = {None: -1, "fits": 0, "above": 1, "unknown": 2, "bare": 3, "noun": 4}
+_AMOUNTS: Final = frozenset(("money", "number", "quantity", "date", "year", "clock", "span"))
+"""Values that are named as a whole."""
 _MOST_SLOTS, _FAR, _RECENT, _TOPIC_SHARE, _MARK = 24, 12, 6, 0.35, 24
 _KNOWN, _CODED, _VALUED, _TYPED, _NAMED, _STRANGE = 0.95, 0.8, 0.6, 0.5, 0.3, 0.2
 """How likely what is found in another way than by the network is right, where a stretch crosses it."""
-_SURER: Final = 0.65
-"""The share for what is stated beside a label, which tells all there is, and where a mistake makes others."""
-_SPREADS: Final = 0.75
-"""The share for statements of transitive and symmetric properties: one that is wrong makes others wrong."""
 _NEARLY_CERTAIN, _MOST, _TOGETHER = 0.9, 0.99, 0.3
 """From when on a common noun is a thing; what shares add up to at the most; the part of the best that one must have."""
 _BUCKETS: Final = len(AWAY) + 1
@@ -131,8 +130,15 @@ class SlotFinder:
         An address names places too, so it stands beside what is in it.
         """
         seen = {(span.start, span.end): span for span in spans}
-        ways = [self._asked(slot, seen.get((slot.start, slot.end))) for slot in self._sure(start, end)]
-        taken = {(slot.start, slot.end) for slot in ways}
+        sure = list(self._sure(start, end))
+        amounts = [slot for slot in sure if slot.value is not None and slot.value.kind in _AMOUNTS]
+        inside = {place: slot for place in seen for slot in amounts if slot.start <= place[0] and place[1] <= slot.end}
+        for place, slot in inside.items():  # of 94 metres it may be the number that is likely to be told
+            whole = seen.get((slot.start, slot.end))
+            if whole is None or whole.share < seen[place].share:
+                seen[slot.start, slot.end] = replace(seen[place], start=slot.start, end=slot.end)
+        ways = [self._asked(slot, seen.get((slot.start, slot.end))) for slot in sure]
+        taken = {(slot.start, slot.end) for slot in ways} | inside.keys()
         rivals = [(self._weight(slot), slot) for slot in ways]
         for span in spans:
             if span.share >= LEAST_SHARE and (span.start, span.end) not in taken:
@@ -340,6 +346,17 @@ def _named_pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
 
+SUBJECT: Final = " of"
+"""Behind a property for what examples have as its subjects."""
+
+
+def taken_as(slot: Slot) -> str:
+    """What it is like, for saying that examples have such a thing as an end of a property."""
+    kind = f"value {slot.value.kind}" if slot.value is not None else "noun" if slot.is_common else "name"
+    kind = "noun" if slot.kind == "noun" else kind
+    return f"{kind} {slot.type.value}" if slot.type is not None and slot.sure else kind
+
+
 # Filling
 
 
@@ -393,6 +410,7 @@ class FrameReader:
         self._finder = SlotFinder(reading, referents)
         self.sentences: list[_Sentence] = []
         self._placed: list[PlacedWords | None] = []
+        self._terms = self._forms.asked(reading.takes)
         self._numbers = {iri: n for n, iri in enumerate(reading.lexicon.class_labels.classes)}
         for sentence in reading.scored():
             self._take(sentence)
@@ -467,7 +485,7 @@ class FrameReader:
         for place, slot in enumerate(slots):
             if self._is_denied(slot, (start, end)):
                 continue
-            fitting = [(n, term) for n, term in enumerate(self._forms.terms) if self._fits_object(term, slot)]
+            fitting = [(n, term) for n, term in self._terms if self._fits_object(term, slot)]
             said = [(n, t) for n, t in fitting if t.is_object or said_value(t, slot, self._text) is not None]
             within = [other for other in slots if other is not slot and other.kind in NAMES and other.name != slot.name]
             named = {slot.name, *(other.name for other in within)}
@@ -482,7 +500,7 @@ class FrameReader:
                 if cue.term.iri not in told and self._fits_object(cue.term, slot):
                     told[cue.term.iri] = FormEvidence(cue.term, 1, ("heading",))
             terms = [term for _, term in said]
-            fits = [[FITS[self._fit(other, term.domains)] for other in subjects] for term in terms]
+            fits = [[FITS[self._fit_subject(other, term)] for other in subjects] for term in terms]
             asked = AskedObject(
                 number,
                 place,
@@ -531,8 +549,10 @@ class FrameReader:
         evidence = told.get(term.iri)
         cost = evidence.cost if evidence is not None else 9
         nearer = sum(other.cost < cost for iri, other in told.items() if iri != term.iri)
-        bare = ["no unit"] if term.unit and slot.value is not None and is_bare(slot.value) else []
-        return [*(evidence.signs if evidence is not None else ("no form",)), f"rank {min(3, nearer)}", *bare]
+        more = ["no unit"] if term.unit and slot.value is not None and is_bare(slot.value) else []
+        if self._reading.takes:  # examples tell how often a property is stated, and of what
+            more += [f"is {term.iri.value}", f"{taken_as(slot)} is {term.iri.value}"]
+        return [*(evidence.signs if evidence is not None else ("no form",)), f"rank {min(3, nearer)}", *more]
 
     def _as_read(
         self, terms: Sequence[OntologyProperty], subjects: Sequence[Slot], slot: Slot, start: int
@@ -579,7 +599,10 @@ class FrameReader:
         if subject.name == slot.name or self._is_other_name(subject, slot):
             return True
         sides = [(subject, item.term.domains), *([(slot, item.term.ranges)] if item.term.is_object else [])]
-        if share < _NEARLY_CERTAIN and any(one.is_common and not self._forms.is_common(side) for one, side in sides):
+        common = [(one, side) for one, side in sides if one.is_common and not self._forms.is_common(side)]
+        if share < _NEARLY_CERTAIN and any(
+            not self._is_taken(one, item.term, as_subject=one is subject) for one, _ in common
+        ):
             return True
         behind = start <= slot.end <= subject.start
         return behind and _NEGATION.search(self._text, slot.end, subject.start) is not None
@@ -645,6 +668,9 @@ class FrameReader:
         return cost, tuple(signs)
 
     def _fits_object(self, term: OntologyProperty, slot: Slot) -> bool:
+        taken = self._is_taken(slot, term, as_subject=False)
+        if taken or not (term.domains and term.ranges):
+            return taken
         if term.is_object:
             if slot.kind == "value":
                 return False
@@ -671,6 +697,14 @@ class FrameReader:
         if term.pattern:
             return bounded(term.pattern).fullmatch(slot.name) is not None
         return term.iri in self._forms.written
+
+    def _fit_subject(self, slot: Slot, term: OntologyProperty) -> str | None:
+        found = self._fit(slot, term.domains) if term.domains else "unknown"
+        return "unknown" if found is None and self._is_taken(slot, term, as_subject=True) else found
+
+    def _is_taken(self, slot: Slot, term: OntologyProperty, *, as_subject: bool) -> bool:
+        """Whether examples have its like as an end of the property."""
+        return taken_as(slot) in self._reading.takes.get(term.iri.value + SUBJECT * as_subject, ())
 
     def _fit(self, slot: Slot, wanted: tuple[NamedNode, ...]) -> str | None:
         if slot.kind == "noun":
@@ -853,10 +887,9 @@ def chosen(fillings: Sequence[tuple[float, Filling]]) -> list[tuple[float, Filli
 
 def read_frames(reading: DocumentReading, referents: Referents) -> None:
     """Adds the statements that the frames find, and as candidates those that are less sure."""
-    carried = carried_network()
-    if carried is None or WORD_LIST.search(reading.document.title):  # a glossary explains words
+    if reading.network is None or WORD_LIST.search(reading.document.title):  # a glossary explains words
         return
-    network, thresholds = carried
+    network = reading.network
     _claim_codes(reading, reading.lexicon.forms)
     said = {(item.predicate, _object_key(item)) for item in reading.claims.values()}
     pairs = {_pair(item) for item in reading.claims.values()}
@@ -872,7 +905,8 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
         if isinstance(item.object, Mention)
     }
     inverses = {term.inverse: term for term in reading.lexicon.forms.terms if term.inverse is not None}
-    for fillings in FrameReader(reading, referents, network).statements(thresholds.candidate):
+    offered = min(network.taught.candidate, network.thresholds.candidate)
+    for fillings in FrameReader(reading, referents, network).statements(offered):
         for share, found in chosen(fillings):
             item = _turned(found, inverses)
             claim = claim_of(reading, item, share)
@@ -885,11 +919,12 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
             about = claim.subject.name, claim.predicate
             if not item.term.symmetric and (*about, _object_key(claim)) in turned:
                 continue  # the other is the subject
+            thresholds = network.taught if item.term.iri.value in reading.takes else network.thresholds
             spreads = item.term.transitive or item.term.symmetric
             strange = any(side.mention is None and side.type is None for side in _things(item))
             told = (claim.predicate, item.object.start) in placed
-            least = _SURER if strange or told or about in labelled else thresholds.statement
-            least = _SPREADS if spreads else least
+            least = thresholds.surer if strange or told or about in labelled else thresholds.statement
+            least = thresholds.spreads if spreads else least
             if not (item.term.functional and about in fixed):
                 (reading.claim if share >= least else reading.offer)(claim)
 
@@ -957,7 +992,8 @@ def said_value(term: OntologyProperty, slot: Slot, text: str) -> str | None:
 
 def _mention(reading: DocumentReading, slot: Slot, wanted: tuple[NamedNode, ...]) -> Mention:
     ontology = reading.lexicon.ontology
-    if slot.mention is not None and ontology.may_be(slot.mention.type, wanted):
+    if slot.mention is not None and (not wanted or ontology.may_be(slot.mention.type, wanted)):
         return slot.mention
-    type_ = slot.type if slot.type is not None and ontology.may_be(slot.type, wanted) else wanted[0]
+    fits = slot.type is not None and (not wanted or ontology.may_be(slot.type, wanted))
+    type_ = slot.type if slot.type is not None and fits else wanted[0] if wanted else _THING
     return Mention(reading.document.text[slot.start : slot.end], slot.start, slot.end, type_, slot.name)

@@ -8,8 +8,10 @@ against the labels of properties. So it knows no ontology. Weights: ``benchmarks
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
@@ -20,9 +22,9 @@ from numpy.typing import NDArray
 from pyoxigraph import NamedNode
 
 from kgplatform.extraction.han_tagger import NAMED, TaggedName
-from kgplatform.extraction.learnt.features import Stretch, Stretches, TextWord, words_of
-from kgplatform.extraction.learnt.frames import english_gloss, stretch_signs, unpacked
+from kgplatform.extraction.learnt.stretches import Stretch, Stretches, TextWord, stretch_signs, words_of
 from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS
+from kgplatform.lexicon import glosses
 from kgplatform.models.embed import MiniLM, carried_path
 from kgplatform.ontology.schema import Ontology, OntologyProperty
 from kgplatform.text import has_han, spoken_label
@@ -89,7 +91,7 @@ def seen_sentence(text: str, start: int, end: int, tagged: Sequence[TaggedName])
         return None
     sentence = text[start:end]
     words = words_of(sentence)
-    stretches = Stretches(sentence, words, ()).all() if words else []
+    stretches = Stretches(sentence, words).all() if words else []
     if not stretches:
         return None
     kinds = {(name.start - start, name.end - start): NAMED.get(name.tag, "") for name in tagged if name.start >= start}
@@ -170,6 +172,13 @@ def _pieces(word: str) -> Sequence[int]:
 
 def _english(word: str) -> str:
     return english_gloss(word) if has_han(word) else word
+
+
+def english_gloss(word: str) -> str:
+    """English for a Chinese word, by the dictionary; for one that it lacks that of its characters."""
+    senses = glosses("zh")
+    found = senses.get(word)
+    return found[0] if found else " ".join(senses[sign][0] for sign in word if sign in senses) or "name"
 
 
 # Classes and properties
@@ -316,16 +325,42 @@ class ScoredSentence:
     spans: Sequence[ScoredSpan]
 
 
+@dataclass(frozen=True)
+class Thresholds:
+    """The share from which on a filling is a statement, and from which on it is a candidate.
+
+    ``surer``: from which on what is stated beside a label, which tells all there is, or of a thing of unknown class;
+    ``spreads``: statements of transitive and symmetric properties, of which one that is wrong makes others wrong.
+    """
+
+    statement: float
+    candidate: float
+    surer: float = 0.65
+    spreads: float = 0.75
+
+
 class SentenceNetwork:
     """The network with its weights."""
 
-    def __init__(self, weights: Mapping[str, Any], signs: Mapping[str, float]) -> None:
+    def __init__(self, weights: Mapping[str, Any], signs: Mapping[str, float], thresholds: Thresholds) -> None:
         """``weights`` as ``packed`` makes them, with the adapters; ``signs``: what each sign of a property weighs."""
         self._adapters = {name: value for name, value in weights.items() if name.endswith((".down", ".up"))}
         self._model = MiniLM(carried_path(), adapters=self._adapters)
         held = (name for name in weights if "." not in name)
-        self._weights = {name: unpacked(name, weights) for name in held}
-        self._signs = signs
+        self.weights = {name: unpacked(name, weights) for name in held}
+        self.signs, self.thresholds, self.taught = signs, thresholds, thresholds
+
+    def continued(
+        self, weights: Mapping[str, Floats], signs: Mapping[str, float], taught: Thresholds
+    ) -> SentenceNetwork:
+        """The network with these weights in the place of its own; words have the same vectors.
+
+        ``taught``: the thresholds of the properties that it was taught by examples.
+        """
+        found = copy(self)
+        found.weights = {**self.weights, **weights}
+        found.signs, found.taught = signs, taught
+        return found
 
     def scored(self, sentences: Sequence[SeenSentence], labels: Floats) -> list[ScoredSentence]:
         """The sentences, scored; ``labels``: the rows of the classes that a name may be of."""
@@ -348,7 +383,7 @@ class SentenceNetwork:
 
     def spans(self, seen: SeenSentence, rows: Floats, labels: Floats, *, least: float) -> list[ScoredSpan]:
         """The stretches with their shares and, where these are at least so large, their classes'."""
-        w = self._weights
+        w = self.weights
         first, last = (np.array([getattr(item, end) for item in seen.stretches]) for end in ("first", "last"))
         hidden = np.tanh(self._pooled("span", rows, first, last) + seen.signs @ w["spansigns"].T)
         scores = np.hstack([hidden, seen.signs]) @ w["spanout"][0] + w["spanlast"][0]
@@ -365,12 +400,12 @@ class SentenceNetwork:
 
     def _classes(self, states: Floats, labels: Floats) -> Floats:
         """The shares of the classes; what is missing to 1 is that of none of them."""
-        w, hidden = self._weights, np.tanh(states)
+        w, hidden = self.weights, np.tanh(states)
         none = hidden @ w["noclass"].T + w["noclassshift"]
         return _softmax(np.hstack([hidden @ np.tanh(labels @ w["classlabels"].T).T, none]))[:, :-1]
 
     def _pooled(self, name: str, rows: Floats, first: NDArray[np.int64], last: NDArray[np.int64]) -> Floats:
-        w = self._weights
+        w = self.weights
         parts = (rows @ w[name + "words"].T + w[name + "offset"]).reshape(len(rows), ROLES, -1)
         edge = np.zeros((2, *parts.shape[1:]), np.float32)
         wide = np.concatenate([edge, parts, edge])
@@ -386,7 +421,7 @@ class SentenceNetwork:
         """What is seen of the places of one sentence; None where there is nothing to ask."""
         if not places or not len(labels) or not len(terms.means):
             return None
-        w = self._weights
+        w = self.weights
         first, last = (np.array([getattr(item, end) for item in places]) for end in ("first", "last"))
         kinds = [item.kind for item in places]
         objects = np.tanh(self._pooled("object", rows, first, last) + w["objectkind"][kinds])
@@ -410,11 +445,11 @@ class SentenceNetwork:
 
     def weighed(self, name: str) -> Floats:
         """The weights of that name."""
-        return self._weights[name]
+        return self.weights[name]
 
     def sign(self, sign: str) -> float:
         """What a sign weighs."""
-        return self._signs.get(sign, 0.0)
+        return self.signs.get(sign, 0.0)
 
 
 @dataclass(frozen=True)
@@ -487,22 +522,36 @@ def _softmax(scores: Floats) -> Floats:
 # What is shipped
 
 
-@dataclass(frozen=True)
-class Thresholds:
-    """The share from which on a filling is a statement, and from which on it is a candidate."""
+SCALE: Final = ".scale"
+_LARGE: Final = 10_000
 
-    statement: float
-    candidate: float
+
+def packed(name: str, values: Floats) -> dict[str, Any]:
+    """The matrix as whole numbers of a byte with a scale for each row, a small one or a vector as it is."""
+    if values.size < _LARGE:
+        return {name: values.astype(np.float16)}
+    scale = np.abs(values).max(axis=1, keepdims=True) / 127
+    return {name: np.round(values / scale).astype(np.int8), name + SCALE: scale.astype(np.float32)}
+
+
+def unpacked(name: str, weights: Mapping[str, Any]) -> Floats:
+    """The matrix that `packed` was given."""
+    return np.asarray(weights[name] * np.float32(weights.get(name + SCALE, 1)), np.float32)
 
 
 @cache
-def carried_network() -> tuple[SentenceNetwork, Thresholds] | None:
+def carried_network() -> SentenceNetwork | None:
     """The network with the weights that are shipped; None where these or the sentence model cannot be read."""
     from safetensors.numpy import load
 
     try:
         told = json.loads(WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
-        network = SentenceNetwork(load(WEIGHTS.read_bytes()), told["signs"])
-        return network, Thresholds(told["threshold"], told["candidate"])
+        thresholds = Thresholds(told["threshold"], told["candidate"])
+        return SentenceNetwork(load(WEIGHTS.read_bytes()), told["signs"], thresholds)
     except (OSError, ValueError, KeyError, ImportError):
         return None
+
+
+def network_identity() -> str:
+    """What tells these weights from others; empty where there are none."""
+    return hashlib.blake2b(WEIGHTS.read_bytes(), digest_size=8).hexdigest() if WEIGHTS.is_file() else ""

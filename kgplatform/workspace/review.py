@@ -434,13 +434,14 @@ class Taught:
 
 @dataclass(frozen=True, slots=True)
 class LearnReport:
-    """What learning came to: by property and, as ``overall``, together; ``left_out`` triples have no property."""
+    """What was read of ``apart`` examples by what the others taught, by property; ``left_out`` triples have none."""
 
     examples: int
     problems: tuple[str, ...]
     left_out: int
     overall: Taught
     properties: tuple[Taught, ...]
+    apart: int
 
 
 def judged_examples(registry: Registry, projection: Projection) -> list[dict[str, object]]:
@@ -488,13 +489,13 @@ def learn(
     if path is None:
         raise ReadError("nobody confirmed or accepted a statement yet; name a file with examples", path=folder)
     from kgplatform.extraction.learnt.examples import read_examples
-    from kgplatform.extraction.learnt.fit import save, train
+    from kgplatform.extraction.learnt.fit import train
 
     read = read_examples(path, ontology)
     learnt = train(read.examples, ontology, progress=progress)
-    save(learnt, folder / FILE)
+    learnt.save(folder / FILE)
     rows = sorted(learnt.report.items(), key=lambda row: (-row[1][0], row[0]))
     found = tuple(Taught(iri, *numbers) for iri, numbers in rows if numbers[0])
     totals = (sum(numbers[column] for numbers in learnt.report.values()) for column in range(3))
     left_out = sum(example.left_out for example in read.examples)
-    return LearnReport(len(read.examples), read.problems, left_out, Taught("", *totals), found)
+    return LearnReport(len(read.examples), read.problems, left_out, Taught("", *totals), found, learnt.apart)

@@ -307,7 +307,7 @@ class Workspace:
     def extractor_for(self) -> Callable[[Document], Extractor]:
         """Who reads a document; a model's replies about it are kept under its name."""
         from kgplatform.extraction.builtin import BuiltinExtractor
-        from kgplatform.extraction.learnt import fit
+        from kgplatform.extraction.learnt import reader
         from kgplatform.extraction.model_reader import ModelExtractor
         from kgplatform.extraction.ontology_lexicon import compile_lexicon
         from kgplatform.workspace.review import FILE
@@ -320,7 +320,7 @@ class Workspace:
                 model.about(document.iri.value), self.ontology, asking=self.asking, demonstrations=shown()
             )
         known = cache(lambda: known_names(self.dataset, self.registry, self.ontology))
-        learnt = fit.load(self.folder / FILE, self.ontology)
+        learnt = reader.load(self.folder / FILE)
         made = cache(lambda: BuiltinExtractor(compile_lexicon(self.ontology), known=known, learnt=learnt))
         return lambda _document: made()  # when the first document is read: not every build reads one
 

@@ -1,456 +1,640 @@
-"""Training on annotated examples, and the file of what was learnt: plain arrays and JSON, never trusted to be code."""
+"""Teaching the network of sentences from annotated examples.
+
+The vectors of words stay as they are; what reads them goes on learning from where the shipped network is: which
+stretches name something, and which property an object has of which subject. What may fill places is proposed by
+networks that have not seen the example. A fifth of the examples, of things that the others do not speak of, tells from
+which share on what is read is best taken (`thresholds_of`), and how well; then all are learnt from.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import zipfile
+import random
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
+import torch
+from pyoxigraph import NamedNode
+from torch import nn
+from torch.nn import functional
 
-from kgplatform.errors import WorkspaceError
-from kgplatform.extraction.context import sentence_spans
-from kgplatform.extraction.learnt.examples import AnnotatedExample
-from kgplatform.extraction.learnt.features import (
-    Lore,
-    Place,
-    Stretch,
-    Stretches,
-    TextScene,
-    WordRanges,
-    learn_aliases,
-    pair_features,
-    squeezed,
-    stretch_features,
-    words_of,
+from kgplatform.errors import ModelError
+from kgplatform.extraction.builtin import BuiltinExtractor
+from kgplatform.extraction.context import DocumentReading, Referents
+from kgplatform.extraction.learnt.examples import AnnotatedExample, day_of, number_of
+from kgplatform.extraction.learnt.reader import Learnt, Namings, name_as_taught
+from kgplatform.extraction.learnt.stretches import Aliases, Place, WordRanges, learn_aliases, squeezed, words_of
+from kgplatform.extraction.ontology_lexicon import Lexicon, compile_lexicon
+from kgplatform.extraction.sentence_frames import (
+    SUBJECT,
+    FrameReader,
+    OpenFrames,
+    Slot,
+    SlotFinder,
+    read_frames,
+    said_value,
+    taken_as,
 )
-from kgplatform.extraction.learnt.frames import SeenText, frames_identity
-from kgplatform.extraction.learnt.reader import (
-    EVIDENCE,
-    Court,
-    FeatureVocabulary,
+from kgplatform.extraction.sentence_network import (
+    ROLES,
+    AskedObject,
     Floats,
-    Framing,
-    Learnt,
-    Namings,
-    PropertyWords,
-    Scores,
-    TripleCandidate,
-    fit_logistic,
-    fit_softmax,
-    keep,
-    likely,
-    pairs_of,
-    settle,
-    sigmoid,
-    softmax,
-    thresholds,
+    PropertyLabels,
+    SeenSentence,
+    SentenceNetwork,
+    Thresholds,
+    WordPlace,
+    beside,
+    carried_network,
 )
-from kgplatform.ontology.schema import Ontology
-from kgplatform.types import Progress
+from kgplatform.models.embed import one_thread
+from kgplatform.ontology.schema import Ontology, OntologyProperty
+from kgplatform.text import language_of
+from kgplatform.types import Claim, Document, Mention, Progress
 
-# Every judgement that thresholds and reports rest on is made by weights that have not seen the example (cross-fitting).
+# What is asked of a document, and which answers are right
 
-FOLDS: Final = 3
-_NEGATIVES: Final = 12
-_STRETCH_PENALTY: Final = 0.5
-_PAIR_PENALTY: Final = 1.5
+
+@dataclass(frozen=True)
+class ObjectQuestion:
+    """What is asked of an object, which fillings are right, and which are looked at."""
+
+    asked: AskedObject
+    right: Any
+    used: Any
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A document as the network sees it, with what its annotation says: whether each stretch names something, and what.
+
+    ``rows`` are the vectors of the words of each sentence where they are not learnt.
+    """
+
+    sentences: Sequence[SeenSentence]
+    named: Sequence[Floats]
+    places: Sequence[Sequence[WordPlace]]
+    questions: Sequence[ObjectQuestion]
+    labels: Floats
+    terms: PropertyLabels
+    rows: Sequence[Floats] = ()
+
+
+class Answers(Protocol):
+    """What an annotation says of fillings."""
+
+    def fact(self, term: OntologyProperty, subject: Slot, object_: Slot, said: str) -> object | None:
+        """The statement of the annotation that the filling makes; None where it makes none."""
+
+
+def questions_of(opened: Sequence[OpenFrames], answers: Answers, text: str) -> list[ObjectQuestion]:
+    """Of a statement that a sentence makes with both ends, the places that have one end are not looked at."""
+    found, within = [], set[object]()
+    for one in opened:
+        said = [one.object.name if t.is_object else said_value(t, one.object, text) or "" for t in one.terms]
+        fits = one.asked.fits >= 0
+        right = {
+            (int(n), int(m)): fact
+            for n, m in np.argwhere(fits)
+            if (fact := answers.fact(one.terms[n], one.subjects[m], one.object, said[n])) is not None
+        }
+        inside = {place for place in right if (at := one.asked.subjects[place[1]]) and at[0] == one.asked.sentence}
+        within |= {right[place] for place in inside}
+        found.append((one.asked, fits, right, inside))
+    questions = []
+    for asked, fits, right, inside in found:
+        used, true = fits.copy(), np.zeros_like(fits)
+        for place, fact in right.items():
+            used[place] = true[place] = place in inside or fact not in within
+        questions.append(ObjectQuestion(asked, true, used))
+    return questions
+
+
+# The network while it learns
+
+
+class Learner(nn.Module):  # type: ignore[misc]  # the types of PyTorch are not looked at
+    """The readers of `SentenceNetwork` as they learn; the names of the weights are the same.
+
+    ``fixed`` ones stay as they are; ``dropped``: the share of the numbers of each word that are left out in a step.
+    """
+
+    def __init__(
+        self, weights: Mapping[str, Floats], signs: Mapping[str, float], *, fixed: Sequence[str], dropped: float
+    ) -> None:
+        super().__init__()
+        parts = {name: torch.tensor(np.array(rows, np.float32)) for name, rows in weights.items()}
+        self.temperature = float(parts.pop("temperature", torch.ones(1))[0])
+        self.weights = nn.ParameterDict(
+            {name: nn.Parameter(rows, requires_grad=name not in fixed) for name, rows in parts.items()}
+        )
+        self.signs = {sign: n for n, sign in enumerate(sorted(signs))}
+        self.sign_weights = nn.Parameter(torch.zeros(_MOST_SIGNS))
+        with torch.no_grad():
+            self.sign_weights[: len(signs)] = torch.tensor([signs[sign] for sign in self.signs])
+        self._dropped, self.draw = dropped, random.Random(0)
+
+    def rows(self, lesson: Lesson) -> list[torch.Tensor]:
+        """The vectors of the words of each sentence."""
+        return [self.dropped(torch.tensor(rows), self._dropped) for rows in lesson.rows]
+
+    def dropped(self, rows: torch.Tensor, share: float) -> torch.Tensor:
+        """Without that share of the numbers, while it learns."""
+        return functional.dropout(rows, share, self.training)
+
+    def pooled(self, name: str, rows: torch.Tensor, first: Any, last: Any) -> torch.Tensor:
+        """As `SentenceNetwork` pools stretches."""
+        w = self.weights
+        parts = (rows @ w[name + "words"].T + w[name + "offset"]).view(len(rows), ROLES, -1)
+        edge = torch.zeros(2, *parts.shape[1:])
+        wide, sums = torch.cat([edge, parts, edge]), torch.cat([edge[:1, 0], parts[:, 0].cumsum(0)])
+        found = (sums[last] - sums[first]) / (last - first)[:, None]
+        for role, places in enumerate((first + 2, last + 1, first, first + 1, last + 2, last + 3), 1):
+            found = found + wide[places, role]
+        return found
+
+    def loss(self, lesson: Lesson, *, states: bool) -> torch.Tensor:
+        """How unlikely what the annotation says is; ``states``: its statements as well as its names."""
+        rows = self.rows(lesson)
+        whole = torch.stack([self.names_loss(*one) for one in zip(rows, lesson.sentences, lesson.named, strict=True)])
+        return whole.sum() + self.statements_loss(lesson, self._unnamed(lesson, rows)) if states else whole.sum()
+
+    def _unnamed(self, lesson: Lesson, rows: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """The vectors, every other time without those of the words that fill places: new texts have other names."""
+        if not self.training or self.draw.random() < _UNNAMED:
+            return rows
+        found = []
+        for row, places in zip(rows, lesson.places, strict=True):
+            kept = torch.ones(len(row), 1)
+            for place in places:
+                kept[place.first : place.last] = 0
+            found.append(row * kept)
+        return found
+
+    def names_loss(self, row: torch.Tensor, seen: SeenSentence, named: Floats) -> torch.Tensor:
+        """How unlikely it is which stretches of the sentence are named."""
+        w, (first, last), signs = self.weights, ends_of(seen.stretches), torch.tensor(seen.signs)
+        hidden = self.dropped(torch.tanh(self.pooled("span", row, first, last) + signs @ w["spansigns"].T), 0.3)
+        scores = torch.cat([hidden, signs], 1) @ w["spanout"][0] + w["spanlast"][0]
+        truth = torch.tensor(named)
+        return functional.binary_cross_entropy_with_logits(scores, truth, reduction="sum") / 60
+
+    def statements_loss(self, lesson: Lesson, rows: Sequence[torch.Tensor]) -> torch.Tensor:
+        """How unlikely it is what the sentences state."""
+        if not lesson.questions:
+            return torch.zeros(())
+        placed = self.placed(lesson, rows)
+        lost = []
+        for question in lesson.questions:
+            scores = self.scores(question, lesson, placed)
+            whole = torch.logsumexp(torch.cat([scores.reshape(-1), torch.zeros(1)]), 0)
+            right = torch.tensor(question.right)
+            lost.append(whole - torch.logsumexp(scores[right], 0) if right.any() else whole)
+        return torch.stack(lost).sum() / 25
+
+    def told_labels(self, lesson: Lesson) -> torch.Tensor:
+        """The classes by their labels."""
+        return torch.tanh(torch.tensor(lesson.labels, dtype=torch.float32) @ self.weights["classlabels"].T)
+
+    def told_terms(self, terms: PropertyLabels) -> list[Any]:
+        """The words of each property."""
+        return np.split(terms.words, terms.starts[1:])
+
+    def class_scores(self, hidden: Any, labels: Any) -> torch.Tensor:
+        """A column a class, and one for none of them."""
+        none = hidden @ self.weights["noclass"].T + self.weights["noclassshift"]
+        return torch.cat([hidden @ labels.T, none], 1)
+
+    def placed(self, lesson: Lesson, rows: Sequence[torch.Tensor]) -> list[Any]:
+        """What is seen of the places of each sentence, as `SentenceNetwork.placed` has it; None: nothing."""
+        w, terms, labels = self.weights, lesson.terms, self.told_labels(lesson)
+        told = self.told_terms(terms)
+        means, words = torch.tensor(np.stack([one.mean(axis=0) for one in told])), torch.tensor(np.concatenate(told))
+        said, asked = (torch.tanh(means @ w[f"label{n}"].T + w[f"labelshift{n}"]) for n in (1, 2))
+        domains, ranges = torch.tensor(terms.domains), torch.tensor(terms.ranges)
+        is_object = torch.tensor(terms.is_object, dtype=torch.float32)
+        of = torch.tensor([n for n, one in enumerate(told) for _ in one])
+        spoken = words @ w["triggerlabel"].T
+        found: list[Any] = []
+        for row, places in zip(rows, lesson.places, strict=True):
+            if not places or not len(labels):
+                found.append(None)
+                continue
+            first, last = ends_of(places)
+            kinds = torch.tensor([one.kind for one in places])
+            objects = self.dropped(torch.tanh(self.pooled("object", row, first, last) + w["objectkind"][kinds]), 0.2)
+            subjects = torch.tanh(self.pooled("subject", row, first, last) + w["subjectkind"][kinds])
+            subjects = self.dropped(subjects, 0.2)
+            scores = self.class_scores(torch.tanh(self.pooled("class", row, first, last)), labels)
+            shares = torch.softmax(scores, 1)[:, :-1]
+            known = torch.tensor([one.class_ for one in places])
+            hard = functional.one_hot(known.clamp(min=0), len(labels)).float() * 0.98 + 0.02 / len(labels)
+            shares = torch.where((known >= 0)[:, None], hard, shares)
+            words_ = (row @ w["trigger"].T) @ spoken.T / 7
+            triggers = torch.full((len(row), len(means)), -1e4)
+            triggers = triggers.scatter_reduce(1, of.expand(len(row), -1), words_, "amax")
+            found.append(
+                (
+                    (objects @ w["objectside"].T + w["objectshift"]) @ said.T / 7,
+                    (subjects @ w["subjectside"].T + w["subjectshift"]) @ asked.T / 7,
+                    objects @ w["pairobject"].T + w["pairobjectshift"],
+                    subjects @ w["pairsubject"].T + w["pairsubjectshift"],
+                    w["fit"][0] * torch.log(shares @ domains.T + 0.01),
+                    w["fit"][1] * torch.log(shares @ ranges.T + 0.01) * is_object,
+                    triggers,
+                )
+            )
+        return found
+
+    def scores(self, question: ObjectQuestion, lesson: Lesson, placed: Sequence[Any]) -> torch.Tensor:
+        """What each filling scores, a row a property and a column a subject; "none is made" scores 0."""
+        w, asked = self.weights, question.asked
+        if placed[asked.sentence] is None:
+            return torch.full(question.used.shape, -1e4)
+        objects, _, pair, _, _, ranges, triggers = placed[asked.sentence]
+        terms, n = list(asked.terms), asked.place
+        where = torch.tensor(beside(len(triggers), lesson.places[asked.sentence][n]))
+        trigger = torch.logsumexp(triggers[:, terms] + w["triggerplace"][where][:, None], 0) * w["triggerscale"][0]
+        whole = objects[n, terms] + trigger + ranges[n, terms]
+        whole = whole + torch.stack([self.sign_weights[[self._sign(s) for s in signs]].sum() for signs in asked.signs])
+        features = torch.tensor(asked.features)
+        hidden = torch.tanh(features @ w["features"].T + w["featureshift"])
+        subject = hidden @ w["featureout"][0] + w["featurelast"][0] + features @ w["featureplain"][0]
+        sides = []
+        for at in asked.subjects:
+            if at is None or placed[at[0]] is None:
+                sides.append(-w["fit"][0] * torch.ones(len(terms)))
+                continue
+            there = placed[at[0]]
+            sides.append(there[1][at[1], terms] + there[4][at[1], terms] + there[3][at[1]] @ pair[n] / 7)
+        scores = whole[:, None] + subject[None] + torch.stack(sides, 1)
+        scores = scores + w["fits"][torch.tensor(np.maximum(asked.fits, 0).astype(int))] - w["none"][0]
+        for (row, column), signs in asked.read.items():
+            more = torch.zeros_like(scores)
+            more[row, column] = 1
+            scores = scores + more * self.sign_weights[[self._sign(sign) for sign in signs]].sum()
+        return scores.masked_fill(~torch.tensor(question.used), -1e4)
+
+    def _sign(self, sign: str) -> int:
+        return self.signs.setdefault(sign, min(len(self.signs), _MOST_SIGNS - 1))
+
+    def calibrate(self, lessons: Sequence[Lesson]) -> None:
+        """Sets the temperature of the odds for which what is said of documents not learnt from is likeliest."""
+        self.eval()
+        odds, right = list[Any](), list[Any]()
+        for lesson in (one for one in lessons if one.questions):
+            with torch.no_grad():
+                placed = self.placed(lesson, self.rows(lesson))
+            for one in lesson.questions:
+                used = torch.tensor(one.used)
+                told = torch.cat([torch.zeros(1), self.scores(one, lesson, placed)[used].detach()])
+                odds.append(torch.logit(torch.softmax(told, 0)[1:], 1e-6))
+                right.append(torch.tensor(one.right)[used].float())
+        if odds:
+            every, truth = torch.cat(odds), torch.cat(right)
+            lost = {
+                by: float(functional.binary_cross_entropy_with_logits(every / by, truth, reduction="sum"))
+                for by in np.arange(0.8, 3.0, 0.1).round(1).tolist()
+            }
+            self.temperature = min(lost, key=lambda one: lost[one])
+
+    def learnt_weights(self) -> dict[str, Floats]:
+        """The weights that are not fixed."""
+        found = {name: rows.detach().numpy().copy() for name, rows in self.weights.items() if rows.requires_grad}
+        return found | {"temperature": np.array([self.temperature], np.float32)}
+
+    def learnt_signs(self) -> dict[str, float]:
+        """What the signs weigh, those that weigh something."""
+        weighed = {sign: round(float(self.sign_weights[n].detach()), 3) for sign, n in sorted(self.signs.items())}
+        return {sign: weight for sign, weight in weighed.items() if abs(weight) >= _LEAST_WEIGHT}
+
+
+def ends_of(places: Sequence[Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The first words of the places, and those behind the last ones."""
+    return torch.tensor([one.first for one in places]), torch.tensor([one.last for one in places])
+
+
+_LEAST_WEIGHT, _MOST_SIGNS, _UNNAMED = 0.005, 4_096, 0.5
+
+
+# Examples
+
+
+_FIXED: Final = ("classwords", "classoffset", "classsigns", "classlabels", "noclass", "noclassshift")
+_DROPPED, _TOGETHER, _RATE, _SIGN_RATE, _DECAY = 0.5, 2, 8e-4, 8e-3, 0.02
+_NAME_EPOCHS, _EPOCHS, _MOST_STEPS, _WARMING = 2, 12, 3_000, 40
+_PARTS: Final = 5
+_ENOUGH: Final = 10
+"""Of so many statements at least it is told from which share on they are best taken."""
+_FLAT: Final = 0.02
+_SURE_ENOUGH, _OFFERED = 0.05, 0.5
 
 
 @dataclass
-class _Item:
-    """An example with what is found in it: ``said`` are places of subject and object with the property's number."""
+class _Example:
+    """An example with the places where its text writes what it says."""
 
     example: AnnotatedExample
-    scene: TextScene
-    said: list[tuple[list[Place], int, list[Place]]]
-    unsaid: frozenset[Place]
-    fold: int
-    keys: set[tuple[str, int, str]]
-    seen: SeenText | None
-    kept: list[tuple[Stretch, float]] = field(default_factory=list)
-    pairs: list[tuple[int, int]] = field(default_factory=list)
+    document: Document
+    aliases: Aliases
+    ranges: WordRanges
+    ends: dict[str, tuple[frozenset[tuple[int, int]], frozenset[object]]] = field(default_factory=dict)
+
+    def places(self, value: str) -> list[Place]:
+        """The words that write it."""
+        return self.ranges.find(value, self.aliases)
+
+    def is_said(self, value: str, slot: Slot, said: str) -> bool:
+        """Whether the slot is the value, or what the text has for it."""
+        if value not in self.ends:
+            words = self.ranges.words
+            spans = frozenset((words[a].start, words[b - 1].end) for a, b in self.places(value))
+            written = {squeezed(self.document.text[start:end]) for start, end in spans}
+            self.ends[value] = spans, frozenset({*written, *_forms(value)})
+        spans, forms = self.ends[value]
+        return (slot.start, slot.end) in spans or not forms.isdisjoint((*_forms(slot.name), *_forms(said)))
+
+    def fact(self, term: OntologyProperty, subject: Slot, object_: Slot, said: str) -> object | None:
+        """The statement of the example that the filling makes."""
+        for fact in self.example.said:
+            turned = fact.predicate == term.inverse or (term.symmetric and fact.predicate == term.iri)
+            for one, other in ((fact.subject, fact.object), (fact.object, fact.subject))[: 1 + turned]:
+                is_it = fact.predicate == (term.iri if one is fact.subject else term.inverse or term.iri)
+                if is_it and self.is_said(one, subject, subject.name) and self.is_said(other, object_, said):
+                    return fact
+        return None
 
 
-def train(examples: Sequence[AnnotatedExample], ontology: Ontology, *, progress: Progress | None = None) -> Learnt:
-    """What the examples teach; the same examples teach the same."""
-    step = progress or (lambda *_: None)
-    properties = _properties(examples, ontology)
-    step(0, 4, "aligning")
-    framing = Framing(ontology, properties)
-    items, lore, parts = _prepare(examples, properties, framing)
-    namings = Namings()
-    for part in parts:
-        namings.take(part)
-    counts = Counter(said[1] for item in items for said in item.said)
-    court = Court(properties, [counts[n] for n in range(len(properties))], PropertyWords(properties, ontology), namings)
-    step(1, 4, "names")
-    stretch_scores = _learn_stretches(items, framing)
-    step(2, 4, "properties")
-    pair_scores, shares, filled = _learn_pairs(items, len(counts), framing)
-    step(3, 4, "thresholds")
-    judged = [
-        court.candidates(item.scene, item.kept, item.pairs, s, f, parts[item.fold])
-        for item, s, f in zip(items, shares, filled, strict=True)
+def _forms(value: str) -> tuple[object, ...]:
+    """What tells that two texts are of one value."""
+    return tuple(one for one in (squeezed(value), day_of(value), number_of(value)) if one is not None and one != "")
+
+
+def _taught(examples: Sequence[AnnotatedExample]) -> list[_Example]:
+    ranges = [WordRanges(example.text, words_of(example.text)) for example in examples]
+    aliases = learn_aliases(examples, ranges)
+    return [
+        _Example(example, _document(example, number), aliases, ranges[number])
+        for number, example in enumerate(examples)
     ]
-    judge, confidences = _learn_judge(items, judged)
-    settled = _settled(items, judged, confidences)
-    said = sum(len(item.keys) for item in items)
-    cuts = thresholds([pair for pairs in settled for pair in pairs], said, len(properties))
-    step(4, 4, "done")
-    return Learnt(
-        properties=tuple(properties),
-        counts=tuple(court.counts),
-        stretches=stretch_scores,
-        pairs=pair_scores,
-        judge=judge,
-        cuts=cuts,
-        lore=lore,
-        namings=namings,
-        classes=_classes(examples),
-        sentences=_sentences(examples),
-        report=_report(items, settled, properties, cuts),
-        court=court,
-        framing=framing,
-    )
 
 
-def _properties(examples: Sequence[AnnotatedExample], ontology: Ontology) -> list[str]:
-    """The properties that examples say, then those they do not, which their words alone may give away."""
-    said = {said.predicate.value for example in examples for said in example.said}
-    return sorted(said) + sorted({term.iri.value for term in ontology.domain_properties} - said)
+def _document(example: AnnotatedExample, number: int) -> Document:
+    iri = NamedNode(f"urn:example:{number}")
+    return Document(iri, example.text, "", "text/plain", "", "", language_of(example.text))
 
 
-def _prepare(
-    examples: Sequence[AnnotatedExample], properties: Sequence[str], framing: Framing
-) -> tuple[list[_Item], Lore, list[Namings]]:
-    number = {iri: n for n, iri in enumerate(properties)}
-    words = [words_of(example.text) for example in examples]
-    places = [WordRanges(example.text, w) for example, w in zip(examples, words, strict=True)]
-    aliases = learn_aliases(examples, places)
-    folds = _folds(examples)
-    lores, namings = [Lore() for _ in range(FOLDS)], [Namings() for _ in range(FOLDS)]
-    aligned = []
-    for example, place, fold in zip(examples, places, folds, strict=True):
-        said = [
-            (place.find(s.subject, aliases), number[s.predicate.value], place.find(s.object, aliases))
-            for s in example.said
-        ]
-        aligned.append(said)
-        for one, spans in zip(example.said, said, strict=True):
-            roles_of = (("s", one.subject, spans[0]), ("o" + one.predicate.value, one.object, spans[2]))
-            _note_names(namings[fold], place, roles_of)
-    roles = [
-        _roles(Stretches(e.text, w, ()), said, properties) for e, w, said in zip(examples, words, aligned, strict=True)
-    ]
-    lore, items = Lore(), []
-    for own, w, fold in zip(roles, words, folds, strict=True):
-        lores[fold].add(own, (word.key for word in w if word.shape == "x"))
-    for part in lores:
-        lore.take(part)
-    bare = Lore(small=lore.small)
-    for n, (example, w, place, said, fold) in enumerate(zip(examples, words, places, aligned, folds, strict=True)):
-        # Texts name known things and new ones; what is learnt must serve both.
-        told, own_lore = (bare, None) if n % 2 else (lore, lores[fold])
-        stretches = Stretches(example.text, w, _Elsewhere(told, own_lore)).all()
-        lores[fold].stand(item.key for item in stretches)
-        scene = TextScene(example.text, w, stretches, told, own_lore)
-        keys = {(squeezed(s.subject), number[s.predicate.value], squeezed(s.object)) for s in example.said}
-        unsaid = frozenset(found for value in example.unsaid for found in place.find(value, aliases))
-        items.append(_Item(example, scene, said, unsaid, fold, keys, framing.see(example.text, w)))
-    for part in lores:
-        lore.seen.update(part.seen)
-    return items, lore, namings
+def _apart(examples: Sequence[AnnotatedExample]) -> list[int]:
+    """The numbers of a fifth of the examples, all about one thing together, as new texts will be about new things.
 
-
-class _Elsewhere:
-    """The names that are told outside a fold."""
-
-    def __init__(self, lore: Lore, own: Lore | None) -> None:
-        self._lore = lore
-        self._own = own
-
-    def __contains__(self, key: object) -> bool:
-        mine = self._own.told.get(str(key), 0) if self._own is not None else 0
-        return self._lore.told.get(str(key), 0) > mine
-
-
-def _folds(examples: Sequence[AnnotatedExample]) -> list[int]:
-    """The fold of each example: all about one thing in the same, as new texts will be about new things.
-
-    Where the examples are about very few things, by turns.
+    Of five parts it is the one that is nearest to a fifth. Where the examples are about very few things, every fifth;
+    of fewer than five, none.
     """
     groups: dict[str, list[int]] = defaultdict(list)
     for number, example in enumerate(examples):
         subjects = Counter(squeezed(said.subject) for said in example.said)
         groups[max(subjects, key=lambda name: subjects[name], default="")].append(number)
-    if len(groups) < 2 * FOLDS:
-        return [number % FOLDS for number in range(len(examples))]
-    folds, sizes = [0] * len(examples), [0] * FOLDS
+    if len(groups) < 2 * _PARTS:
+        return list(range(_PARTS - 1, len(examples), _PARTS))
+    parts: list[list[int]] = [[] for _ in range(_PARTS)]
     for _, numbers in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-        smallest = sizes.index(min(sizes))
-        sizes[smallest] += len(numbers)
-        for number in numbers:
-            folds[number] = smallest
-    return folds
+        smallest: list[int] = min(parts, key=len)
+        smallest += numbers
+    wanted = len(examples) / _PARTS
+    nearest: list[int] = min(reversed(parts), key=lambda part: abs(len(part) - wanted))
+    return sorted(nearest)
 
 
-def _note_names(namings: Namings, place: WordRanges, found: Sequence[tuple[str, str, list[Place]]]) -> None:
-    for role, value, spans in found:
-        texts = {place.text[place.words[a].start : place.words[b - 1].end] for a, b in spans}
-        for written in sorted(texts):
-            namings.add(role, written, value)
+# Training
 
 
-def _roles(
-    stretches: Stretches, said: list[tuple[list[Place], int, list[Place]]], properties: Sequence[str]
-) -> frozenset[tuple[str, str, str]]:
-    found = set()
-    for subjects, number, objects in said:
-        for role, spans in (("s", subjects), ("o", objects)):
-            found |= {(stretches.of(first, last, "").key, role, properties[number]) for first, last in spans}
-    return frozenset(found)
-
-
-def _learn_stretches(items: list[_Item], framing: Framing) -> Scores:
-    """The weights of stretches; each item gets the stretches that weights of other folds think likely."""
-    rows = [[stretch_features(item.scene, s) for s in item.scene.stretches] for item in items]
-    vocabulary = FeatureVocabulary.of(rows)
-    targets = [_is_said(item) for item in items]
-    fold = np.concatenate([np.full(len(r), item.fold) for item, r in zip(items, rows, strict=True)])
-    odds = [framing.stretch_odds(item.seen, item.scene.stretches) for item in items]
-    matrix = vocabulary.matrix([row for r in rows for row in r], np.concatenate(odds))
-    target = np.concatenate(targets)
-    both = np.column_stack([1 - target, target])
-    shares = np.zeros(len(target))
-    for number in range(FOLDS):
-        weights, offsets = fit_softmax(matrix[fold != number], both[fold != number], penalty=_STRETCH_PENALTY)
-        shares[fold == number] = softmax(matrix[fold == number] @ weights + offsets)[:, 1]
-    begin = 0
-    for item, r in zip(items, rows, strict=True):
-        item.kept = keep(item.scene.stretches, shares[begin : begin + len(r)])
-        item.pairs = pairs_of(item.kept)
-        begin += len(r)
-    return Scores(vocabulary, *fit_softmax(matrix, both, penalty=_STRETCH_PENALTY))
-
-
-def _is_said(item: _Item) -> Floats:
-    places = {place for subjects, _, objects in item.said for place in (*subjects, *objects)} | item.unsaid
-    return np.array([float((s.first, s.last) in places) for s in item.scene.stretches])
-
-
-def _learn_pairs(items: list[_Item], properties: int, framing: Framing) -> tuple[Scores, list[Floats], list[Floats]]:
-    """The weights of pairs, and the shares of the properties by weights of other folds and by the frames."""
-    rows = []
-    for item in items:
-        others = likely(item.kept)
-        rows.append([pair_features(item.scene, item.kept[a][0], item.kept[b][0], others) for a, b in item.pairs])
-    vocabulary = FeatureVocabulary.of(rows)
-    framed = [framing.filled(item.seen, item.kept, item.pairs) for item in items]
-    matrix = vocabulary.matrix([row for r in rows for row in r], np.concatenate([states for states, _ in framed]))
-    fold = np.concatenate([np.full(len(r), item.fold) for item, r in zip(items, rows, strict=True)])
-    target = np.vstack([_targets(item, properties) for item in items])
-    used = np.concatenate([_used(item) for item in items])
-    shares = np.zeros(target.shape)
-    for number in range(FOLDS):
-        chosen = used & (fold != number)
-        weights, offsets = fit_softmax(matrix[chosen], target[chosen], penalty=_PAIR_PENALTY)
-        shares[fold == number] = softmax(matrix[fold == number] @ weights + offsets)
-    ends = np.cumsum([len(r) for r in rows])
-    return (
-        Scores(vocabulary, *fit_softmax(matrix[used], target[used], penalty=_PAIR_PENALTY)),
-        np.split(shares, ends[:-1]),
-        [filled for _, filled in framed],
-    )
-
-
-def _targets(item: _Item, properties: int) -> Floats:
-    """The distribution over no property and each, pair by pair; several that hold share alike."""
-    found = np.zeros((len(item.pairs), properties + 1))
-    for row, (first, second) in enumerate(item.pairs):
-        subject, object_ = _place(item.kept[first][0]), _place(item.kept[second][0])
-        for subjects, number, objects in item.said:
-            if subject in subjects and object_ in objects:
-                found[row, number + 1] = 1.0
-    found[:, 0] = found.sum(axis=1) == 0
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-
-def _place(item: Stretch) -> Place:
-    return item.first, item.last
-
-
-def _used(item: _Item) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which pairs are learnt from: all that say something, and the likeliest names among those that do not."""
-    places = {(tuple(s), tuple(o)) for subjects, _, objects in item.said for s in subjects for o in objects}
-    says = np.array([(_place(item.kept[a][0]), _place(item.kept[b][0])) in places for a, b in item.pairs], dtype=bool)
-    ranks = sorted(
-        (n for n in range(len(item.pairs)) if not says[n]),
-        key=lambda n: (-item.kept[item.pairs[n][0]][1] * item.kept[item.pairs[n][1]][1], n),
-    )
-    says[ranks[:_NEGATIVES]] = True
-    return says
-
-
-def _learn_judge(items: list[_Item], judged: list[list[TripleCandidate]]) -> tuple[Floats, list[Floats]]:
-    """The weights of the evidence, and what they say of the candidates when fitted on the other folds."""
-    pairs = [(item, candidate) for item, found in zip(items, judged, strict=True) for candidate in found]
-    rows = np.array([candidate.evidence for _, candidate in pairs]).reshape(len(pairs), EVIDENCE)
-    right = np.array([float(candidate.key in item.keys) for item, candidate in pairs])
-    fold = np.array([item.fold for item, _ in pairs], dtype=int)
-    confidences = np.zeros(len(pairs))
-    for number in range(FOLDS):
-        weights = fit_logistic(rows[fold != number], right[fold != number])
-        confidences[fold == number] = sigmoid(rows[fold == number] @ weights[:-1] + weights[-1])
-    ends = np.cumsum([len(found) for found in judged])
-    return fit_logistic(rows, right), np.split(confidences, ends[:-1])
-
-
-def _settled(
-    items: list[_Item], judged: list[list[TripleCandidate]], confidences: list[Floats]
-) -> list[list[tuple[TripleCandidate, bool]]]:
-    found = []
-    for item, candidates, values in zip(items, judged, confidences, strict=True):
-        sure = [replace(c, confidence=float(v)) for c, v in zip(candidates, values, strict=True)]
-        found.append([(c, c.key in item.keys) for c in settle(sure)])
-    return found
-
-
-def _classes(examples: Sequence[AnnotatedExample]) -> dict[str, tuple[str, str]]:
-    """The classes that subjects and objects of each property mostly have in the examples; empty: not told."""
-    votes: dict[str, tuple[Counter[str], Counter[str]]] = defaultdict(lambda: (Counter(), Counter()))
-    for said in (said for example in examples for said in example.said):
-        for counter, class_ in zip(votes[said.predicate.value], (said.subject_class, said.object_class), strict=True):
-            if class_ is not None:
-                counter[class_.value] += 1
-    return {iri: (_most(first), _most(second)) for iri, (first, second) in sorted(votes.items())}
-
-
-def _most(votes: Counter[str]) -> str:
-    return max(sorted(votes), key=lambda name: votes[name], default="")
-
-
-def _sentences(examples: Sequence[AnnotatedExample]) -> int:
-    """How many sentences examples have, all but the longest twentieth."""
-    counts = sorted(len(sentence_spans(example.text)) for example in examples)
-    return max(1, counts[int(0.95 * (len(counts) - 1))])
-
-
-def _report(
-    items: list[_Item], settled: list[list[tuple[TripleCandidate, bool]]], properties: Sequence[str], cuts: Floats
-) -> dict[str, tuple[int, int, int]]:
-    """By property how many triples the examples say, how many were read by weights of other folds, how many rightly."""
-    said = Counter(number for item in items for _, number, _ in item.keys)
-    kept = [(c, right) for pairs in settled for c, right in pairs if c.confidence >= cuts[c.column]]
-    read = Counter(c.column for c, _ in kept)
-    hits = Counter(c.column for c, right in kept if right)
-    return {iri: (said[n], read[n], hits[n]) for n, iri in enumerate(properties)}
-
-
-# The file
-
-VERSION: Final = 2
-_ABOUT: Final = "about"
-
-
-def save(learnt: Learnt, path: Path) -> None:
-    """Writes the file beside its place and moves it there.
+def train(examples: Sequence[AnnotatedExample], ontology: Ontology, *, progress: Progress | None = None) -> Learnt:
+    """What the examples teach; the same examples teach the same.
 
     Raises:
-        WorkspaceError: the disk refuses; the old file stays.
+        ModelError: the sentence model of the package, which learns, is not there.
     """
-    about = json.dumps(_about(learnt), ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
-    arrays = {
-        "stretch_weights": learnt.stretches.weights.astype(np.float32),
-        "stretch_offsets": learnt.stretches.offsets,
-        "pair_weights": learnt.pairs.weights.astype(np.float32),
-        "pair_offsets": learnt.pairs.offsets,
-        "judge": learnt.judge,
-        "cuts": learnt.cuts,
-    }
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            held: dict[str, Any] = {_ABOUT: np.frombuffer(about, dtype=np.uint8), **arrays}
-            np.savez_compressed(file, allow_pickle=False, **held)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise WorkspaceError(f"{path}: cannot be written: {error.strerror or error}", path=path) from error
+    carried = carried_network()
+    if carried is None:
+        raise ModelError("the sentence model, which learns, is not there; install kgplatform again", model="")
+    teacher = _Teacher(_taught(examples), compile_lexicon(ontology), carried, progress or (lambda *_: None))
+    threads = torch.get_num_threads()
+    try:  # what is multiplied is small: threads would wait for each other
+        torch.set_num_threads(1)
+        with torch.random.fork_rng(devices=[]), one_thread():
+            torch.manual_seed(0)
+            return teacher.learnt()
+    finally:
+        torch.set_num_threads(threads)
 
 
-def _about(learnt: Learnt) -> dict[str, object]:
-    lore = learnt.lore
-    return {
-        "version": VERSION,
-        "properties": learnt.properties,
-        "counts": learnt.counts,
-        "stretch_features": learnt.stretches.vocabulary.names,
-        "pair_features": learnt.pairs.vocabulary.names,
-        "roles": {key: [[*role, count] for role, count in sorted(roles.items())] for key, roles in lore.roles.items()},
-        "told": dict(lore.told),
-        "seen": {key: count for key, count in lore.seen.items() if lore.told[key]},
-        "small": {key: count for key, count in lore.small.items() if count > 1},
-        "namings": learnt.namings.kept(),
-        "classes": {iri: list(pair) for iri, pair in learnt.classes.items()},
-        "sentences": learnt.sentences,
-        "report": {iri: list(numbers) for iri, numbers in learnt.report.items()},
-        "frames": frames_identity(),
-    }
+class _Teacher:
+    """Teaches the network of some examples."""
+
+    def __init__(
+        self, taught: Sequence[_Example], lexicon: Lexicon, carried: SentenceNetwork, progress: Progress
+    ) -> None:
+        self._taught, self._lexicon, self._carried, self._progress = taught, lexicon, carried, progress
+        self._extractor = BuiltinExtractor(lexicon)
+        self._takes: Mapping[str, frozenset[str]] = {}
+
+    def learnt(self) -> Learnt:
+        """What the examples teach."""
+        apart = _apart([one.example for one in self._taught])
+        self._takes = self._taken()
+        lessons = self._lessons()
+        kept = [one for n, one in enumerate(lessons) if n not in set(apart)]
+        learner = self._fit(kept, states=True)
+        learner.calibrate([lessons[n] for n in apart])
+        temperature = learner.temperature
+        namings = self._namings(n for n in range(len(lessons)) if n not in set(apart))
+        read = [self._read(self._taught[n], self._network(learner), namings) for n in apart]
+        said = [_keys(self._taught[n].example) for n in apart]
+        thresholds = thresholds_of(
+            [
+                (share, key in keys)
+                for found, keys in zip(read, said, strict=True)
+                for key, share in found.items()
+                if key[1] in self._takes
+            ],
+            sum(map(len, said)),
+            self._carried.thresholds,
+        )
+        if apart:
+            learner = self._fit(lessons, states=True)
+            learner.temperature = temperature
+        report = {
+            term.iri.value: _counted(term.iri.value, read, said, thresholds.statement)
+            for term in self._lexicon.ontology.domain_properties
+        }
+        return Learnt(
+            learner.learnt_weights(),
+            learner.learnt_signs(),
+            thresholds,
+            self._namings(range(len(lessons))),
+            self._takes,
+            {iri: counts for iri, counts in report.items() if any(counts)},
+            len(apart),
+        )
+
+    def _lessons(self) -> list[Lesson]:
+        """The examples as lessons: each is proposed what fills its places by a network that has not seen it."""
+        first = [self._named(one) for one in self._taught]
+        proposed = [
+            self._network(self._fit([one for n, one in enumerate(first) if n % 2 != half], states=False))
+            for half in (0, 1)
+        ]
+        return [
+            self._lesson(one, lesson, proposed[n % 2])
+            for n, (one, lesson) in enumerate(zip(self._taught, first, strict=True))
+        ]
+
+    def _network(self, learner: Learner) -> SentenceNetwork:
+        thresholds = Thresholds(*[_SURE_ENOUGH] * 4)
+        return self._carried.continued(learner.learnt_weights(), learner.learnt_signs(), thresholds)
+
+    def _reading(self, one: _Example, network: SentenceNetwork) -> DocumentReading:
+        return self._extractor.read(one.document, network, self._takes)
+
+    def _named(self, one: _Example) -> Lesson:
+        """What the example says of names."""
+        reading = self._reading(one, self._carried)
+        facts = one.example.said
+        values = {end for fact in facts for end in (fact.subject, fact.object)} | set(one.example.unsaid)
+        keys = {squeezed(value) for value in values}
+        places = {place for value in values for place in one.places(value)}
+        words = one.ranges.words
+        spans = {(words[first].start, words[last - 1].end) for first, last in places}
+        scored = list(reading.scored())
+        named = [
+            np.array(
+                [
+                    (item.seen.start + s.start, item.seen.start + s.end) in spans or squeezed(s.key) in keys
+                    for s in item.seen.stretches
+                ],
+                np.float32,
+            )
+            for item in scored
+        ]
+        labels, terms = self._lexicon.class_labels.rows, self._lexicon.property_labels
+        return Lesson([s.seen for s in scored], named, (), (), labels, terms, [s.rows for s in scored])
+
+    def _lesson(self, one: _Example, lesson: Lesson, network: SentenceNetwork) -> Lesson:
+        reading = self._reading(one, network)
+        reader = FrameReader(reading, Referents(reading), network)
+        opened = [item for n in range(len(reader.sentences)) for item in reader.open_frames(n)]
+        asked = questions_of(opened, one, reading.text)
+        questions = [self._of_taught(question, frames) for question, frames in zip(asked, opened, strict=True)]
+        places = [sentence.places for sentence in reader.sentences]
+        return Lesson(lesson.sentences, lesson.named, places, questions, lesson.labels, lesson.terms, lesson.rows)
+
+    def _of_taught(self, question: ObjectQuestion, frames: OpenFrames) -> ObjectQuestion:
+        """The question about the properties that examples have: that others are in none tells nothing of them."""
+        is_taught = np.array([term.iri.value in self._takes for term in frames.terms])
+        return replace(question, used=question.used & is_taught[:, None])
+
+    def _fit(self, lessons: Sequence[Lesson], *, states: bool) -> Learner:
+        """The network, learnt on from these lessons."""
+        learner = Learner(self._carried.weights, self._carried.signs, fixed=_FIXED, dropped=_DROPPED)
+        learner.train()
+        usable, draw = [lesson for lesson in lessons if lesson.sentences], random.Random(0)
+        steps_of_one = -(-len(usable) // _TOGETHER)
+        epochs = min(_EPOCHS, max(1, _MOST_STEPS // max(1, steps_of_one))) if states else _NAME_EPOCHS
+        ours = [one for one in learner.weights.parameters() if one.requires_grad]
+        groups = {"params": ours, "lr": _RATE}, {"params": [learner.sign_weights], "lr": _SIGN_RATE}
+        steps = torch.optim.AdamW(groups, weight_decay=_DECAY, fused=True)
+        rates = [group["lr"] for group in steps.param_groups]
+        total, step = epochs * steps_of_one, 0
+        for epoch in range(epochs):
+            self._progress(epoch, epochs, "statements" if states else "names")
+            order = draw.sample(usable, len(usable))
+            for first in range(0, len(order), _TOGETHER):
+                step += 1
+                for group, rate in zip(steps.param_groups, rates, strict=True):
+                    group["lr"] = rate * min(1, step / _WARMING) * (1 - 0.95 * step / total)
+                steps.zero_grad()
+                for lesson in order[first : first + _TOGETHER]:
+                    (learner.loss(lesson, states=states) / _TOGETHER).backward()
+                nn.utils.clip_grad_norm_([*ours, learner.sign_weights], 2.0)
+                steps.step()
+        learner.eval()
+        return learner
+
+    def _read(
+        self, one: _Example, network: SentenceNetwork, namings: Namings
+    ) -> dict[tuple[object, str, object], float]:
+        """What is read of an example, each statement with its share."""
+        reading = self._reading(one, network)
+        read_frames(reading, Referents(reading))
+        name_as_taught(reading, namings)
+        found: dict[tuple[object, str, object], float] = {}
+        for claim in reading.claims.values():
+            key = _key(claim)
+            found[key] = max(found.get(key, 0.0), claim.confidence)
+        return found
+
+    def _namings(self, numbers: Sequence[int] | Iterator[int]) -> Namings:
+        found = Namings()
+        for one in (self._taught[n] for n in numbers):
+            for fact in one.example.said:
+                for role, value in (("s", fact.subject), ("o" + fact.predicate.value, fact.object)):
+                    words = one.ranges.words
+                    spans = [(words[a].start, words[b - 1].end) for a, b in one.places(value)]
+                    for written in sorted({one.document.text[start:end] for start, end in spans}):
+                        found.add(role, written, value)
+        return found
+
+    def _taken(self) -> dict[str, frozenset[str]]:
+        """What the examples have as the ends of each property, of all that is found in their texts."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for one in self._taught:
+            reading = self._extractor.read(one.document, self._carried, {})
+            finder = SlotFinder(reading, Referents(reading))
+            slots = [
+                slot
+                for sentence in reading.scored()
+                for slot in finder.slots(sentence.seen.start, sentence.seen.end, sentence.spans)
+            ]
+            for fact in one.example.said:
+                for key, value in ((fact.predicate.value + SUBJECT, fact.subject), (fact.predicate.value, fact.object)):
+                    found[key].update(taken_as(slot) for slot in slots if one.is_said(value, slot, slot.name))
+        return {key: frozenset(kinds) for key, kinds in sorted(found.items())}
 
 
-def load(path: Path, ontology: Ontology) -> Learnt | None:
-    """What the file holds; None: there is none.
+def _keys(example: AnnotatedExample) -> set[tuple[object, str, object]]:
+    return {(squeezed(s.subject), s.predicate.value, _value(s.object)) for s in example.said}
 
-    Raises:
-        WorkspaceError: it is damaged, or another version wrote it.
+
+def _key(claim: Claim) -> tuple[object, str, object]:
+    object_ = claim.object.name if isinstance(claim.object, Mention) else claim.object.value
+    return squeezed(claim.subject.name), claim.predicate.value, _value(object_)
+
+
+def _value(text: str) -> object:
+    number = number_of(text)
+    return number if number is not None else day_of(text) or squeezed(text)
+
+
+def _counted(iri: str, read: Sequence[Any], said: Sequence[Any], least: float) -> tuple[int, int, int]:
+    taken = [{key for key, share in found.items() if share >= least and key[1] == iri} for found in read]
+    wanted = [{key for key in keys if key[1] == iri} for keys in said]
+    right = sum(len(some & keys) for some, keys in zip(taken, wanted, strict=True))
+    return sum(map(len, wanted)), sum(map(len, taken)), right
+
+
+def thresholds_of(read: Sequence[tuple[float, bool]], said: int, shipped: Thresholds) -> Thresholds:
+    """From which share on what was read is best taken: F1 is flat there, so of what is nearly as good, what reads most.
+
+    What is less likely than a candidate is never taken. Where less than `_ENOUGH` is said, the shipped ones.
     """
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
-            arrays = {name: held[name] for name in held.files}
-        about = json.loads(arrays.pop(_ABOUT).tobytes().decode("utf-8", "surrogatepass"))
-        if about["version"] != VERSION or about["frames"] != frames_identity():
-            raise _unusable(path, "was written by another version")
-        return _learnt(arrays, about, ontology)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile, EOFError) as error:
-        raise _unusable(path, "is damaged") from error
-
-
-def _unusable(path: Path, why: str) -> WorkspaceError:
-    return WorkspaceError(f"{path} {why}; run `kgplatform learn` again, or delete it", path=path)
-
-
-def _learnt(arrays: Mapping[str, Any], about: Mapping[str, Any], ontology: Ontology) -> Learnt:
-    lore = Lore(told=Counter(about["told"]), seen=Counter(about["seen"]), small=Counter(about["small"]))
-    for key, roles in about["roles"].items():
-        lore.roles[key] = Counter({(role, iri): int(count) for role, iri, count in roles})
-    properties, namings = tuple(about["properties"]), Namings.of(about["namings"])
-    return Learnt(
-        properties=properties,
-        counts=tuple(about["counts"]),
-        stretches=_scores(arrays, "stretch", about["stretch_features"]),
-        pairs=_scores(arrays, "pair", about["pair_features"]),
-        judge=arrays["judge"],
-        cuts=arrays["cuts"],
-        lore=lore,
-        namings=namings,
-        classes={iri: (first, second) for iri, (first, second) in about["classes"].items()},
-        sentences=int(about["sentences"]),
-        report={iri: (said, read, right) for iri, (said, read, right) in about["report"].items()},
-        court=Court(properties, tuple(about["counts"]), PropertyWords(properties, ontology), namings),
-        framing=Framing(ontology, properties),
-    )
-
-
-def _scores(arrays: Mapping[str, Any], name: str, features: list[str]) -> Scores:
-    weights = arrays[f"{name}_weights"].astype(np.float64)
-    if len(weights) < len(features):
-        raise ValueError("weights and features differ in number")
-    return Scores(FeatureVocabulary(features), weights, arrays[f"{name}_offsets"])
+    ranked = sorted(read, reverse=True)
+    if said < _ENOUGH or not any(right for _, right in ranked):
+        return shipped
+    hits = np.cumsum([right for _, right in ranked])
+    scores = 2 * hits / (np.arange(1, len(ranked) + 1) + said)
+    last = int(np.flatnonzero(scores >= (1 - _FLAT) * scores.max())[-1])
+    below = ranked[last + 1][0] if last + 1 < len(ranked) else 0.0
+    least = max((ranked[last][0] + below) / 2, shipped.candidate)
+    return Thresholds(least, min(shipped.candidate, _OFFERED * least), least, least)
