@@ -496,12 +496,11 @@ def learn(given: Given) -> int:
     if given.format == "json":
         output.as_json(_learnt_json(report))
         return DONE
-    output.table(
-        ("property", "said", "read", "precision", "recall", "F1"),
-        [_row("all", report.overall), *(_row(names[item.iri], item) for item in report.properties)],
-    )
+    rows = [_row("all", report.overall), *(_row(names[item.iri], item) for item in report.properties)]
+    if report.overall.said:
+        output.table(("property", "said", "read", "precision", "recall", "F1"), rows)
     left = f", {report.left_out} triples of properties that the ontology does not have" if report.left_out else ""
-    told = f"scores are of {report.apart} that were set apart" if report.apart else "too few to tell how well it reads"
+    told = f"scores are of {report.apart} set apart" if report.overall.said else "too few to tell how well it reads"
     output.note(f"learnt from {report.examples} examples{left}; {told}")
     return DONE
 

@@ -328,7 +328,7 @@ _NAME_EPOCHS, _EPOCHS, _MOST_STEPS, _WARMING = 2, 12, 3_000, 40
 _PARTS: Final = 5
 _ENOUGH: Final = 10
 """Of so many statements at least it is told from which share on they are best taken."""
-_FLAT: Final = 0.02
+_FLAT, _EXPECTED, _AS_MANY = 0.02, 0.3, 20
 _SURE_ENOUGH, _OFFERED = 0.05, 0.5
 
 
@@ -627,7 +627,9 @@ def _counted(iri: str, read: Sequence[Any], said: Sequence[Any], least: float) -
 def thresholds_of(read: Sequence[tuple[float, bool]], said: int, shipped: Thresholds) -> Thresholds:
     """From which share on what was read is best taken: F1 is flat there, so of what is nearly as good, what reads most.
 
-    What is less likely than a candidate is never taken. Where less than `_ENOUGH` is said, the shipped ones.
+    From few it is a chance, so it is drawn to half of a common F1, where F1 is best for shares that are right (Lipton,
+    Elkan and Naryanaswamy 2014). What is less likely than a candidate is never taken. Where less than `_ENOUGH` is
+    said, the shipped ones.
     """
     ranked = sorted(read, reverse=True)
     if said < _ENOUGH or not any(right for _, right in ranked):
@@ -636,5 +638,6 @@ def thresholds_of(read: Sequence[tuple[float, bool]], said: int, shipped: Thresh
     scores = 2 * hits / (np.arange(1, len(ranked) + 1) + said)
     last = int(np.flatnonzero(scores >= (1 - _FLAT) * scores.max())[-1])
     below = ranked[last + 1][0] if last + 1 < len(ranked) else 0.0
-    least = max((ranked[last][0] + below) / 2, shipped.candidate)
+    chosen = (ranked[last][0] + below) / 2
+    least = max((said * chosen + _EXPECTED * _AS_MANY) / (said + _AS_MANY), shipped.candidate)
     return Thresholds(least, min(shipped.candidate, _OFFERED * least), least, least)
