@@ -21,8 +21,9 @@ from kgplatform.extraction.learnt.examples import (
     number_of,
     read_examples,
 )
-from kgplatform.extraction.learnt.fit import train
+from kgplatform.extraction.learnt.fit import thresholds_of, train
 from kgplatform.extraction.learnt.stretches import WordRanges, words_of
+from kgplatform.extraction.sentence_network import carried_network
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.types import Chunk, Document
 from kgplatform.vocab import local_name
@@ -136,6 +137,29 @@ def test_claims_keep_their_place_and_class_in_a_longer_document(learnt):
     for mention, class_ in ((claims[0].subject, "Bridge"), (claims[0].object, "Person")):
         assert text[mention.start : mention.end] == mention.text
         assert local_name(mention.type.value) == class_
+
+
+def test_a_property_without_a_range_is_read_once_it_is_taught_and_with_shipped_thresholds_where_little_tells(tmp_path):
+    names = ("Old Rib", "Iron Maid", "Long Mary", "Grey Lady", "Fat Boy", "Blue Arch", "Red Comb", "Thin Jack")
+    lines = [
+        {"text": f"Locals know {bridge} Bridge as the {name}.", "triples": [[f"{bridge} Bridge", "note", name]]}
+        for bridge, name in zip(BRIDGES, names, strict=False)
+    ]
+    taught = train(read_examples(written(tmp_path / "few.jsonl", lines), ontology()).examples, ontology())
+    text = "Locals know Morden Bridge as the Stone Uncle."
+    assert not said(read(text, None))
+    assert said(read(text, taught)) == {("Morden Bridge", "note", "Stone Uncle")}
+    assert taught.thresholds == carried_network().thresholds
+
+
+def test_the_threshold_is_where_reading_is_best_drawn_to_the_usual_where_little_tells():
+    shipped = carried_network().thresholds
+    read_rightly = [(0.9, True)] * 60 + [(0.6, True)] * 30 + [(0.4, False)] * 60
+    assert thresholds_of(read_rightly[:5], 5, shipped) == shipped
+    much, little = (thresholds_of(read_rightly, said_there, shipped) for said_there in (2_000, 100))
+    assert 0.3 < little.statement < 0.5
+    assert much.statement >= shipped.candidate
+    assert little.candidate <= shipped.candidate
 
 
 def test_lines_that_cannot_be_used_are_named_and_left_out(tmp_path):

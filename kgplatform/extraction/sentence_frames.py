@@ -925,7 +925,7 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
             told = (claim.predicate, item.object.start) in placed
             least = thresholds.surer if strange or told or about in labelled else thresholds.statement
             least = thresholds.spreads if spreads else least
-            if not (item.term.functional and about in fixed):
+            if share >= thresholds.candidate and not (item.term.functional and about in fixed):
                 (reading.claim if share >= least else reading.offer)(claim)
 
 
