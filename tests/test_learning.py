@@ -89,11 +89,11 @@ def learnt(tmp_path_factory):
     return train(read_examples(path, ontology()).examples, ontology())
 
 
-def read(text, learnt):
+def read(text, learnt, terms=None):
     iri = NamedNode("http://example.org/document/1")
     document = Document(iri, text, "", "text/plain", "note.txt", "0" * 64, "en")
     chunk = Chunk(NamedNode(f"{iri.value}/chunk/0"), iri, 0, 0, len(text), text)
-    return BuiltinExtractor(ontology(), learnt=learnt).extract(chunk, document)
+    return BuiltinExtractor(terms or ontology(), learnt=learnt).extract(chunk, document)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +150,32 @@ def test_a_property_without_a_range_is_read_once_it_is_taught_and_with_shipped_t
     assert not said(read(text, None))
     assert said(read(text, taught)) == {("Morden Bridge", "note", "Stone Uncle")}
     assert taught.thresholds == carried_network().thresholds
+
+
+def test_a_name_is_of_the_class_that_examples_tell_where_nothing_else_does(tmp_path):
+    terms = """:Place a owl:Class ; rdfs:label "place"@en . :Person a owl:Class ; rdfs:label "person"@en .
+        :Mill a owl:Class ; rdfs:subClassOf :Place ; rdfs:label "mill"@en .
+        :keeper a owl:ObjectProperty ; rdfs:domain :Place ; rdfs:range :Person ; rdfs:label "keeper"@en ."""
+    names = (
+        "Dusty Yard",
+        "Old Acre",
+        "Grey Barrow",
+        "Long Furrow",
+        "Wet Corner",
+        "Tall Hedge",
+        "Low Barn",
+        "Red Ditch",
+    )
+    lines = [
+        {"text": f"{name} is looked after by {one}.", "triples": [[name, "keeper", one]], "types": [["Mill", ""]]}
+        for name, one in zip(names, PEOPLE, strict=True)
+    ]
+    terms_of = ontology_of(terms)
+    taught = train(read_examples(written(tmp_path / "few.jsonl", lines), terms_of).examples, terms_of)
+    taught.save(tmp_path / "few.npz")
+    for one in (taught, saving.load(tmp_path / "few.npz")):
+        found = read("Quiet Hollow is looked after by Gus Reed.", one, terms_of)
+        assert {(c.subject.name, local_name(c.subject.type.value)) for c in found.claims} == {("Quiet Hollow", "Mill")}
 
 
 def test_the_threshold_is_where_reading_is_best_drawn_to_the_usual_where_little_tells():

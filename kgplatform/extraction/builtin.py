@@ -121,6 +121,7 @@ class BuiltinExtractor:
                 takes = self._learnt.takes if self._learnt is not None else {}
                 with one_thread():
                     found = self._readings[key] = self.read(document, network, takes)
+                    found.classes = self._learnt.classes if self._learnt is not None else {}
                     read_frames(found, Referents(found))
                     if self._learnt is not None:
                         name_as_taught(found, self._learnt.namings)

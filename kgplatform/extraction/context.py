@@ -163,6 +163,8 @@ class DocumentReading:
     network: SentenceNetwork | None = None
     takes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """What the examples that were learnt from have as the ends of each property, beside what the ontology admits."""
+    classes: Mapping[str, tuple[NamedNode, ...]] = field(default_factory=dict)
+    """Of which class these are where nothing else tells it."""
     mentions: list[Mention] = field(default_factory=list)
     strangers: list[TypedSpan] = field(default_factory=list)
     sentences: list[tuple[int, int]] = field(default_factory=list)

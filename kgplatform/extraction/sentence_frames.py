@@ -965,9 +965,9 @@ def _claim_codes(reading: DocumentReading, forms: FrameForms) -> None:
 
 def claim_of(reading: DocumentReading, item: Filling, share: float) -> Claim | None:
     """The claim that a filling makes; None where its value cannot be one of the property."""
-    subject = _mention(reading, item.subject, item.term.domains)
+    subject = _mention(reading, item.subject, item.term.iri.value + SUBJECT, item.term.domains)
     if item.term.is_object:
-        object_ = _mention(reading, item.object, item.term.ranges)
+        object_ = _mention(reading, item.object, item.term.iri.value, item.term.ranges)
         return Claim(subject, item.term.iri, object_, *item.sentence, round(share, 2))
     literal = _literal(item.term, item.object, reading.text)
     return Claim(subject, item.term.iri, literal, *item.sentence, round(share, 2)) if literal is not None else None
@@ -990,8 +990,8 @@ def said_value(term: OntologyProperty, slot: Slot, text: str) -> str | None:
     return literal.value if literal is not None else None
 
 
-def _mention(reading: DocumentReading, slot: Slot, wanted: tuple[NamedNode, ...]) -> Mention:
-    ontology = reading.lexicon.ontology
+def _mention(reading: DocumentReading, slot: Slot, end: str, side: tuple[NamedNode, ...]) -> Mention:
+    ontology, wanted = reading.lexicon.ontology, (*reading.classes.get(end, ()), *side)
     if slot.mention is not None and (not wanted or ontology.may_be(slot.mention.type, wanted)):
         return slot.mention
     fits = slot.type is not None and (not wanted or ontology.may_be(slot.type, wanted))

@@ -475,6 +475,7 @@ class _Teacher:
             thresholds,
             self._namings(range(len(lessons))),
             self._takes,
+            _classes_told(one.example for one in self._taught),
             {iri: counts for iri, counts in report.items() if any(counts)},
             len(apart),
         )
@@ -601,6 +602,16 @@ class _Teacher:
                 for key, value in ((fact.predicate.value + SUBJECT, fact.subject), (fact.predicate.value, fact.object)):
                     found[key].update(taken_as(slot) for slot in slots if one.is_said(value, slot, slot.name))
         return {key: frozenset(kinds) for key, kinds in sorted(found.items())}
+
+
+def _classes_told(examples: Iterator[AnnotatedExample]) -> dict[str, tuple[NamedNode, ...]]:
+    """The class that the examples mostly tell of the ends of each property."""
+    told: dict[str, Counter[NamedNode]] = defaultdict(Counter)
+    for fact in (fact for example in examples for fact in example.said):
+        for key, class_ in ((SUBJECT, fact.subject_class), ("", fact.object_class)):
+            if class_ is not None:
+                told[fact.predicate.value + key][class_] += 1
+    return {key: (max(sorted(votes, key=str), key=votes.__getitem__),) for key, votes in sorted(told.items())}
 
 
 def _keys(example: AnnotatedExample) -> set[tuple[object, str, object]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from pyoxigraph import NamedNode
 
 from kgplatform.errors import WorkspaceError
 from kgplatform.extraction.context import DocumentReading
@@ -119,7 +120,8 @@ class Learnt:
     """What examples taught; ``report`` has by property how many triples were said, read and read rightly.
 
     ``weights`` and ``signs`` are those of the network that were learnt anew. The report is of examples that were left
-    out of the learning, ``apart`` of them. ``takes``: see `DocumentReading`.
+    out of the learning, ``apart`` of them. ``takes`` and ``classes``: see
+    `DocumentReading`.
     """
 
     weights: Mapping[str, Floats]
@@ -127,6 +129,7 @@ class Learnt:
     thresholds: Thresholds
     namings: Namings
     takes: Mapping[str, frozenset[str]]
+    classes: Mapping[str, tuple[NamedNode, ...]]
     report: Mapping[str, tuple[int, int, int]]
     apart: int
 
@@ -149,6 +152,7 @@ class Learnt:
             "thresholds": [getattr(self.thresholds, name) for name in ("statement", "candidate", "surer", "spreads")],
             "namings": self.namings.kept(),
             "takes": {key: sorted(kinds) for key, kinds in self.takes.items()},
+            "classes": {key: [iri.value for iri in told] for key, told in self.classes.items()},
             "report": {iri: list(numbers) for iri, numbers in self.report.items()},
             "apart": self.apart,
         }
@@ -215,6 +219,7 @@ def load(path: Path) -> Learnt | None:
             Thresholds(*about["thresholds"]),
             Namings.of(about["namings"]),
             {key: frozenset(kinds) for key, kinds in about["takes"].items()},
+            {key: tuple(map(NamedNode, told)) for key, told in about["classes"].items()},
             {iri: (said, read, right) for iri, (said, read, right) in about["report"].items()},
             int(about["apart"]),
         )
