@@ -14,6 +14,8 @@ from kgplatform.evaluation.triples import GoldText, ReadText, report, score
 from kgplatform.extraction.builtin import BuiltinExtractor
 from kgplatform.extraction.learnt import reader as saving
 from kgplatform.extraction.learnt.examples import (
+    AnnotatedExample,
+    ExampleFact,
     TermNames,
     day_of,
     form_of,
@@ -22,7 +24,8 @@ from kgplatform.extraction.learnt.examples import (
     read_examples,
 )
 from kgplatform.extraction.learnt.fit import thresholds_of, train
-from kgplatform.extraction.learnt.stretches import WordRanges, words_of
+from kgplatform.extraction.learnt.reader import Namings
+from kgplatform.extraction.learnt.stretches import WordRanges, learn_aliases, words_of
 from kgplatform.extraction.sentence_network import carried_network
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.types import Chunk, Document
@@ -265,6 +268,38 @@ def test_the_form_of_a_value_makes_it_of_what_is_written():
         assert formed(written_as, form) == value
     assert [day_of(text) for text in ("2004年12月18日", "the 3rd", "31 February 2001")] == [(2004, 12, 18), None, None]
     assert [number_of(text) for text in ("1,250 m", "from 3 to 4")] == [1250, None]
+
+
+def test_names_go_on_as_those_of_the_examples_do():
+    told = [
+        ("s", "Alder Falls", "Alder Falls, Ohio", "Alder Falls lies in Ohio."),
+        ("s", "Birch Creek", "Birch Creek, Ohio", "Ohio has the town of Birch Creek."),
+        ("s", "Cedar Hill", "Cedar Hill", "Cedar Hill welcomes walkers."),
+        ("s", "桐镇", "桐镇（浙江）", "浙江的桐镇有一座桥。"),
+        ("o-language", "Frisian", "Frisian language", "They speak Frisian."),
+        ("o-language", "Basque", "Basque language", "They speak Basque."),
+        ("o-mayor", "Ada Moss", "Ada Moss", "Ada Moss leads Alder Falls in Ohio."),
+    ]
+    namings = Namings.learnt(told)
+    for found in (namings, Namings.of(json.loads(json.dumps(namings.kept())))):
+        assert found.name("s", "Dover", "Dover is in Ohio.") == "Dover, Ohio"
+        assert found.name("s", "Dover", "Dover is by the sea.") == "Dover"
+        assert found.name("s", "Elgin", "Elgin, Dale County, Ohio has a bridge.") == "Elgin, Dale County, Ohio"
+        assert found.name("s", "Elgin, Utah", "Elgin, Utah is not in Ohio.") == "Elgin, Utah"
+        assert found.name("s", "Ohio", "Ohio is a state.") == "Ohio"
+        assert found.name("s", "槐镇", "槐镇在浙江。") == "槐镇（浙江）"
+        assert found.name("o-language", "Sorbian", "Sorbian is spoken.") == "Sorbian language"
+        assert found.name("o-mayor", "Ben Hart", "Ben Hart leads Dover in Ohio.") == "Ben Hart"
+
+
+def test_texts_may_write_the_beginning_of_values_that_go_on_in_one_way():
+    said = (("Dover speaks Frisian.", "Frisian language"), ("Elgin speaks Basque.", "Basque language"))
+    terms = ontology()
+    spoken = next(iter(terms.properties))
+    examples = [AnnotatedExample(text, (ExampleFact("Dover", spoken, value),)) for text, value in said]
+    ranges = [WordRanges(text, words_of(text)) for text, _ in said]
+    aliases = learn_aliases(examples, ranges)
+    assert [places.find(value, aliases) for places, (_, value) in zip(ranges, said, strict=True)] == [[(2, 3)]] * 2
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from kgplatform.store.oxigraph import Store
 from kgplatform.types import Evidence, NoAnswer, Solutions, Verdict
 from kgplatform.vocab import XSD
 from kgplatform.workspace.question_settings import AskOptions
+from tests.turtle import PREFIXES
 
 TABLES = tables("questions")
 
@@ -561,6 +562,25 @@ def test_one_of_many_is_asked_back_and_not_all_of_them_told(question, said):
     place = next(n for n, option in enumerate(answer.clarification.options, 1) if option.startswith(label))
     again = talk(str(place), Talk(river().parts, turns=(found.turn,)))
     assert set(again.answer.values) == {{"en": "Aster", "zh": "阿斯特"}[answer.question.language]}
+
+
+NEAR = """
+:Place a owl:Class ; rdfs:label "place"@en . :Town a owl:Class ; rdfs:subClassOf :Place ; rdfs:label "town"@en .
+:County a owl:Class ; rdfs:subClassOf :Place ; rdfs:label "county"@en .
+:near a owl:ObjectProperty ; rdfs:domain :Place ; rdfs:range :Place ; rdfs:label "near"@en .
+:locatedIn a owl:ObjectProperty ; rdfs:domain :Place ; rdfs:range :Place ; rdfs:label "located in"@en .
+:elm a :Town ; rdfs:label "Elmton"@en ; :locatedIn :dale ; :near :dale .
+:dale a :County ; rdfs:label "Dale County"@en ; :near :elm .
+:oak a :Town ; rdfs:label "Oakton"@en ; :locatedIn :dale .
+"""
+
+
+def test_a_thing_is_no_answer_to_what_stands_in_a_relation_to_it():
+    answered = Asked(PREFIXES + NEAR)
+    found = answered("Which towns are near Elmton?")
+    assert (found.verdict, found.values) == (Verdict.UNANSWERABLE, ())
+    assert "Dale County" in found.text
+    assert answered.rows("Which counties are near Elmton?") == ["Dale County"]
 
 
 def test_a_sentence_needs_no_more_than_its_typed_description():

@@ -27,7 +27,7 @@ from kgplatform.questions.answer import ask as answered
 from kgplatform.questions.dialogue.conversation import Talk, talk
 from kgplatform.questions.dialogue.replies import Conversation, Turn
 from kgplatform.questions.forms.form_reader import Reading
-from kgplatform.questions.forms.question_text import Read, read
+from kgplatform.questions.forms.question_text import Read, read, union
 from kgplatform.questions.model_translator import TranslationOptions
 from kgplatform.questions.passages.cited_answer import standing
 from kgplatform.questions.passages.source_choice import GRAPH, OtherSources, SourceRules, decide, from_one, read_domains
@@ -414,11 +414,9 @@ class _Learner:
         text = read(item.question, language, forms.names)
         meant = forms.vocabulary(self._parts.embedder()).meanings(text)
         best = {term: max(meant.get(term, ()), key=lambda m: m.score, default=None) for term in _terms(item.query)}
-        taken = text.cue(*text.cues)
-        for anchor in text.anchors:
-            taken |= anchor.mask if anchor.exact else 0
-        for meaning in best.values():
-            taken |= meaning.mask if meaning is not None and meaning.score >= _MEANT else 0
+        named = union(anchor.mask for anchor in text.anchors if anchor.exact)
+        said = union(meaning.mask for meaning in best.values() if meaning is not None and meaning.score >= _MEANT)
+        taken = text.cue(*text.cues) | named | said
         unsaid = [term for term, meaning in best.items() if meaning is None or meaning.score < _MEANT]
         for piece in _runs(text, text.content & ~taken):
             for term in unsaid:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from typing import Final, TypeAlias
@@ -146,23 +147,18 @@ Ask: TypeAlias = Callable[[str, str, Mapping[str, str]], Solutions]
 """Asks the endpoint at an address for the solutions of a group pattern, which uses these prefixes."""
 
 
+@dataclass
 class Calling:
-    """Puts the rows of each SERVICE block into a query in its place."""
+    """Puts the rows of each SERVICE block into a query in its place.
 
-    def __init__(
-        self,
-        prefixes: Mapping[str, str],
-        search: Callable[[str, int], Sequence[Evidence]],
-        resemblance: Resemblance,
-        ask: Ask,
-        endpoints: Sequence[str] = (),
-    ) -> None:
-        """``endpoints`` are those that ``ask`` may ask, for calls that leave open which."""
-        self._prefixes = prefixes
-        self._endpoints = endpoints
-        self._search = search
-        self._resemblance = resemblance
-        self._ask = ask
+    ``_endpoints`` are those that ``_ask`` may ask, for calls that leave open which.
+    """
+
+    _prefixes: Mapping[str, str]
+    _search: Callable[[str, int], Sequence[Evidence]]
+    _resemblance: Resemblance
+    _ask: Ask
+    _endpoints: Sequence[str] = ()
 
     def resolved(self, text: str) -> str:
         """The query or update without its SERVICE blocks, what they stand for in their places.

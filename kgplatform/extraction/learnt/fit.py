@@ -577,15 +577,14 @@ class _Teacher:
         return found
 
     def _namings(self, numbers: Sequence[int] | Iterator[int]) -> Namings:
-        found = Namings()
+        places = []
         for one in (self._taught[n] for n in numbers):
             for fact in one.example.said:
                 for role, value in (("s", fact.subject), ("o" + fact.predicate.value, fact.object)):
-                    words = one.ranges.words
+                    words, text = one.ranges.words, one.document.text
                     spans = [(words[a].start, words[b - 1].end) for a, b in one.places(value)]
-                    for written in sorted({one.document.text[start:end] for start, end in spans}):
-                        found.add(role, written, value)
-        return found
+                    places += [(role, written, value, text) for written in sorted({text[a:b] for a, b in spans})]
+        return Namings.learnt(places)
 
     def _taken(self) -> dict[str, frozenset[str]]:
         """What the examples have as the ends of each property, of all that is found in their texts."""

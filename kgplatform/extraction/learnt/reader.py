@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,25 +36,47 @@ from kgplatform.types import Claim, Mention
 # Names of entities
 
 _ANY: Final = ""
+_LEAST_TAILS: Final = 3
+"""A way in which names go on has twice as many names at least."""
 
 
 @dataclass
 class Namings:
     """How often what is written, in squeezed form, stands for each value; and how properties write dates and numbers.
 
-    ``values`` is by role ("s", or "o" with the property; empty: any) and what is written.
+    ``values`` is by role ("s", or "o" with the property; empty: any) and what is written. ``rests``: by what values
+    go on behind what is written, where the text says it elsewhere, as *Albany* is *Albany, Oregon* beside *Oregon*, by
+    the marks around it; ``completed``: by role, how often values go on so where a text says it, or not. ``tails``: by
+    role, how many names go on in each way that no text says, as *English* is *English language*; or do not ("").
     """
 
-    values: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    values: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     forms: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    rests: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    completed: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    tails: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
-    def add(self, role: str, written: str, value: str) -> None:
-        """Takes up one place where an example's value stands."""
-        if role.startswith("o") and _is_value(written):
-            self.forms[_kind(role, written)][form_of(value, written)] += 1
-        else:
+    @classmethod
+    def learnt(cls, places: Sequence[tuple[str, str, str, str]]) -> Namings:
+        """What places teach where examples' values stand: role, what is written, value, text."""
+        found, ends = cls(), set[tuple[str, str, str]]()
+        for role, written, value, text in places:
+            if role.startswith("o") and _is_value(written):
+                found.forms[_kind(role, written)][form_of(value, written)] += 1
+                continue
             for name in (role, _ANY):
-                self.values[name, squeezed(written)][value] += 1
+                found.values[f"{name}\t{squeezed(written)}"][value] += 1
+            if rest := _rest(written, value, text):
+                found.rests[rest[0]][rest[1]] += 1
+            elif value.startswith(written):
+                ends.add((role, written, value.removeprefix(written)))
+        for role, _, tail in ends:
+            found.tails[role][tail] += 1
+        for role, written, value, text in places:
+            full = [more for _, rest, more in found._rests() if rest in text and value.endswith(more)]
+            if full or found._fitting(written, text):
+                found.completed[role]["full" if full else "plain"] += 1
+        return found
 
     def name(self, role: str, written: str, text: str) -> str:
         """The value that is written there."""
@@ -62,30 +85,55 @@ class Namings:
             return formed(written, max(sorted(forms), key=lambda form: forms[form]))
         key = squeezed(written)
         for name in (role, _ANY):
-            counts: Mapping[str, int] = self.values.get((name, key), {})
+            counts: Mapping[str, int] = self.values.get(f"{name}\t{key}", {})
             if counts:
                 return max(counts, key=lambda value: (_weight(counts, value, key, text), value))
-        return written
+        told, tails = (table.get(role, Counter()) for table in (self.completed, self.tails))
+        if told["full"] > told["plain"] + 1 and (fits := self._fitting(written, text)):
+            _, before, more = max(fits)
+            within = f"(?:{re.escape(before)}{_WITHIN}){{0,2}}?"
+            literally = re.search(re.escape(written) + within + re.escape(more), text)
+            return literally[0] if literally else written + more
+        tail, count = max(tails.items(), key=lambda item: (item[1], item[0]), default=("", 0))
+        return written + tail if 2 * count > max(_LEAST_TAILS, tails.total()) else written
 
-    def kept(self) -> dict[str, object]:
-        """What is worth keeping, as JSON values: names that differ from what is written, and forms."""
-        values = {
-            f"{role}\t{key}": dict(sorted(counts.items()))
-            for (role, key), counts in sorted(self.values.items())
-            if counts
-        }
-        return {"values": values, "forms": {role: dict(sorted(forms.items())) for role, forms in self.forms.items()}}
+    def _rests(self) -> Iterator[tuple[int, str, str]]:
+        """By what names go on: how often, and without and with the marks around it."""
+        for marks, counts in self.rests.items():
+            before, after = marks.split("\t")
+            yield from ((count, rest, f"{before}{rest}{after}") for rest, count in counts.items())
+
+    def _fitting(self, written: str, text: str) -> list[tuple[int, str, str]]:
+        """By what a name may go on that a text says elsewhere: how often, the mark before it, and all of it.
+
+        No part of that goes on so, nor a name that has such marks already.
+        """
+        return [
+            (count, before, more)
+            for count, rest, more in self._rests()
+            if rest in text and written not in rest and (before := more[: more.index(rest)]).strip() not in written
+        ]
+
+    def kept(self) -> dict[str, dict[str, Counter[str]]]:
+        """What is worth keeping, as JSON values."""
+        return vars(self)
 
     @classmethod
     def of(cls, kept: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Namings:
-        """What `kept` gave, again; raises KeyError and ValueError where it is something else."""
-        found = cls()
-        for key, counts in kept["values"].items():
-            role, written = key.split("\t")
-            found.values[role, written] = Counter(counts)
-        for role, forms in kept["forms"].items():
-            found.forms[role] = Counter(forms)
-        return found
+        """What `kept` gave, again; raises AttributeError and TypeError where it is something else."""
+        tables = ({key: Counter(counts) for key, counts in table.items()} for table in kept.values())
+        return cls(**dict(zip(kept, tables, strict=True)))
+
+
+_WITHIN: Final = r"[^\W\d_a-z][\w'’-]*(?: [^\W\d_a-z][\w'’-]*){0,3}"
+_MORE: Final = re.compile(r"(\W+)(\w.*?)(\W*)", re.DOTALL)
+
+
+def _rest(written: str, value: str, text: str) -> tuple[str, str] | None:
+    """The marks around what a value goes on by behind what is written, and that; None if no text says it elsewhere."""
+    is_name = value.startswith(written) and not _is_value(written)
+    more = _MORE.fullmatch(value.removeprefix(written)) if is_name else None
+    return (f"{more[1]}\t{more[3]}", more[2]) if more and more[2] in text.replace(value, written) else None
 
 
 def _is_value(written: str) -> bool:
@@ -111,7 +159,7 @@ def _weight(counts: Mapping[str, int], value: str, written: str, text: str) -> f
 
 # What was learnt
 
-VERSION: Final = 3
+VERSION: Final = 4
 _ABOUT: Final = "about"
 
 
@@ -181,12 +229,14 @@ def name_as_taught(reading: DocumentReading, namings: Namings) -> None:
 
 
 def _named(reading: DocumentReading, claim: Claim, namings: Namings) -> Claim:
-    role = "o" + claim.predicate.value
-    subject = _renamed(claim.subject, namings.name("s", claim.subject.name, reading.text))
+    role, said = "o" + claim.predicate.value, reading.text
+    said = said[said.rfind("\n", 0, claim.start) + 1 : said.find("\n", claim.end) % (len(said) + 1)]  # its paragraph
+    subject = _renamed(claim.subject, namings.name("s", claim.subject.name, said))
     if isinstance(claim.object, Mention):
-        object_ = _renamed(claim.object, namings.name(role, claim.object.name, reading.text))
-        return replace(claim, subject=subject, object=object_)
-    name = namings.name(role, claim.object.value, reading.text)
+        return replace(
+            claim, subject=subject, object=_renamed(claim.object, namings.name(role, claim.object.name, said))
+        )
+    name = namings.name(role, claim.object.value, said)
     try:
         term = reading.lexicon.ontology.properties[claim.predicate]
         literal = (

@@ -328,8 +328,13 @@ def _parts(value: str) -> list[str]:
 
 
 def learn_aliases(examples: Sequence[AnnotatedExample], places: Sequence[WordRanges]) -> Aliases:
-    """By what other names texts call values that they do not write: names that come with the value and rarely else."""
+    """By what other names texts call values that they do not write: names that come with the value and rarely else.
+
+    Or a beginning of the value, where several values that no text writes go on in the same way behind theirs, as
+    *English language* and *French language* do.
+    """
     missing: Counter[str] = Counter()
+    begun: dict[str, set[tuple[str, str]]] = defaultdict(set)
     together: dict[str, Counter[str]] = defaultdict(Counter)
     anywhere: Counter[str] = Counter()
     for example, place in zip(examples, places, strict=True):
@@ -337,6 +342,10 @@ def learn_aliases(examples: Sequence[AnnotatedExample], places: Sequence[WordRan
         written = {squeezed(value) for value in values if place.find(value, {})}
         grams = place.grams()
         anywhere.update(grams)
+        for name in (name for name in values if squeezed(name) not in written):
+            heads = (" ".join(name.split()[:count]) for count in range(len(name.split()) - 1, 0, -1))
+            if head := next((head for head in heads if squeezed(head) in grams), ""):
+                begun[name.removeprefix(head)].add((squeezed(name), squeezed(head)))
         for value in {squeezed(value) for value in values} - written:
             missing[value] += 1
             together[value].update(gram for gram in grams if not any(gram in other for other in written))
@@ -351,4 +360,7 @@ def learn_aliases(examples: Sequence[AnnotatedExample], places: Sequence[WordRan
         )
         if names:
             found[value] = names
+    for pairs in (pairs for pairs in begun.values() if len(pairs) > 1):
+        for value, head in sorted(pairs):
+            found.setdefault(value, frozenset((head,)))
     return found

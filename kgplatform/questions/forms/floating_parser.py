@@ -39,7 +39,7 @@ from kgplatform.questions.forms.logical_form import (
     items_of,
 )
 from kgplatform.questions.forms.question_language import languages
-from kgplatform.questions.forms.question_text import Anchor, Quantity, Read, factors_between
+from kgplatform.questions.forms.question_text import Anchor, Quantity, Read, factors_between, union
 from kgplatform.questions.forms.relevance import NO_MEANING, Meaning, Vocabulary
 from kgplatform.vocab import LABEL
 
@@ -95,10 +95,7 @@ class SetState:
     @property
     def mask(self) -> int:
         """The tokens that it explains."""
-        mask = 0
-        for use in self.uses:
-            mask |= use.mask
-        return mask
+        return union(use.mask for use in self.uses)
 
     @property
     def score(self) -> float:
@@ -129,10 +126,7 @@ class Candidate:
     @property
     def mask(self) -> int:
         """The tokens that it explains."""
-        mask = 0
-        for use in self.uses:
-            mask |= use.mask
-        return mask
+        return union(use.mask for use in self.uses)
 
 
 @dataclass
@@ -358,9 +352,7 @@ class Generator:
             part = part.parts[-1] if isinstance(part, Or) else part
             if isinstance(part, Follow):
                 counted.pop((part.predicate, not part.outward), None)
-        taken = 0
-        for use in state.uses:
-            taken |= use.mask if use.kind != "class" else 0
+        taken = union(use.mask for use in state.uses if use.kind != "class")
         told = [
             (predicate, outward, meaning)
             for predicate, outward in counted

@@ -46,7 +46,7 @@ from kgplatform.questions.forms.logical_form import (
     sparql,
 )
 from kgplatform.questions.forms.question_language import languages
-from kgplatform.questions.forms.question_text import Names, Read, mask_of, read, tokens_of
+from kgplatform.questions.forms.question_text import Names, Read, mask_of, read, tokens_of, union
 from kgplatform.questions.forms.relevance import Vocabulary
 from kgplatform.questions.usage import GraphFacts, SchemaView
 from kgplatform.types import Answer, Embedder, Solutions, Verdict
@@ -88,16 +88,10 @@ class Describer:
                         self._best[place] = max(self._best[place], meaning.score)
         self._intent = generator.intent
         self._content = self._read.content & ~self._read.cue(*(cue for cues in _CUED.values() for cue in cues))
-        self._named = 0
-        for anchor in self._read.anchors:
-            if anchor.exact and anchor.score >= 0.9:
-                self._named |= anchor.mask
-        self._loosely = 0
-        for anchor in self._read.anchors:
-            self._loosely |= anchor.mask
-        self._numbers = 0
-        for quantity in self._read.quantities:
-            self._numbers |= quantity.mask
+        anchors = self._read.anchors
+        self._named = union(anchor.mask for anchor in anchors if anchor.exact and anchor.score >= 0.9)
+        self._loosely = union(anchor.mask for anchor in anchors)
+        self._numbers = union(quantity.mask for quantity in self._read.quantities)
         self._opening = next(
             (
                 name
@@ -109,9 +103,7 @@ class Describer:
 
     def left(self, candidate: Candidate) -> int:
         """How many words that say something a candidate leaves out, or takes for something they hardly mean."""
-        said = 0
-        for use in candidate.uses:
-            said |= use.mask if use.score >= _SAID_SURELY else 0
+        said = union(use.mask for use in candidate.uses if use.score >= _SAID_SURELY)
         return (self._content & ~said).bit_count()
 
     def asks_otherwise(self, candidate: Candidate) -> bool:
@@ -740,9 +732,8 @@ class FormReader:
 
     def _missing(self, asked: Read) -> int:
         """How many words of the question name, beyond doubt, a kind of thing of which there is nothing."""
-        stems, named = [token.stem for token in asked.tokens], 0
-        for anchor in asked.anchors:
-            named |= anchor.mask if anchor.exact else 0
+        stems = [token.stem for token in asked.tokens]
+        named = union(anchor.mask for anchor in asked.anchors if anchor.exact)
         found = 0
         for name in self._absent:
             for first in range(len(stems) - len(name) + 1):

@@ -7,7 +7,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
+from operator import or_
 from typing import Protocol
 
 from pyoxigraph import Literal
@@ -61,6 +62,11 @@ def _stem(word: str) -> str:
 def mask_of(first: int, last: int) -> int:
     """The tokens from ``first`` up to and without ``last``, as the bits of a number."""
     return (1 << last) - (1 << first)
+
+
+def union(masks: Iterable[int]) -> int:
+    """The tokens that are in any of the masks."""
+    return reduce(or_, masks, 0)
 
 
 @cache
@@ -120,10 +126,7 @@ class Read:
 
     def cue(self, *names: str) -> int:
         """The tokens that are a sign of any of these; 0 where there is none."""
-        found = 0
-        for name in names:
-            found |= self.cues.get(name, 0)
-        return found
+        return union(self.cues.get(name, 0) for name in names)
 
     def said(self, mask: int) -> str:
         """The text of some tokens."""

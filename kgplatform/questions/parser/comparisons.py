@@ -102,22 +102,20 @@ def _operator(word: str, adjective: str) -> tuple[str, tuple[str, ...]]:
     )
 
 
-class Comparer:
-    """Understands comparisons over one graph; ``read`` and ``candidates`` are those of the translator."""
+@dataclass(frozen=True)
+class _Comparing:
+    """What comparisons are understood by: the names of a graph; reading and candidates are the translator's."""
 
-    def __init__(
-        self,
-        names: NameIndex,
-        measures: Measures,
-        *,
-        read: Callable[[str], QuestionReading],
-        candidates: Callable[[QuestionReading], list[CompleteGraph]],
-    ) -> None:
-        self._names = names
-        self._schema = names.schema
-        self._measures = measures
-        self._read = read
-        self._candidates = candidates
+    _names: NameIndex
+    _read: Callable[[str], QuestionReading]
+    _candidates: Callable[[QuestionReading], list[CompleteGraph]]
+
+
+@dataclass(frozen=True)
+class Comparer(_Comparing):
+    """Understands comparisons over one graph."""
+
+    _measures: Measures
 
     def compared(self, reading: QuestionReading) -> list[CompleteGraph]:
         """The readings of a question that compares with something unknown; none if it does not."""
@@ -176,7 +174,7 @@ class Comparer:
                 yield replace(candidate, graph=grown), len(graph.nodes)
 
     def _measured(self, graph: QueryGraph, leaf: int) -> bool:
-        term = self._schema.properties.get(predicate_of(graph, leaf))
+        term = self._names.schema.properties.get(predicate_of(graph, leaf))
         return term is not None and (term.numeric or term.temporal)
 
     def _property(self, types: frozenset[NamedNode], main: QuestionReading, cut: _Parted) -> NamedNode | None:
@@ -198,7 +196,7 @@ class Comparer:
         than, places = self._reference(candidate.graph, leaf, cut)
         if than is None:
             return None
-        turned = by_age(self._schema.properties.get(predicate_of(candidate.graph, leaf)), cut.word)
+        turned = by_age(self._names.schema.properties.get(predicate_of(candidate.graph, leaf)), cut.word)
         comparison = NodeComparison(leaf, _TURNED[cut.operator] if turned else cut.operator, "", than=than)
         graph = replace(candidate.graph, comparisons=(*candidate.graph.comparisons, comparison))
         starts = {main.tokens[i].start for i in candidate.explained} | places
@@ -252,7 +250,7 @@ class Comparer:
         return None
 
     def _has(self, node: Node, predicate: NamedNode) -> bool:
-        edges = (e for iri in node.types for e in self._schema.outgoing.get(iri, ()))
+        edges = (e for iri in node.types for e in self._names.schema.outgoing.get(iri, ()))
         return not node.literal and not node.terms and any(e.predicate == predicate for e in edges)
 
     @staticmethod
@@ -281,21 +279,11 @@ _TRIED = 4
 _DIFFERING_SCORE = 6.0
 
 
-class Differ:
+@dataclass(frozen=True)
+class Differ(_Comparing):
     """Understands differences of two values over one graph."""
 
-    def __init__(
-        self,
-        names: NameIndex,
-        measures: Measures,
-        *,
-        read: Callable[[str], QuestionReading],
-        candidates: Callable[[QuestionReading], list[CompleteGraph]],
-    ) -> None:
-        self._names = names
-        self._measures = measures
-        self._read = read
-        self._candidates = candidates
+    _measures: Measures
 
     def differed(self, reading: QuestionReading) -> list[CompleteGraph]:
         """The readings of a question for a difference; none if it asks for none, or not of two things it names."""
@@ -402,21 +390,11 @@ def _explained(reading: QuestionReading, match: re.Match[str], predicate: NamedN
 _SURE = 0.85
 
 
-class Excepter:
-    """Understands exceptions over one graph; ``read`` and ``candidates`` are those of the translator."""
+@dataclass(frozen=True)
+class Excepter(_Comparing):
+    """Understands exceptions over one graph."""
 
-    def __init__(
-        self,
-        names: NameIndex,
-        finder: PathFinder,
-        *,
-        read: Callable[[str], QuestionReading],
-        candidates: Callable[[QuestionReading], list[CompleteGraph]],
-    ) -> None:
-        self._names = names
-        self._finder = finder
-        self._read = read
-        self._candidates = candidates
+    _finder: PathFinder
 
     def excepted(self, reading: QuestionReading) -> list[CompleteGraph]:
         """The readings of a question with an exception; none if it has none, or excepts what is no thing."""
@@ -485,21 +463,11 @@ class _Said:
     used: frozenset[int]
 
 
-class Samenesses:
-    """Understands what is had in common over one graph; ``read`` and ``candidates`` are those of the translator."""
+@dataclass(frozen=True)
+class Samenesses(_Comparing):
+    """Understands what is had in common over one graph."""
 
-    def __init__(
-        self,
-        names: NameIndex,
-        finder: PathFinder,
-        *,
-        read: Callable[[str], QuestionReading],
-        candidates: Callable[[QuestionReading], list[CompleteGraph]],
-    ) -> None:
-        self._names = names
-        self._finder = finder
-        self._read = read
-        self._candidates = candidates
+    _finder: PathFinder
 
     def same(self, reading: QuestionReading) -> list[CompleteGraph]:
         """The readings of a question for what shares something with a thing; none if it asks for none."""
@@ -714,19 +682,11 @@ def _only(text: str, start: int, end: int) -> str:
     return " " * start + text[start:end] + " " * (len(text) - end)
 
 
-class Sharer:
-    """Understands shares over one graph; ``read`` and ``candidates`` are those of the translator."""
+@dataclass(frozen=True)
+class Sharer(_Comparing):
+    """Understands shares over one graph."""
 
-    def __init__(
-        self,
-        finder: PathFinder,
-        *,
-        read: Callable[[str], QuestionReading],
-        candidates: Callable[[QuestionReading], list[CompleteGraph]],
-    ) -> None:
-        self._finder = finder
-        self._read = read
-        self._candidates = candidates
+    _finder: PathFinder
 
     def shared(self, reading: QuestionReading) -> list[CompleteGraph]:
         """The readings of a question for a quotient of two counts; none if it asks for none or a part is unknown."""

@@ -618,11 +618,11 @@ class BuiltinTranslator:
         measures = Measures(names)
         self._finisher = Finisher(names, finder, measures)
         self._plainly = PlainLookups(names)
-        self._differ = Differ(names, measures, read=self.read, candidates=self._plain)
-        self._comparer = Comparer(names, measures, read=self.read, candidates=self._plain)
-        self._excepter = Excepter(names, finder, read=self.read, candidates=self._plain)
-        self._samenesses = Samenesses(names, finder, read=self.read, candidates=self._plain)
-        self._sharer = Sharer(finder, read=self.read, candidates=self._plain)
+        self._differ = Differ(names, self.read, self._plain, measures)
+        self._comparer = Comparer(names, self.read, self._plain, measures)
+        self._excepter = Excepter(names, self.read, self._plain, finder)
+        self._samenesses = Samenesses(names, self.read, self._plain, finder)
+        self._sharer = Sharer(names, self.read, self._plain, finder)
 
     def read(self, question: str) -> QuestionReading:
         """The question as mentions and cues, its words at their places."""
@@ -740,7 +740,8 @@ class BuiltinTranslator:
             solutions = run(with_limit(text, 3))
         except QueryError:
             return text, True
-        return text, is_empty(solutions) or (graph.form in ("count", "mean") and is_zero(solutions))
+        nothing = is_empty(solutions) or (graph.form in ("count", "mean") and is_zero(solutions))
+        return text, nothing or _says_itself(graph, solutions)
 
     @staticmethod
     def _anchored(graph: QueryGraph, link: Link) -> bool:
@@ -762,6 +763,13 @@ class BuiltinTranslator:
             for link in graph.links
         )
         return replace(graph, links=links) if links != graph.links else None
+
+
+def _says_itself(graph: QueryGraph, solutions: Solutions) -> bool:
+    """Whether all that is found is the one thing that was asked about, come back to over relations."""
+    named = {term for node in graph.nodes if not node.literal for term in node.terms}
+    found = {row[0] for row in solutions.rows if row}
+    return graph.form == "list" and bool(graph.links) and len(named) == 1 and found == named
 
 
 def _asks_whether_any(translation: Translation, reading: QuestionReading) -> bool:
