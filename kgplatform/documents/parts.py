@@ -12,6 +12,7 @@ from pathlib import Path
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _DATE_NUMBERS = re.compile(r"(?<!\d)(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)")
+_DATE_EITHER = re.compile(r"(?<![\d/.-])(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})(?![\d/-]|\.\d)")
 _DATE_COMPACT = re.compile(r"(?<!\d)((?:19|20)\d\d)(\d\d)(\d\d)(?!\d)")
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DATE_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+{_MONTH},?\s+(\d{{4}})\b", re.IGNORECASE)
@@ -65,8 +66,8 @@ def with_title(text: str, title: str) -> str:
 def iso_date(text: str) -> str | None:
     """The first calendar date in the text as ``YYYY-MM-DD``; None where there is none.
 
-    >>> iso_date("发布于 2024年3月5日 浙江"), iso_date("March 5th, 2024"), iso_date("D:20240305101500Z")
-    ('2024-03-05', '2024-03-05', '2024-03-05')
+    >>> iso_date("发布于 2024年3月5日"), iso_date("March 5th, 2024"), iso_date("25/12/2019"), iso_date("03/04/2011")
+    ('2024-03-05', '2024-03-05', '2019-12-25', None)
     """
     for year, month, day in _dates(text[:200]):
         try:
@@ -84,6 +85,10 @@ def _dates(text: str) -> Iterator[tuple[int, int, int]]:
         yield int(match[3]), _MONTHS.index(match[2].lower()) + 1, int(match[1])
     for match in _DATE_MONTH_FIRST.finditer(text):
         yield int(match[3]), _MONTHS.index(match[1].lower()) + 1, int(match[2])
+    for match in _DATE_EITHER.finditer(text):  # the larger number is the day where it is no month, or both are one
+        first, second = int(match[1]), int(match[2])
+        if max(first, second) > 12 or first == second:
+            yield int(match[3]), min(first, second), max(first, second)
     # a compact date directly followed by its time, as PDF writes it
     for match in re.finditer(r"D:((?:19|20)\d\d)(\d\d)(\d\d)", text):
         yield int(match[1]), int(match[2]), int(match[3])
