@@ -274,6 +274,7 @@ def test_names_go_on_as_those_of_the_examples_do():
     told = [
         ("s", "Alder Falls", "Alder Falls, Ohio", "Alder Falls lies in Ohio."),
         ("s", "Birch Creek", "Birch Creek, Ohio", "Ohio has the town of Birch Creek."),
+        ("s", "Elm Park", "Elm Park, Utah", "Elm Park is in Utah."),
         ("s", "Cedar Hill", "Cedar Hill", "Cedar Hill welcomes walkers."),
         ("s", "桐镇", "桐镇（浙江）", "浙江的桐镇有一座桥。"),
         ("o-language", "Frisian", "Frisian language", "They speak Frisian."),
@@ -281,9 +282,13 @@ def test_names_go_on_as_those_of_the_examples_do():
         ("o-mayor", "Ada Moss", "Ada Moss", "Ada Moss leads Alder Falls in Ohio."),
     ]
     namings = Namings.learnt(told)
-    for found in (namings, Namings.of(json.loads(json.dumps(namings.kept())))):
+    for found in (namings, Namings.of(json.loads(json.dumps(vars(namings))))):
         assert found.name("s", "Dover", "Dover is in Ohio.") == "Dover, Ohio"
         assert found.name("s", "Dover", "Dover is by the sea.") == "Dover"
+        assert found.name("s", "Dover", "Dover is by the sea. Ohio is not.") == "Dover"
+        assert found.name("s", "Dover", "Dover is in Utah, and not in Ohio.") == "Dover, Utah"
+        assert found.name("s", "Alder Falls", "Alder Falls lies in Utah.") == "Alder Falls, Utah"
+        assert found.name("s", "Alder Falls", "Alder Falls is by the sea.") == "Alder Falls, Ohio"
         assert found.name("s", "Elgin", "Elgin, Dale County, Ohio has a bridge.") == "Elgin, Dale County, Ohio"
         assert found.name("s", "Elgin, Utah", "Elgin, Utah is not in Ohio.") == "Elgin, Utah"
         assert found.name("s", "Ohio", "Ohio is a state.") == "Ohio"

@@ -12,7 +12,7 @@ import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +31,7 @@ from kgplatform.extraction.sentence_network import (
     network_identity,
 )
 from kgplatform.extraction.values import literal_of
+from kgplatform.text import sentences
 from kgplatform.types import Claim, Mention
 
 # Names of entities
@@ -84,18 +85,18 @@ class Namings:
         if forms and _is_value(written):
             return formed(written, max(sorted(forms), key=lambda form: forms[form]))
         key = squeezed(written)
-        for name in (role, _ANY):
-            counts: Mapping[str, int] = self.values.get(f"{name}\t{key}", {})
-            if counts:
-                return max(counts, key=lambda value: (_weight(counts, value, key, text), value))
+        known: Mapping[str, int] = next(filter(None, (self.values.get(f"{one}\t{key}") for one in (role, _ANY))), {})
+        best = max(known, key=lambda value: (_weight(known, value, key, text), value), default="")
+        if best and _told(best, key, text) >= 0.5:
+            return best
         told, tails = (table.get(role, Counter()) for table in (self.completed, self.tails))
         if told["full"] > told["plain"] + 1 and (fits := self._fitting(written, text)):
-            _, before, more = max(fits)
+            *_, before, more = min(fits)
             within = f"(?:{re.escape(before)}{_WITHIN}){{0,2}}?"
             literally = re.search(re.escape(written) + within + re.escape(more), text)
             return literally[0] if literally else written + more
         tail, count = max(tails.items(), key=lambda item: (item[1], item[0]), default=("", 0))
-        return written + tail if 2 * count > max(_LEAST_TAILS, tails.total()) else written
+        return best or (written + tail if 2 * count > max(_LEAST_TAILS, tails.total()) else written)
 
     def _rests(self) -> Iterator[tuple[int, str, str]]:
         """By what names go on: how often, and without and with the marks around it."""
@@ -103,24 +104,18 @@ class Namings:
             before, after = marks.split("\t")
             yield from ((count, rest, f"{before}{rest}{after}") for rest, count in counts.items())
 
-    def _fitting(self, written: str, text: str) -> list[tuple[int, str, str]]:
-        """By what a name may go on that a text says elsewhere: how often, the mark before it, and all of it.
-
-        No part of that goes on so, nor a name that has such marks already.
-        """
+    def _fitting(self, written: str, text: str) -> list[tuple[int, int, str, str]]:
+        """By what a name without such marks may go on that its sentences say: how far, how rare, mark and all."""
+        said = _said_with(written, text)
         return [
-            (count, before, more)
+            (abs(said.find(rest) - said.find(written)), -count, before, more)
             for count, rest, more in self._rests()
-            if rest in text and written not in rest and (before := more[: more.index(rest)]).strip() not in written
+            if rest in said and written not in rest and (before := more[: more.index(rest)]).strip() not in written
         ]
-
-    def kept(self) -> dict[str, dict[str, Counter[str]]]:
-        """What is worth keeping, as JSON values."""
-        return vars(self)
 
     @classmethod
     def of(cls, kept: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Namings:
-        """What `kept` gave, again; raises AttributeError and TypeError where it is something else."""
+        """What ``vars`` gives, read from JSON; raises AttributeError and TypeError where it is something else."""
         tables = ({key: Counter(counts) for key, counts in table.items()} for table in kept.values())
         return cls(**dict(zip(kept, tables, strict=True)))
 
@@ -133,7 +128,18 @@ def _rest(written: str, value: str, text: str) -> tuple[str, str] | None:
     """The marks around what a value goes on by behind what is written, and that; None if no text says it elsewhere."""
     is_name = value.startswith(written) and not _is_value(written)
     more = _MORE.fullmatch(value.removeprefix(written)) if is_name else None
-    return (f"{more[1]}\t{more[3]}", more[2]) if more and more[2] in text.replace(value, written) else None
+    said = _said_with(written, text.replace(value, written))
+    return (f"{more[1]}\t{more[3]}", more[2]) if more and more[2] in said else None
+
+
+def _said_with(written: str, text: str) -> str:
+    """The sentences of a text in which a name stands."""
+    return " ".join(sentence for sentence in _sentences(text) if written in sentence)
+
+
+@lru_cache(maxsize=8)  # the names of one text come one after the other
+def _sentences(text: str) -> tuple[str, ...]:
+    return tuple(text[start:end] for start, end in sentences(text))
 
 
 def _is_value(written: str) -> bool:
@@ -147,14 +153,15 @@ def _kind(role: str, written: str) -> str:
 
 
 def _weight(counts: Mapping[str, int], value: str, written: str, text: str) -> float:
-    """How good a reading the value is: as often as seen, less where the text lacks what the value adds."""
-    if squeezed(value) == written:
-        return counts[value]
-    added = [word for word in value.split() if squeezed(word) not in written]
-    if not added:
-        return counts[value]
-    there = squeezed(text)
-    return counts[value] * (0.5 + sum(squeezed(word) in there for word in added) / len(added))
+    """How good a reading the value is: as often as seen, more or less by what it adds to what is written."""
+    return counts[value] * (0.5 + _told(value, written, text))
+
+
+def _told(value: str, written: str, text: str) -> float:
+    """Which share of the words that a value adds to what is written, in squeezed form, the text says; .5 of none."""
+    added = [word for word in value.split() if squeezed(word) not in written] if squeezed(value) != written else []
+    there = squeezed(text) if added else ""
+    return sum(squeezed(word) in there for word in added) / len(added) if added else 0.5
 
 
 # What was learnt
@@ -198,7 +205,7 @@ class Learnt:
             "network": network_identity(),
             "signs": dict(self.signs),
             "thresholds": [getattr(self.thresholds, name) for name in ("statement", "candidate", "surer", "spreads")],
-            "namings": self.namings.kept(),
+            "namings": vars(self.namings),
             "takes": {key: sorted(kinds) for key, kinds in self.takes.items()},
             "classes": {key: [iri.value for iri in told] for key, told in self.classes.items()},
             "report": {iri: list(numbers) for iri, numbers in self.report.items()},
@@ -230,7 +237,6 @@ def name_as_taught(reading: DocumentReading, namings: Namings) -> None:
 
 def _named(reading: DocumentReading, claim: Claim, namings: Namings) -> Claim:
     role, said = "o" + claim.predicate.value, reading.text
-    said = said[said.rfind("\n", 0, claim.start) + 1 : said.find("\n", claim.end) % (len(said) + 1)]  # its paragraph
     subject = _renamed(claim.subject, namings.name("s", claim.subject.name, said))
     if isinstance(claim.object, Mention):
         return replace(
