@@ -275,6 +275,7 @@ def test_names_go_on_as_those_of_the_examples_do():
         ("s", "Alder Falls", "Alder Falls, Ohio", "Alder Falls lies in Ohio."),
         ("s", "Birch Creek", "Birch Creek, Ohio", "Ohio has the town of Birch Creek."),
         ("s", "Elm Park", "Elm Park, Utah", "Elm Park is in Utah."),
+        ("s", "Fern Hill", "Fern Hill\t\tUtah", "Fern Hill is in Utah."),
         ("s", "Cedar Hill", "Cedar Hill", "Cedar Hill welcomes walkers."),
         ("s", "桐镇", "桐镇（浙江）", "浙江的桐镇有一座桥。"),
         ("o-language", "Frisian", "Frisian language", "They speak Frisian."),

@@ -101,7 +101,7 @@ class Namings:
     def _rests(self) -> Iterator[tuple[int, str, str]]:
         """By what names go on: how often, and without and with the marks around it."""
         for marks, counts in self.rests.items():
-            before, after = marks.split("\t")
+            before, _, after = marks.partition("\t")
             yield from ((count, rest, f"{before}{rest}{after}") for rest, count in counts.items())
 
     def _fitting(self, written: str, text: str) -> list[tuple[int, int, str, str]]:
