@@ -140,6 +140,6 @@ def is_followed(folder: Path, *engines: str) -> None:
 
 def until(true: Callable[[], bool], seconds: float = 30.0) -> None:
     end = time.monotonic() + seconds
-    while not true() and time.monotonic() < end:
+    while not true():
+        assert time.monotonic() < end
         time.sleep(0.1)
-    assert true()

@@ -25,6 +25,7 @@ PREFIXES = (
     "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
     "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . @prefix sh: <http://www.w3.org/ns/shacl#> .\n"
     "@prefix core: <https://w3id.org/kgplatform/core#> . @prefix : <https://example.org/kg/entity/> .\n"
+    "@prefix dcterms: <http://purl.org/dc/terms/> .\n"
 )
 TOWN = ':wuzhen a geo:Township ; rdfs:label "Wuzhen"@en, "乌镇"@zh ; geo:locatedIn :tongxiang .\n' + (
     ':tongxiang a geo:County ; rdfs:label "Tongxiang"@en ; geo:locatedIn :zj .\n'
@@ -104,6 +105,15 @@ def test_what_may_be_right_is_a_warning(kg):
     }
     assert [f.path for f in found(report, Fault.UNKNOWN_PROPERTY)] == [NamedNode("http://example.com/x#likes")]
     assert [f.value for f in found(report, Fault.UNREACHABLE)] == [NamedNode("https://example.org/kg/entity/nowhere")]
+
+
+def test_what_linking_notes_of_itself_is_no_thing_of_an_ontology_that_does_not_speak_of_it(tmp_path):
+    (tmp_path / "towns.ttl").write_text(f'{PREFIXES}:Town a owl:Class ; rdfs:label "town"@en .', encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "ws", ontology=[str(tmp_path / "towns.ttl")]) as graph:
+        state(graph, ':a a :Town ; rdfs:label "Alder"@en .\n:b dcterms:isReplacedBy :a .\n:c rdfs:label "Cedar"@en .')
+        state(graph, ":link a core:Link ; core:linkFrom :b ; core:linkTo :a .")
+        report = graph.check()
+    assert {finding.focus.value[-1] for finding in report.findings} == {"c"}
 
 
 def test_duplicates_that_are_not_linked_are_found_and_told_apart(kg):

@@ -276,14 +276,19 @@ def test_doctor_asks_the_scheduler_and_names_the_way_out(tmp_path, scheduler, ca
 def test_the_documents_page_tells_which_workers_read_what_it_was_sent(tmp_path, scheduler):
     address, worker, _ = scheduler
     worker()
-    count = 30
+    sent = 0
     with served(new_workspace(tmp_path / "kg", settings=f'[cluster]\ndask = "{address}"')) as node:
 
         def state():
             return json.loads(node.ask("GET", "/api/jobs")[1])
 
-        node.send({f"inn{number}.txt": f"Inn number {number} is located in Wuzhen." for number in range(count)})
-        until(lambda: node.ask("POST", "/api/jobs/pause")[0] == 200, 600)
+        def paused():  # with more to read where the run was over before it was asked to pause
+            nonlocal sent
+            node.send({f"inn{sent + n}.txt": f"Inn number {sent + n} is located in Wuzhen." for n in range(30)})
+            sent += 30
+            return node.ask("POST", "/api/jobs/pause")[0] == 200
+
+        until(paused, 120)
         until(lambda: state()["state"] == "paused" and not state()["current"], 600)
         assert state()["crew"]["workers"] == 1
         said = {"en": r"workers: 1, documents in hand: \d+", "zh": r"1 个工作进程，\d+ 份文档处理中"}
@@ -293,7 +298,9 @@ def test_the_documents_page_tells_which_workers_read_what_it_was_sent(tmp_path, 
         events = node.ask("GET", "/api/jobs/events", seconds=600)[1]  # to the end
         told = [json.loads(line.removeprefix("data: ")) for line in events.splitlines() if line.startswith("data: ")]
         assert told[0]["crew"]["workers"] == 1
-        assert (told[-1]["state"], told[-1]["counts"]) == ("done", {"processed": count})
+        assert told[-1]["state"] == "done"
+        assert set(told[-1]["counts"]) == {"processed"}
+        assert told[-1]["counts"]["processed"] in range(30, sent + 1)
 
 
 @pytest.mark.slow

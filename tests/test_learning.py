@@ -181,6 +181,26 @@ def test_a_name_is_of_the_class_that_examples_tell_where_nothing_else_does(tmp_p
         assert {(c.subject.name, local_name(c.subject.type.value)) for c in found.claims} == {("Quiet Hollow", "Mill")}
 
 
+def test_the_class_that_a_name_looks_like_yields_to_the_range_of_what_is_stated(learnt):
+    [claim] = read("据说长江设计了白虎桥。", learnt).claims
+    assert (claim.object.name, local_name(claim.object.type.value)) == ("长江", "Person")
+
+
+def test_examples_that_state_one_thing_of_several_do_not_teach_against_the_others(tmp_path):
+    lines = []
+    for n in range(48):
+        bridge, river = f"{BRIDGES[n % 11]} Bridge", RIVERS[(n * 2 + n // 7) % 7]
+        people = [PEOPLE[(n * 3 + n // 12 + m) % 8] for m in range(3)]
+        text = f"{bridge}, conceived by {people[0]}, {people[1]} and {people[2]}, crosses the {river}."
+        stated = [[bridge, "spans", river], *([bridge, "author", person] for person in people)]
+        lines.append({"text": text, "triples": [stated[n * 7 // 3 % 4]]})
+    taught = train(read_examples(written(tmp_path / "one.jsonl", lines), ontology()).examples, ontology())
+    makers = ("Ivy Dale", "Jon Kerr", "Lou Marsh")
+    text = "Morden Bridge, conceived by Ivy Dale, Jon Kerr and Lou Marsh, crosses the Nidda."
+    stated = {("Morden Bridge", "spans", "Nidda"), *(("Morden Bridge", "author", maker) for maker in makers)}
+    assert said(read(text, taught)) == stated
+
+
 def test_the_threshold_is_where_reading_is_best_drawn_to_the_usual_where_little_tells():
     shipped = carried_network().thresholds
     read_rightly = [(0.9, True)] * 60 + [(0.6, True)] * 30 + [(0.4, False)] * 60

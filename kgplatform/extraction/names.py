@@ -709,7 +709,7 @@ class MentionFinder:
             while words and self._leads(words[0].casefold().rstrip("."), start, bracketed=bracketed and start > 0):
                 start += len(words[0]) + 1
                 words = words[1:]
-            if not words or not words[0][0].isupper() or all(_is_no_name(word) for word in words):
+            if all(w.casefold() in FUNCTION_WORDS or w[0].isdigit() for w in words) or not words[0][0].isupper():
                 continue
             text = " ".join(words)
             trimmed = re.sub(r"(?:['’]s|\.)$", "", text) if not re.search(r"\b[A-Z]\.$", text) else text
@@ -796,10 +796,6 @@ class MentionFinder:
         if words[0].endswith(("'s", "’s")) or singular(words[0].casefold()) in self.lexicon.class_words:
             return ""
         return "" if re.search(rf"\b(?:in|from|of) {re.escape(words[0])}\b(?! [A-Z])", self.text) else words[0]
-
-
-def _is_no_name(word: str) -> bool:
-    return word.casefold() in FUNCTION_WORDS or word[0].isdigit()
 
 
 def clean_name(text: str) -> str:

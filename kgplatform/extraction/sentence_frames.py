@@ -921,16 +921,13 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
                 continue  # the other is the subject
             thresholds = network.taught if item.term.iri.value in reading.takes else network.thresholds
             spreads = item.term.transitive or item.term.symmetric
-            strange = any(side.mention is None and side.type is None for side in _things(item))
+            things = (item.subject, item.object)[: 1 + item.term.is_object]
+            strange = any(side.mention is None and side.type is None for side in things)
             told = (claim.predicate, item.object.start) in placed
             least = thresholds.surer if strange or told or about in labelled else thresholds.statement
             least = thresholds.spreads if spreads else least
             if share >= thresholds.candidate and not (item.term.functional and about in fixed):
                 (reading.claim if share >= least else reading.offer)(claim)
-
-
-def _things(item: Filling) -> tuple[Slot, ...]:
-    return (item.subject, item.object) if item.term.is_object else (item.subject,)
 
 
 def _turned(item: Filling, inverses: Mapping[NamedNode, OntologyProperty]) -> Filling:
@@ -992,8 +989,10 @@ def said_value(term: OntologyProperty, slot: Slot, text: str) -> str | None:
 
 def _mention(reading: DocumentReading, slot: Slot, end: str, side: tuple[NamedNode, ...]) -> Mention:
     ontology, wanted = reading.lexicon.ontology, (*reading.classes.get(end, ()), *side)
-    if slot.mention is not None and (not wanted or ontology.may_be(slot.mention.type, wanted)):
+    class_ = slot.type if slot.mention is None else slot.mention.type
+    fits = ontology.may_be if slot.sure else ontology.is_a  # a guess yields to what the ontology declares
+    if class_ is None or (wanted and not fits(class_, wanted)):
+        class_ = wanted[0] if wanted else _THING
+    elif slot.mention is not None:
         return slot.mention
-    fits = slot.type is not None and (not wanted or ontology.may_be(slot.type, wanted))
-    type_ = slot.type if slot.type is not None and fits else wanted[0] if wanted else _THING
-    return Mention(reading.document.text[slot.start : slot.end], slot.start, slot.end, type_, slot.name)
+    return Mention(reading.document.text[slot.start : slot.end], slot.start, slot.end, class_, slot.name)

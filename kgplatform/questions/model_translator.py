@@ -456,7 +456,7 @@ class Briefer:
             if own and self._dataset.is_stated(quad.triple):
                 kinds = ", ".join(map(short, self._names.types(quad.subject)[:1])) or "thing"
                 into[quad.predicate, kinds] += 1
-        said = [f"-[{short(p)}]-> {self._shown(values)}" for p, values in sorted(out.items(), key=_by_iri)[:_AROUND]]
+        said = [f"-[{short(p)}]-> {self._shown(out[p])}" for p in sorted(out, key=str)[:_AROUND]]
         more = " or more" if into.total() >= _LOOKED_AT else ""
         said += [f"<-[{short(p)}]- {count}{more} {kind}" for (p, kind), count in into.most_common(_AROUND)]
         return "; ".join(said)
@@ -492,10 +492,6 @@ def _is_function(item: Linked) -> bool:
     words = tokens_of(item.text)
     empty = all(word.text in FUNCTION_WORDS or set(word.text) <= HAN_FUNCTION for word in words)
     return empty and item.kind in ("class", "property")
-
-
-def _by_iri(item: tuple[NamedNode, list[object]]) -> str:
-    return item[0].value
 
 
 def unlinked_names(question: str, linked: Sequence[Linked]) -> list[str]:

@@ -458,15 +458,11 @@ def schema_view(facts: GraphFacts, ontology: Ontology) -> SchemaView:
     classes = _classes(counts, ontology)
     return SchemaView(
         classes=classes,
-        properties={iri: _property(iri, t, facts, ontology) for iri, t in sorted(tallies.items(), key=_by_iri)},
+        properties={iri: _property(iri, tallies[iri], facts, ontology) for iri in sorted(tallies, key=str)},
         edges=tuple(PropertyEdge(s, p, o, n, literal) for (s, p, o, literal), n in sorted(edges.items(), key=str)),
         below={iri: frozenset(s for s in ontology.subclasses(iri) if s in classes) | {iri} for iri in classes},
         absent=tuple(w.text for term in ontology.domain_classes if term.iri not in classes for w in term.words),
     )
-
-
-def _by_iri(item: tuple[NamedNode, _Tally]) -> str:
-    return item[0].value
 
 
 def _classes(counts: Counter[NamedNode], ontology: Ontology) -> dict[NamedNode, SchemaClass]:

@@ -21,6 +21,7 @@ from kgplatform.ontology.packs import LoadedOntology, own_files
 from kgplatform.ontology.schema import TermIndex
 from kgplatform.reasoning.conformance import conformance, value_of
 from kgplatform.reasoning.scope import (
+    REPLACED,
     CheckReport,
     Fault,
     Finding,
@@ -61,7 +62,6 @@ from kgplatform.vocab import (
 # lists.
 # Two things of one name may be two things (many towns have a West Lake); they are only reported where their classes
 # could be one thing's, no functional property or key tells them apart, and nobody has said that they differ.
-_REPLACED = NamedNode(f"{DCTERMS}isReplacedBy")
 _DIFFERENT = NamedNode(f"{OWL}differentFrom")
 _MATCHES = tuple(NamedNode(f"{SKOS}{name}Match") for name in ("exact", "close", "broad", "narrow", "related"))
 _OUTWARD = frozenset(
@@ -69,7 +69,7 @@ _OUTWARD = frozenset(
         *(
             TYPE,
             SAME_AS,
-            _REPLACED,
+            REPLACED,
             _DIFFERENT,
             *_MATCHES,
             NamedNode(f"{RDFS}seeAlso"),
@@ -83,7 +83,7 @@ _OUTWARD = frozenset(
 _MOST_COMPARED = 50
 """Of a name that thousands bear, so many are compared with the rest: more would cost by their square."""
 
-_LINKS = (SAME_AS, _REPLACED, _DIFFERENT, *_MATCHES[:2])
+_LINKS = (SAME_AS, REPLACED, _DIFFERENT, *_MATCHES[:2])
 
 
 def unreachable(instances: Instances, scope: Scope, base: str) -> Iterator[Finding]:

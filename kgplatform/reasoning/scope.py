@@ -16,7 +16,7 @@ from pyoxigraph import Literal, NamedNode, Quad, Triple
 from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
 from kgplatform.types import Evidence, Term
-from kgplatform.vocab import OWL, RDF, RDFS, SUBCLASS_OF, TYPE
+from kgplatform.vocab import CORE, DCTERMS, OWL, RDF, RDFS, SUBCLASS_OF, TYPE
 
 
 # Severities are SHACL's (https://www.w3.org/TR/shacl/#severity): a violation contradicts the ontology, a shape or the
@@ -138,6 +138,8 @@ def _place(finding: Finding) -> tuple[object, ...]:
 
 _MOST_TYPED = 500_000
 _STRUCTURE = ("urn:kgplatform:node:",)
+REPLACED = NamedNode(f"{DCTERMS}isReplacedBy")
+_LINK = NamedNode(f"{CORE}Link")
 _DECLARING = frozenset(
     NamedNode(iri)
     for iri in (
@@ -219,9 +221,16 @@ class Instances:
         return Scope(self.things(found), listed)
 
     def things(self, subjects: Iterable[object]) -> tuple[NamedNode, ...]:
-        """The things among them: IRIs, each once, that are no terms of an ontology."""
+        """The things among them: IRIs, each once, that are no terms of an ontology and no notes of linking.
+
+        Those are what another thing replaced, and links where the ontology does not speak of them.
+        """
         named = (s for s in dict.fromkeys(subjects) if isinstance(s, NamedNode) and not s.value.startswith(_STRUCTURE))
-        return tuple(s for s in named if not self.types(s) & _DECLARING)
+        no_things = _DECLARING | ({_LINK} - self._declared)
+        return tuple(s for s in named if not self.types(s) & no_things and not self._is_replaced(s))
+
+    def _is_replaced(self, thing: NamedNode) -> bool:
+        return not self.types(thing) and next(self.held(thing, REPLACED), None) is not None
 
     @property
     def is_supposed(self) -> bool:

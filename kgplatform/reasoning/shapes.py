@@ -164,12 +164,9 @@ class Shapes:
             if subject in self.owners
             and facts.keys() <= _VACUOUS
             and (paths := facts.get(f"{SH}path"))
-            and all(isinstance(path, NamedNode) and self._is_simple(path) and path not in used for path in paths)
+            and all(isinstance(p, NamedNode) and not p.value.startswith(UNNAMED) and p not in used for p in paths)
         }
         return Shapes(t for t in self.triples if t.subject not in idle and t.object not in idle)
-
-    def _is_simple(self, path: NamedNode) -> bool:
-        return not path.value.startswith(UNNAMED)
 
     @cached_property
     def reach(self) -> Reach:

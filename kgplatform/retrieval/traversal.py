@@ -547,17 +547,13 @@ class SentenceRetriever:
         return _hits(graph, nearest_sentences(graph, vector, k), graph.sentence_vectors @ vector, self.name)
 
 
-class TiedSentenceRetriever:
+class TiedSentenceRetriever(SentenceRetriever):
     """Sentences by their likeness and by how much of the passage graph's walk reaches the passage they stand in.
 
     score = cosine + 0.2 * ln(share of the walk + 0.0001): the two are taken as independent evidence.
     """
 
     name = "tied-sentences"
-    finds_passages = False
-
-    def __init__(self, sources: Corpus) -> None:
-        self._sources = sources
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
         """At most ``k`` sentences, best first.

@@ -90,24 +90,28 @@ class Answers(Protocol):
 
 
 def questions_of(opened: Sequence[OpenFrames], answers: Answers, text: str) -> list[ObjectQuestion]:
-    """Of a statement that a sentence makes with both ends, the places that have one end are not looked at."""
-    found, within = [], set[object]()
+    """Of a statement that a sentence makes with both ends, the places that have one end are not looked at.
+
+    Nor is whether what is stated of one of several enumerated things is stated of the others, too: examples often take
+    one of them.
+    """
+    found, within, of_one = [], set[object](), set[object]()
     for one in opened:
         said = [one.object.name if t.is_object else said_value(t, one.object, text) or "" for t in one.terms]
-        fits = one.asked.fits >= 0
-        right = {
-            (int(n), int(m)): fact
-            for n, m in np.argwhere(fits)
-            if (fact := answers.fact(one.terms[n], one.subjects[m], one.object, said[n])) is not None
-        }
+        fits = [(int(n), int(m)) for n, m in np.argwhere(one.asked.fits >= 0)]
+        told = {(n, m): (one.object.enumeration, one.terms[n].iri, one.subjects[m].start) for n, m in fits}
+        facts = {(n, m): answers.fact(one.terms[n], one.subjects[m], one.object, said[n]) for n, m in fits}
+        right = {place: fact for place, fact in facts.items() if fact is not None}
         inside = {place for place in right if (at := one.asked.subjects[place[1]]) and at[0] == one.asked.sentence}
         within |= {right[place] for place in inside}
-        found.append((one.asked, fits, right, inside))
+        of_one |= {told[place] for place in right}
+        found.append((one.asked, told, right, inside))
     questions = []
-    for asked, fits, right, inside in found:
-        used, true = fits.copy(), np.zeros_like(fits)
-        for place, fact in right.items():
-            used[place] = true[place] = place in inside or fact not in within
+    for asked, told, right, inside in found:
+        used, true = np.zeros((2, *asked.fits.shape), bool)
+        for place, key in told.items():
+            true[place] = place in right and (place in inside or right[place] not in within)
+            used[place] = true[place] or (place not in right and key not in of_one)
         questions.append(ObjectQuestion(asked, true, used))
     return questions
 
@@ -134,7 +138,7 @@ class Learner(nn.Module):  # type: ignore[misc]  # the types of PyTorch are not 
         self.sign_weights = nn.Parameter(torch.zeros(_MOST_SIGNS))
         with torch.no_grad():
             self.sign_weights[: len(signs)] = torch.tensor([signs[sign] for sign in self.signs])
-        self._dropped, self.draw = dropped, random.Random(0)
+        self._dropped, self.draw, self.unsaid = dropped, random.Random(0), 1.0
 
     def rows(self, lesson: Lesson) -> list[torch.Tensor]:
         """The vectors of the words of each sentence."""
@@ -191,7 +195,7 @@ class Learner(nn.Module):  # type: ignore[misc]  # the types of PyTorch are not 
             scores = self.scores(question, lesson, placed)
             whole = torch.logsumexp(torch.cat([scores.reshape(-1), torch.zeros(1)]), 0)
             right = torch.tensor(question.right)
-            lost.append(whole - torch.logsumexp(scores[right], 0) if right.any() else whole)
+            lost.append(whole - torch.logsumexp(scores[right], 0) if right.any() else whole * self.unsaid)
         return torch.stack(lost).sum() / 25
 
     def told_labels(self, lesson: Lesson) -> torch.Tensor:
@@ -540,6 +544,7 @@ class _Teacher:
         """The network, learnt on from these lessons."""
         learner = Learner(self._carried.weights, self._carried.signs, fixed=_FIXED, dropped=_DROPPED)
         learner.train()
+        learner.unsaid = _unsaid_weight(lessons)
         usable, draw = [lesson for lesson in lessons if lesson.sentences], random.Random(0)
         steps_of_one = -(-len(usable) // _TOGETHER)
         epochs = min(_EPOCHS, max(1, _MOST_STEPS // max(1, steps_of_one))) if states else _NAME_EPOCHS
@@ -601,6 +606,16 @@ class _Teacher:
                 for key, value in ((fact.predicate.value + SUBJECT, fact.subject), (fact.predicate.value, fact.object)):
                     found[key].update(taken_as(slot) for slot in slots if one.is_said(value, slot, slot.name))
         return {key: frozenset(kinds) for key, kinds in sorted(found.items())}
+
+
+def _unsaid_weight(lessons: Sequence[Lesson]) -> float:
+    """What an object counts of which nothing is said: together no more than those of which something is.
+
+    Examples that take one thing of a text that states several would else teach that the others are not stated
+    (learning from positive and unlabelled examples; Bekker and Davis 2020, section 5).
+    """
+    said = [bool(question.right.any()) for lesson in lessons for question in lesson.questions]
+    return min(1.0, sum(said) / max(1, len(said) - sum(said)))
 
 
 def _classes_told(examples: Iterator[AnnotatedExample]) -> dict[str, tuple[NamedNode, ...]]:

@@ -86,7 +86,7 @@ class Namings:
             return formed(written, max(sorted(forms), key=lambda form: forms[form]))
         key = squeezed(written)
         known: Mapping[str, int] = next(filter(None, (self.values.get(f"{one}\t{key}") for one in (role, _ANY))), {})
-        best = max(known, key=lambda value: (_weight(known, value, key, text), value), default="")
+        best = max(known, key=lambda value: (known[value] * (0.5 + _told(value, key, text)), value), default="")
         if best and _told(best, key, text) >= 0.5:
             return best
         told, tails = (table.get(role, Counter()) for table in (self.completed, self.tails))
@@ -150,11 +150,6 @@ def _kind(role: str, written: str) -> str:
     """The role, with how much of a date is written: a year may be completed in another form than a day."""
     day = day_of(written)
     return f"{role} {sum(part > 0 for part in day)}" if day else role
-
-
-def _weight(counts: Mapping[str, int], value: str, written: str, text: str) -> float:
-    """How good a reading the value is: as often as seen, more or less by what it adds to what is written."""
-    return counts[value] * (0.5 + _told(value, written, text))
 
 
 def _told(value: str, written: str, text: str) -> float:
