@@ -528,6 +528,34 @@ def test_groups_are_told_with_the_noun_said_once(question, either):
     assert river()(question).text in either
 
 
+KITCHENS = """
+@prefix : <http://kitchens.test/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<http://kitchens.test/> a owl:Ontology .
+:Kitchen a owl:Class ; rdfs:label "kitchen"@en , "厨房"@zh . :Dish a owl:Class ; rdfs:label "dish"@en , "菜肴"@zh .
+:Cake a owl:Class ; rdfs:subClassOf :Dish ; rdfs:label "cake"@en , "蛋糕"@zh .
+:serves a owl:ObjectProperty ; rdfs:label "serves"@en , "供应"@zh ; rdfs:domain :Kitchen ; rdfs:range :Dish .
+:north a :Kitchen ; rdfs:label "North Kitchen"@en , "北厨"@zh ; :serves :soup , :roll . :soup a :Dish ; rdfs:label "Soup"@en , "汤"@zh .
+:south a :Kitchen ; rdfs:label "South Kitchen"@en , "南厨"@zh ; :serves :pie . :pie a :Cake ; rdfs:label "Pie"@en , "馅饼"@zh .
+:roll a :Dish ; rdfs:label "Roll"@en , "卷"@zh .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("How many dishes does each kitchen serve?", ("North Kitchen", "2", "South Kitchen", "1", "dish")),
+        ("每家厨房供应几道菜肴？", ("北厨", "2", "南厨", "1", "道菜肴")),
+        ("每家厨房有多少供应？", ("北厨", "2", "南厨", "1", "道菜肴")),  # most of them are no cakes
+    ],
+)
+def test_each_governs_the_first_name_behind_it_and_what_is_counted_is_called_by_the_widest_class(question, told):
+    first, most, second, one, noun = told
+    answer = Asked(KITCHENS)(question)
+    assert noun in answer.text
+    numbers = dict(re.findall(rf"({first}|{second})\D*(\d)", answer.text))
+    assert numbers == {first: most, second: one}
+
+
 @pytest.mark.parametrize(
     ("question", "said", "reason"),
     [

@@ -111,7 +111,7 @@ def frame_of(graph: QueryGraph, names: NameIndex, language: str) -> AnswerFrame:
     if not graph.targets:
         return frame
     node, several = graph.nodes[graph.targets[0]], Verbaliser(graph, names, language, plain=True, several=True)
-    kind = node.named or (min(node.types, key=str) if node.types and not node.literal else None)
+    kind = node.named or (None if node.literal else names.schema.widest(node.types))
     noun = names.label(kind, language) if kind is not None else ""
     if graph.form in _SUMMED_UP and not graph.also:
         columns = (*(AnswerColumn() for _ in graph.group), *(frame.columns if graph.form in _OF_VALUES else ()))

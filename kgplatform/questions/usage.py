@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeAlias
@@ -336,6 +336,10 @@ class SchemaView:
     def subclasses(self, iri: NamedNode) -> frozenset[NamedNode]:
         """The class and all below it."""
         return self.below.get(iri) or frozenset((iri,))
+
+    def widest(self, types: Collection[NamedNode]) -> NamedNode | None:
+        """Of some classes the one that most of them are kinds of; None where there are none."""
+        return min(types, key=lambda iri: (-len(self.subclasses(iri).intersection(types)), str(iri)), default=None)
 
     def has_subclasses(self, iri: NamedNode) -> bool:
         """Whether instances of the class may be typed by another one only."""

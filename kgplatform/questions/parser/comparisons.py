@@ -263,7 +263,7 @@ class Comparer(_Comparing):
         """The property of everything of the class of what is compared."""
         link = next(link for link in graph.links if link.object == leaf)
         subject = graph.nodes[link.subject]
-        named = subject.named or next(iter(sorted(subject.types, key=str)), None)
+        named = subject.named or self._names.schema.widest(subject.types)
         return self._valued(QueryGraph((Node(-1, subject.types, named=named),)), 0, link.predicate)
 
 

@@ -298,7 +298,7 @@ def read_columns(
     groups: tuple[int, ...] = ()
     shown: list[_Item] = []
     for run in runs:
-        if each is not None and each <= run[0].first <= each + 1 and run[0].number != NAME:
+        if each is not None and not groups and each <= run[0].first <= each + 1 and run[0].number != NAME:
             groups = tuple(item.number for item in run if item.number != NAME)
         elif len(run) > len(shown) and len(run) > 1 and _listed(run, text, tokens, mentions):
             shown = run

@@ -264,13 +264,13 @@ class Verbaliser:
             return self._words["or"].join(labels)
         if node.named is not None:
             return self._called(node.named, index)
-        types = sorted(node.types, key=str)
-        if types and not node.open:
-            return self._called(types[0], index)
+        type_ = self._names.schema.widest(node.types)
+        if type_ is not None and not node.open:
+            return self._called(type_, index)
         links = [link for link in self._graph.links if link.object == index]
         if links:
             return self._bare(links[0])
-        return self._called(types[0], index) if types else self._words["what"]
+        return self._called(type_, index) if type_ is not None else self._words["what"]
 
     def _bare(self, link: Link) -> str:
         """The name of a property without the verb that it begins with, as a noun where no sentence needs a verb."""
