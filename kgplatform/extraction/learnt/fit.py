@@ -123,6 +123,7 @@ class Learner(nn.Module):  # type: ignore[misc]  # the types of PyTorch are not 
     """The readers of `SentenceNetwork` as they learn; the names of the weights are the same.
 
     ``fixed`` ones stay as they are; ``dropped``: the share of the numbers of each word that are left out in a step.
+    ``unsaid``: what an object counts of which nothing is said (`_unsaid_weight`).
     """
 
     def __init__(
