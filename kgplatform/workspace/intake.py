@@ -494,10 +494,13 @@ class ReadAhead:
         """Whether documents are read ahead at all, and not only their files."""
         return self._parts.asks_model
 
+    def _is_begun(self, key: str) -> bool:
+        return key in self._begun
+
     def _gather(self, document: Document, group: str) -> None:
         """Begins a document, or lets it wait for those that it is asked about with."""
         parts = self._parts
-        if document.iri.value in self._begun or self._is_waiting(document):
+        if self._is_begun(document.iri.value) or self._is_waiting(document):
             return
         if parts.tables.holds(document) or is_known(parts.registry, document.sha256):
             return
