@@ -201,6 +201,23 @@ def test_examples_that_state_one_thing_of_several_do_not_teach_against_the_other
     assert said(read(text, taught)) == stated
 
 
+def test_examples_without_statements_teach_what_is_not_stated(tmp_path):
+    rumours = [
+        {"text": f"Nobody knows whether {PEOPLE[n % 8]} had to do with {BRIDGES[n % 11]} Bridge.", "triples": []}
+        for n in range(30)
+    ]
+    lines = [
+        {
+            "text": f"{PEOPLE[n % 8]} had to do with {BRIDGES[n % 11]} Bridge.",
+            "triples": [[f"{BRIDGES[n % 11]} Bridge", "author", PEOPLE[n % 8]]],
+        }
+        for n in range(30)
+    ]
+    taught = train(read_examples(written(tmp_path / "no.jsonl", [*lines, *rumours]), ontology()).examples, ontology())
+    assert said(read("Ivy Dale had to do with Morden Bridge.", taught)) == {("Morden Bridge", "author", "Ivy Dale")}
+    assert not said(read("Nobody knows whether Ivy Dale had to do with Morden Bridge.", taught))
+
+
 def test_the_threshold_is_where_reading_is_best_drawn_to_the_usual_where_little_tells():
     shipped = carried_network().thresholds
     read_rightly = [(0.9, True)] * 60 + [(0.6, True)] * 30 + [(0.4, False)] * 60

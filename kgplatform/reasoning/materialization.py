@@ -64,8 +64,8 @@ class Admission:
 
     def as_conclusion(self, item: Triple) -> bool:
         """True if the statement may be concluded: an admitted premise that nobody rejected."""
-        stated, rejected = self._dataset.store, self._dataset.rejected
-        return self.as_premise(item) and not (self._any_rejected() and stated.has(item, rejected))
+        store, rejected = self._dataset.store, self._dataset.rejected
+        return self.as_premise(item) and not (self._any_rejected() and store.has(item, rejected))
 
     def _any_rejected(self) -> bool:
         """True if anything was; looked up once for each state of the store."""

@@ -70,7 +70,7 @@ class ObjectQuestion:
 class Lesson:
     """A document as the network sees it, with what its annotation says: whether each stretch names something, and what.
 
-    ``rows`` are the vectors of the words of each sentence where they are not learnt.
+    ``rows`` are the vectors of the words of each sentence where they are not learnt; ``silent``: it states nothing.
     """
 
     sentences: Sequence[SeenSentence]
@@ -80,6 +80,7 @@ class Lesson:
     labels: Floats
     terms: PropertyLabels
     rows: Sequence[Floats] = ()
+    silent: bool = False
 
 
 class Answers(Protocol):
@@ -190,13 +191,13 @@ class Learner(nn.Module):  # type: ignore[misc]  # the types of PyTorch are not 
         """How unlikely it is what the sentences state."""
         if not lesson.questions:
             return torch.zeros(())
-        placed = self.placed(lesson, rows)
+        placed, unsaid = self.placed(lesson, rows), 1.0 if lesson.silent else self.unsaid
         lost = []
         for question in lesson.questions:
             scores = self.scores(question, lesson, placed)
             whole = torch.logsumexp(torch.cat([scores.reshape(-1), torch.zeros(1)]), 0)
             right = torch.tensor(question.right)
-            lost.append(whole - torch.logsumexp(scores[right], 0) if right.any() else whole * self.unsaid)
+            lost.append(whole - torch.logsumexp(scores[right], 0) if right.any() else whole * unsaid)
         return torch.stack(lost).sum() / 25
 
     def told_labels(self, lesson: Lesson) -> torch.Tensor:
@@ -534,7 +535,7 @@ class _Teacher:
         asked = questions_of(opened, one, reading.text)
         questions = [self._of_taught(question, frames) for question, frames in zip(asked, opened, strict=True)]
         places = [sentence.places for sentence in reader.sentences]
-        return Lesson(lesson.sentences, lesson.named, places, questions, lesson.labels, lesson.terms, lesson.rows)
+        return replace(lesson, places=places, questions=questions, silent=not one.example.said)
 
     def _of_taught(self, question: ObjectQuestion, frames: OpenFrames) -> ObjectQuestion:
         """The question about the properties that examples have: that others are in none tells nothing of them."""
@@ -613,9 +614,9 @@ def _unsaid_weight(lessons: Sequence[Lesson]) -> float:
     """What an object counts of which nothing is said: together no more than those of which something is.
 
     Examples that take one thing of a text that states several would else teach that the others are not stated
-    (learning from positive and unlabelled examples; Bekker and Davis 2020, section 5).
+    (learning from positive and unlabelled examples; Bekker and Davis 2020, section 5). Silent ones say that on purpose.
     """
-    said = [bool(question.right.any()) for lesson in lessons for question in lesson.questions]
+    said = [bool(one.right.any()) for lesson in lessons if not lesson.silent for one in lesson.questions]
     return min(1.0, sum(said) / max(1, len(said) - sum(said)))
 
 
