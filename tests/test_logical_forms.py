@@ -130,8 +130,13 @@ def test_a_query_gives_what_its_form_denotes(name):
         ("cinema", "每个影展各发了几次奖？", "zh", lambda form: len(form.key) == 2),
         ("cinema", "In which houses can I catch The Deaf Piano?", "en", lambda form: str(form).count("Follow") == 3),
         ("archive", "哪些档案要到某个日期之后才开放？", "zh", lambda form: isinstance(form.of, Has)),
+        ("insurance", "Which policy has the lowest sum insured?", "en", lambda form: isinstance(form, Listed)),
+        ("metro", "Any job that cost over twenty million yuan?", "en", lambda form: "low=2000" in str(form)),
     ],
-    ids=["records by their columns", "groups two steps away", "ways that are left out", "what has a property at all"],
+    ids=[
+        *("records by their columns", "groups two steps away", "ways that are left out", "what has a property at all"),
+        *("a plain ranking among longer ones", "a unit of ten thousands"),
+    ],
 )
 def test_readings_reach_what_the_question_leaves_out_and_their_queries_give_it(name, question, language, has):
     store, _, forms = asked(name)
@@ -183,6 +188,7 @@ def test_tokens_numbers_days_and_units_of_both_languages():
     assert quantities("要放两个多小时的", "zh") == [("number", 2, "小时的")]
     weight = next(p for p in forms.graph.schema.properties.values() if p.iri.value.endswith("weight"))
     assert factors_between("kilograms", weight)[0][0] in (1000.0, 1.0)
+    assert read("the lowest and the funniest", "en", forms.names).cue("most") == 0b10000  # listed for another cue
 
 
 def test_names_are_found_whole_in_part_and_mistyped():

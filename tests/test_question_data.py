@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyoxigraph import Literal, QueryBoolean, RdfFormat, Store
+from pyoxigraph import Literal, NamedNode, QueryBoolean, RdfFormat, Store
+from rdflib import FOAF, RDFS, SKOS
 
 from kgplatform.evaluation.metrics import score_rows
 from kgplatform.questions.forms.intent import OPERATIONS
@@ -58,9 +59,16 @@ def test_the_answers_are_those_of_the_gold_queries(folder: Path) -> None:
     store = Store()
     for file in ("ontology.ttl", "graph.ttl"):
         store.bulk_load(path=str(folder / file), format=RdfFormat.TURTLE)
+    things = defaultdict(set)
+    for property_ in (RDFS.label, SKOS.prefLabel, FOAF.name):
+        for quad in store.quads_for_pattern(None, NamedNode(property_), None):
+            things[quad.object.value].add(quad.subject)
     for item in questions(folder):
         if not item["gold_sparql"]:
             continue
+        listed = {str(value) for row in item["answers"] for value in (row if isinstance(row, list) else [row])}
+        names = Counter(thing for value in listed for thing in things[value])
+        assert all(count == 1 for count in names.values()), f"{item['id']} lists a thing by more than one name"
         found = store.query(item["gold_sparql"])
         rows: list[object] = (
             [bool(found)]

@@ -339,7 +339,7 @@ class NameIndex:
         found: list[NameSpan] = []
         cased = in_mixed_case(text)
         for first, token in enumerate(tokens):
-            unknown = _start(token.text) not in self.starts and not has_han(token.text)
+            unknown = normalise(token.text)[:1] not in self.starts and not has_han(token.text)
             if unknown or lexicon.pattern("name_index.contracted").fullmatch(text, token.start - 2, token.end):
                 continue
             for last in range(min(len(tokens), first + _LONGEST_NAME), first, -1):
@@ -519,10 +519,6 @@ class NameIndex:
 def ranked(names: Iterable[GraphName]) -> tuple[GraphName, ...]:
     """The names, best first."""
     return tuple(sorted(names, key=lambda n: (-n.score, n.kind, str(n.term))))
-
-
-def _start(text: str) -> str:
-    return normalise(text)[:1]
 
 
 def _trigrams(word: str) -> set[str]:

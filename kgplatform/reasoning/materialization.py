@@ -56,11 +56,9 @@ class Admission:
         if not isinstance(subject, NamedNode) or subject in self.terms:
             return False
         if item.predicate == SAME_AS:
-            return isinstance(object_, NamedNode) and subject != object_ and self._both_own(subject, object_)
+            own = isinstance(object_, NamedNode) and object_.value.startswith(self._base)
+            return own and subject != object_ and subject.value.startswith(self._base)
         return isinstance(object_, NamedNode | Literal)
-
-    def _both_own(self, one: NamedNode, other: NamedNode) -> bool:
-        return one.value.startswith(self._base) and other.value.startswith(self._base)
 
     def as_conclusion(self, item: Triple) -> bool:
         """True if the statement may be concluded: an admitted premise that nobody rejected."""

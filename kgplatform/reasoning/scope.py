@@ -226,7 +226,8 @@ class Instances:
         Those are what another thing replaced, and links where the ontology does not speak of them.
         """
         named = (s for s in dict.fromkeys(subjects) if isinstance(s, NamedNode) and not s.value.startswith(_STRUCTURE))
-        no_things = _DECLARING | ({_LINK} - self._declared)
+        is_own = next(self.store.quads(_LINK, graph=self.dataset.ontology), None) is not None
+        no_things = _DECLARING if is_own else _DECLARING | {_LINK}
         return tuple(s for s in named if not self.types(s) & no_things and not self._is_replaced(s))
 
     def _is_replaced(self, thing: NamedNode) -> bool:

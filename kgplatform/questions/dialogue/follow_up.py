@@ -247,7 +247,8 @@ class FollowUps:
         """Whether a set that the turn names is of the kind of a part of the last form."""
         match part, state.form:
             case Named(items), Named(others):
-                return items != others and (self._alike(items, others) or self._has_what(items, others))
+                alike = not self._sorts(items).isdisjoint(self._sorts(others))
+                return items != others and (alike or self._has_what(items, others))
             case (Follow() | And() | Top() | Without()) as whole, Named(others):
                 return bool(self._sorts(items_of(whole, self._graph)) & self._sorts(others))
             case ((Compare(predicate) | Period(predicate)), (Compare(other) | Period(other))):
@@ -257,9 +258,6 @@ class FollowUps:
             case Kind(), Kind():
                 return True
         return False
-
-    def _alike(self, items: Items, others: Items) -> bool:
-        return bool(self._sorts(items) & self._sorts(others))
 
     def _has_what(self, items: Items, others: Items) -> bool:
         """Whether things of another kind have a property that these have, as towns and inns both lie somewhere."""

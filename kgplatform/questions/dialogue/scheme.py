@@ -452,7 +452,8 @@ class BoundScheme:
         if name.kind == "value":
             if name.predicate in self._outgoing:
                 return ((name.predicate, name.term),)
-            return tuple(pair for thing in self._having(name) for pair in self.direct(thing))
+            having = self._subjects.get((name.predicate, name.term), [])
+            return tuple(pair for thing in having[:_FAR] for pair in self.direct(thing))
         if not isinstance(name.term, NamedNode):
             return ()
         return self.direct(name.term) or self._through(name.term)
@@ -460,10 +461,6 @@ class BoundScheme:
     def direct(self, thing: NamedNode) -> tuple[Pair, ...]:
         """How things relate to a thing themselves."""
         return tuple((predicate, thing) for predicate in sorted(self._linked.get(thing, ()), key=str))
-
-    def _having(self, name: GraphName) -> list[NamedNode]:
-        """The things that have a value."""
-        return self._subjects.get((name.predicate, name.term), [])[:_FAR]
 
     @cached_property
     def _subjects(self) -> dict[tuple[object, object], list[NamedNode]]:

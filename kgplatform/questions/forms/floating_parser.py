@@ -50,6 +50,9 @@ _BRIDGES = 6
 _CLASSES = 6
 _MOST_ITEMS = 20_000
 _FINALS = 100
+_TOPS = 60
+_WHOLES, _FEW_SETS = 4, 12
+_FUNCTIONS = {"sum": "SUM", "average": "AVG", "count": "SUM", "amount": "SUM", "most": "MAX", "least": "MIN"}
 _SAMPLE = 40
 _INWARD = False
 _DATED = frozenset(("date", "dateTime", "gYearMonth"))
@@ -289,7 +292,8 @@ class Generator:
     def _in_month(self, predicate: NamedNode, quantity: Quantity) -> Iterator[tuple[SetForm, int, float]]:
         """What has a day in a month of whatever year."""
         years = sorted({year for i in self.graph.objects[predicate] if (year := self.graph.year_of(i))})[:_MOST_YEARS]
-        days = [f"{year:04}{_month(quantity)}" for year in years]
+        month = quantity.text or f"-{int(quantity.value):02}"
+        days = [f"{year:04}{month}" for year in years]
         parts = tuple(Period(predicate, day, day) for day in days)
         if parts:
             yield (parts[0] if len(parts) == 1 else Or(parts)), quantity.mask, 0.9
@@ -341,6 +345,18 @@ class Generator:
                     SetState(Kind(iri), members, (Ground("class", meaning.score, meaning.mask, iri, meaning.worded),))
                 )
         return sorted(found, key=lambda s: (-s.score, str(s.form)))[:_CLASSES]
+
+    def _bases(self, kinds: list[SetState]) -> list[SetState]:
+        """The classes that are spoken of, and those that have the properties which are; else the largest."""
+        said = [p for p in self._properties if self.meaning(p).score >= _SAID]
+        said.sort(key=lambda p: (-self.meaning(p).score, p.value))
+        had = [class_ for predicate in said[:_TARGETS] for class_ in self.graph.schema.domains(predicate)[:1]]
+        classes = self.graph.classes
+        if not kinds and not had:
+            had = sorted(classes, key=lambda class_: -len(classes[class_]))
+        named = {kind.uses[0].term for kind in kinds}
+        rest = dict.fromkeys(class_ for class_ in had if class_ in classes and class_ not in named)
+        return [*kinds, *(SetState(Kind(c), classes[c], (Ground("whole", 0.5, 0, c),)) for c in list(rest)[:_WHOLES])]
 
     def _steps(self, state: SetState) -> list[tuple[NamedNode, bool, Meaning]]:
         """The likeliest steps away from a set: those that the question speaks of, and a few that it may leave out."""
@@ -580,49 +596,29 @@ class Generator:
         ways = [(mask, most) for mask, most in (
             (read.cue("most"), True), (read.cue("least"), False), (read.cue("first"), False), (read.cue("last"), True),
         ) if mask]  # fmt: skip
-        found: list[SetState] = []
+        pool = _Pool()
         if not ways and not (read.cue("or", "more", "less") and len(read.anchors) > 1):
-            return found
-        bases = [s for s in (*kinds, *states[:25]) if len(s.items) > 1]
-        bases += [s for s in self._pairs() if len(s.items) > 1]
-        if not kinds:
-            bases += [
-                SetState(Kind(c), members, (Ground("whole", 0.5, 0, c),))
-                for c, members in sorted(self.graph.classes.items(), key=lambda pair: -len(pair[1]))[:4]
-                if len(members) > 1
-            ]
-        if ways:
-            size_of = [
-                q for q in read.quantities if q.kind == "number" and 1 < q.value <= 50 and q.value == int(q.value)
-            ]
-            directions = [(mask, most) for mask, most in ways]
-        else:
-            size_of, directions = [], [(read.cue("more"), True), (read.cue("less", "more"), False)]
+            return []
+        bases = [s for s in (*self._bases(kinds), *states[:25], *self._pairs()) if len(s.items) > 1]
+        whole = (q for q in read.quantities if q.kind == "number" and 1 < q.value <= 50 and q.value == int(q.value))
+        number = next(whole, None) if ways else None
+        size, told = (int(number.value), number.mask) if number else (1, 0)
+        sides = {most: mask for mask, most in ways or ((read.cue("more"), True), (read.cue("less", "more"), False))}
         for base in bases:
             for path, meaning, counted in self._ordered_paths(base.items, base.mask):
-                sides = {most: mask for mask, most in directions}
                 for most in (True, False):
                     mask = sides.get(most, 0) or next(iter(sides.values()))
                     agrees = most in sides
-                    size = int(size_of[0].value) if size_of else 1
                     form = Top(base.form, path, most, counted, size)
                     items = items_of(form, self.graph)
                     if not items:
                         continue
                     score = (0.4 + 0.6 * meaning.score) * (1.0 if agrees else 0.45)
-                    use = Ground(
-                        "top",
-                        score,
-                        mask | meaning.mask | (size_of[0].mask if size_of else 0),
-                        path[-1][0],
-                        meaning.worded,
-                        most=most,
-                        counted=counted,
-                        agrees=agrees,
-                    )
-                    found.append(SetState(form, items, (*base.uses, use)))
-        found.sort(key=lambda s: -s.score)
-        found = found[:60]
+                    by = (path[-1][0], meaning.worded)
+                    mask |= meaning.mask | told
+                    use = Ground("top", score, mask, *by, most=most, counted=counted, agrees=agrees)
+                    pool.add(SetState(form, items, (*base.uses, use)))
+        found = pool.spread(_TOPS)
         for state in found[:14]:
             found += [grown for grown in self._grown(state) if grown.uses[-1].kind == "step" or len(found) < 80]
         return found
@@ -644,12 +640,7 @@ class Generator:
     def _against(self, kinds: list[SetState]) -> Iterator[SetState]:
         """What has more or less of something than a thing that is named."""
         read = self.read
-        sides = [
-            (read.cue("more"), True),
-            (read.cue("after"), True),
-            (read.cue("less"), False),
-            (read.cue("before"), False),
-        ]
+        sides = [(read.cue(cue), cue in ("more", "after")) for cue in ("more", "after", "less", "before")]
         if not any(mask for mask, _ in sides):
             return
         named = [s for s in self._seeds if s.uses[0].kind == "name"][:4]
@@ -674,27 +665,10 @@ class Generator:
         mask = self.read.cue("negation")
         if not mask:
             return
-        bases = list(kinds) or [
-            SetState(Kind(c), members, (Ground("whole", 0.5, 0, c),))
-            for c, members in list(self.graph.classes.items())[:8]
-        ]
+        bases = self._bases(kinds)
+        for base in (*bases, *(s for s in states[:_FEW_SETS] if not self._is_value(s))):
+            yield from self._lacking(base, mask)
         for base in bases:
-            steps = {step for item in sorted(base.items)[:_SAMPLE] for step in self.graph.leaving.get(item, ())}
-            for predicate, outward in steps:
-                meaning = self.meaning(predicate, base.mask)
-                if not outward:
-                    ends = self.graph.follow(predicate, base.items, outward=False)
-                    near = max(
-                        (self.meaning(k, base.mask) for k in self._kinds_of(ends)),
-                        key=lambda m: m.score,
-                        default=NO_MEANING,
-                    )
-                    meaning = max((meaning, near), key=lambda m: m.score)
-                has = Has(predicate, outward)
-                items = base.items - items_of(has, self.graph)
-                if items and len(items) < len(base.items) and meaning.score >= 0.2:
-                    use = Ground("without", meaning.score, mask | meaning.mask, predicate, meaning.worded, outward)
-                    yield SetState(Without(base.form, has), items, (*base.uses, use))
             for other in states:
                 if (
                     other.mask & base.mask
@@ -708,20 +682,31 @@ class Generator:
                         Without(base.form, other.form), items, (*base.uses, *other.uses, Ground("without", 0.6, mask))
                     )
 
+    def _lacking(self, base: SetState, mask: int) -> Iterator[SetState]:
+        """What of a set has nothing by a property, or is what nothing has by it."""
+        steps = {step for item in sorted(base.items)[:_SAMPLE] for step in self.graph.leaving.get(item, ())}
+        for predicate, outward in steps:
+            meaning = self.meaning(predicate, base.mask)
+            if not outward:
+                ends = self.graph.follow(predicate, base.items, outward=False)
+                near = max(
+                    (self.meaning(k, base.mask) for k in self._kinds_of(ends)),
+                    key=lambda m: m.score,
+                    default=NO_MEANING,
+                )
+                meaning = max((meaning, near), key=lambda m: m.score)
+            has = Has(predicate, outward)
+            items = base.items - items_of(has, self.graph)
+            if items and len(items) < len(base.items) and meaning.score >= 0.2:
+                use = Ground("without", meaning.score, mask | meaning.mask, predicate, meaning.worded, outward)
+                state = SetState(Without(base.form, has), items, (*base.uses, use))
+                yield state
+                if isinstance(base.form, Kind):
+                    yield from (grown for grown in self._grown(state) if grown.uses[-1].kind == "step")
+
     def _aggregated(self, states: list[SetState]) -> Iterator[Candidate]:
         read = self.read
-        functions = [
-            (name, read.cue(cue))
-            for name, cue in (
-                ("SUM", "sum"),
-                ("AVG", "average"),
-                ("SUM", "count"),
-                ("SUM", "amount"),
-                ("MAX", "most"),
-                ("MIN", "least"),
-            )
-            if read.cue(cue)
-        ]
+        functions = [(name, read.cue(cue)) for cue, name in _FUNCTIONS.items() if read.cue(cue)]
         if not functions:
             return
         for state in states[:60]:
@@ -740,7 +725,7 @@ class Generator:
         mask = read.cue("each")
         if not (mask or (read.cue("count", "average", "sum") and read.cue("and"))):
             return
-        for state in (*kinds, *states[:30]):
+        for state in (*self._bases(kinds), *states[:30]):
             sample = frozenset(sorted(state.items)[:_SAMPLE])
             for meaning, key in self._keys(sample, state.mask):
                 predicate, outward = key[-1]
@@ -852,13 +837,7 @@ class Generator:
                 ((m, p, o) for p, o in steps if p not in used and (m := self.meaning(p, mask)).score >= 0.3),
                 key=lambda step: (-step[0].score, str(step[1]), step[2]),
             )
-            columns = [
-                (
-                    (predicate, outward),
-                    Ground("column", meaning.score, meaning.mask, predicate, meaning.worded, outward),
-                )
-                for meaning, predicate, outward in told[:4]
-            ]
+            columns = [((p, o), Ground("column", m.score, m.mask, p, m.worded, o)) for m, p, o in told[:4]]
             if isinstance(state.form, Top) and not state.form.counted and len(state.form.path) == 1:
                 columns.insert(0, (state.form.path[0], Ground("column", 0.6, 0, state.form.path[0][0])))
             yield from self._with_columns(
@@ -909,10 +888,6 @@ def _around(mask: int) -> int:
 
 def _kind(term: object) -> str:
     return term.datatype.value.rpartition("#")[2] if isinstance(term, Literal) else ""
-
-
-def _month(quantity: Quantity) -> str:
-    return quantity.text or f"-{int(quantity.value):02}"
 
 
 def _shifted(text: str, by: int) -> str:

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
 from kgplatform.models.embed import CARRIED_SHA256, MiniLM, carried_path
 from kgplatform.ontology.schema import Word
@@ -38,6 +38,7 @@ WEIGHTS = Path(__file__).parent / "intent.safetensors"
 
 _SURE_NAME = 0.75
 _LONGEST_COMMENT = 120
+_FEW_VALUES, _SHOWN_VALUES, _LONGEST_VALUE = 30, 6, 25
 
 
 @dataclass(frozen=True)
@@ -136,12 +137,23 @@ def description(graph: FactGraph, term: NamedNode) -> str:
     schema = graph.schema
     property_ = schema.properties.get(term)
     found = property_ or schema.classes[term]
-    of, to = [], ""
-    if property_ is not None:
-        of = [in_english(schema.label(class_, "en")) for class_ in schema.domains(term)[:2]]
-        ranges = schema.ranges(term)[:1] if property_.is_object else ()
-        to = "".join(in_english(schema.label(class_, "en")) for class_ in ranges)
+    of = [in_english(schema.label(class_, "en")) for class_ in schema.domains(term)[:2]] if property_ else []
+    to = ", ".join(in_english(word) for word in _leads_to(graph, term))
     return described(found.words, found.comments, of=of, to=to)
+
+
+def _leads_to(graph: FactGraph, term: NamedNode) -> list[str]:
+    """The class that a property leads to; of one that leads to values the commonest, or what they are if many."""
+    schema = graph.schema
+    property_ = schema.properties.get(term)
+    if property_ is None or property_.is_object:
+        return [schema.label(class_, "en") for class_ in (schema.ranges(term)[:1] if property_ else ())]
+    held = graph.backward[term]
+    values = sorted((graph.terms[item] for item in held), key=lambda v: (-len(held[graph.number_of[v]]), str(v)))
+    texts = [v.value for v in values if isinstance(v, Literal) and len(v.value) <= _LONGEST_VALUE][:_SHOWN_VALUES]
+    if texts and len(values) <= _FEW_VALUES and term not in graph.ordered and term not in graph.truths:
+        return texts
+    return [v.datatype.value.rpartition("#")[2] for v in values[:1] if isinstance(v, Literal)]
 
 
 def _untranslated(graph: FactGraph, term: NamedNode) -> str:
@@ -149,9 +161,8 @@ def _untranslated(graph: FactGraph, term: NamedNode) -> str:
     schema = graph.schema
     property_ = schema.properties.get(term)
     found = property_ or schema.classes[term]
-    ends = (*schema.domains(term)[:2], None, *schema.ranges(term)[:1]) if property_ is not None else ()
-    labels = [class_ and schema.label(class_, "en") for class_ in ends]
-    return repr((property_ is not None and property_.is_object, found.words, found.comments, labels))
+    of = [schema.label(class_, "en") for class_ in schema.domains(term)[:2]] if property_ is not None else ()
+    return repr((property_ is not None, found.words, found.comments, of, _leads_to(graph, term)))
 
 
 def described(names: Sequence[Word], comments: Sequence[Word], *, of: Sequence[str], to: str) -> str:

@@ -137,14 +137,17 @@ class Read:
 def _cues(tokens: Sequence[TextToken], language: str) -> dict[str, int]:
     words = [token.text.casefold().replace("’", "'") for token in tokens]
     found: dict[str, int] = defaultdict(int)
-    for name, phrase in (cue for one in read_together(language) for cue in one.cues):
+    cues = [cue for one in read_together(language) for cue in one.cues]
+    listed = {phrase[0] for _, phrase in cues if len(phrase) == 1}  # goes before a pattern: "lowest" before "*est"
+    for name, phrase in cues:
         if phrase[0].startswith("^"):
             opened = phrase[0][1:]
             if words and words[0] == opened:
                 found[name] |= 1
             continue
         for start in range(len(words) - len(phrase) + 1):
-            if all(_matches(words[start + i], part) for i, part in enumerate(phrase)):
+            said = zip(words[start:], phrase, strict=False)
+            if all(word == part or (word not in listed and _matches(word, part)) for word, part in said):
                 found[name] |= mask_of(start, start + len(phrase))
     return dict(found)
 
@@ -561,8 +564,9 @@ def unit_of(word: str) -> tuple[str, float] | None:
 
 
 def _counted_in(property_: SchemaProperty | None) -> list[float]:
-    """The thousands or millions in which a comment says that the numbers are given."""
-    words = {word for c in property_.comments for word in re.findall(r"\w+", c.text.casefold())} if property_ else set()
+    """The thousands or millions in which a comment or the unit says that the numbers are given."""
+    texts = [*(c.text for c in property_.comments), property_.unit or ""] if property_ else []
+    words = {word for text in texts for word in re.findall(r"\w+", text.casefold())}
     sizes = {
         size
         for one in languages().values()
@@ -576,8 +580,11 @@ def _own(property_: SchemaProperty | None) -> list[tuple[str, float]]:
     """The units that the ontology gives a property: its unit, else those that its words and comments name."""
     if property_ is None:
         return []
-    if property_.unit and (found := unit_of(property_.unit.casefold())):
-        return [found]
+    unit = (property_.unit or "").casefold()
+    scales = [name for one in languages().values() for name in one.scales if unit.startswith(name)]
+    for part in (unit, *(unit.removeprefix(name).strip() for name in scales)):  # thousand EUR, 万元
+        if part and (found := unit_of(part)):
+            return [found]
     texts = [word.text for word in (*property_.words, *property_.comments)]
     words = [
         word

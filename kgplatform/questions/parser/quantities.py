@@ -61,16 +61,12 @@ def days(text: str) -> tuple[Day, ...]:
     joined: list[Day] = []
     for day in found:
         before = joined[-1] if joined else None
-        if before is not None and _alike(before, day) and _JOINED.fullmatch(text[before.end : day.start]):
+        alike = before is not None and (before.last is None) == (day.last is None)  # both days, or both months
+        if before is not None and alike and _JOINED.fullmatch(text[before.end : day.start]):
             joined[-1] = Day(before.start, day.end, before.first, day.last or day.first)
         elif before is None or day.start >= before.end:
             joined.append(day)
     return tuple(joined)
-
-
-def _alike(one: Day, other: Day) -> bool:
-    """Whether both are days, or both months."""
-    return (one.last is None) == (other.last is None)
 
 
 def _found(text: str) -> Iterator[Day]:
