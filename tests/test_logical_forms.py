@@ -130,12 +130,13 @@ def test_a_query_gives_what_its_form_denotes(name):
         ("cinema", "每个影展各发了几次奖？", "zh", lambda form: len(form.key) == 2),
         ("cinema", "In which houses can I catch The Deaf Piano?", "en", lambda form: str(form).count("Follow") == 3),
         ("archive", "哪些档案要到某个日期之后才开放？", "zh", lambda form: isinstance(form.of, Has)),
-        ("insurance", "Which policy has the lowest sum insured?", "en", lambda form: isinstance(form, Listed)),
+        ("insurance", "Which claim did we hand over the most money for?", "en", lambda form: isinstance(form.of, Top)),
+        ("labs", "Which theses haven't been defended yet?", "en", lambda form: isinstance(form.of.base, Kind)),
         ("metro", "Any job that cost over twenty million yuan?", "en", lambda form: "low=2000" in str(form)),
     ],
     ids=[
         *("records by their columns", "groups two steps away", "ways that are left out", "what has a property at all"),
-        *("a plain ranking among longer ones", "a unit of ten thousands"),
+        *("a plain ranking among longer ones", "what lacks something and is not named", "a unit of ten thousands"),
     ],
 )
 def test_readings_reach_what_the_question_leaves_out_and_their_queries_give_it(name, question, language, has):
