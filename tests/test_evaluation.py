@@ -201,7 +201,8 @@ def test_the_verb_asks_writes_each_result_and_prints_the_report(workspace, tmp_p
     assert main(arguments) == 0
     shown = capsys.readouterr().out
     assert re.search(r"language +n +right +refused +wrong +wrong at high[\s─]+all +4 +2 +1 +1 +1\s+en +4", shown)
-    assert re.search(r"confidence +answers +mean +right[\s─]+high +2 +0\.50", shown)
+    share = f"{high['right'] / high['n']:.2f}".replace(".", r"\.")
+    assert re.search(rf"confidence +answers +mean +right[\s─]+high +{high['n']} +{share}", shown)
 
 
 PUBLISHED = {"questions": "IIS-Q, TEXT2SPARQL 2025 (published)", "extraction": "Vicuna-13B, DBpedia-WebNLG (published)"}
