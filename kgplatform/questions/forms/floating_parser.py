@@ -134,14 +134,14 @@ class Candidate:
 
 @dataclass
 class _Pool:
-    """The best states, one for each set reached and tokens explained."""
+    """The best states, one for each set reached and tokens explained: the shortest, as a score is a sum over parts."""
 
     states: dict[tuple[Items, int], SetState] = field(default_factory=dict)
 
     def add(self, state: SetState) -> bool:
         key = (state.items, state.mask)
         known = self.states.get(key)
-        if known is None or known.score < state.score:
+        if known is None or (-len(known.uses), known.score) < (-len(state.uses), state.score):
             self.states[key] = state
             return known is None
         return False

@@ -265,6 +265,7 @@ class Describer:
                 add("unlikely term", float(likely[term] < 0.05))
         left = [p for term, p in likely.items() if term not in used and p >= 0.1]
         add("intent left", sum(left))
+        add("likeliest left", max(left, default=0.0))
         add("likely term left", float(sum(p >= 0.6 for p in left)))
         best = max((likely.get(term, 0.0) for term in used), default=0.0)
         add("best intent is used", float(bool(used) and best >= max(left, default=0.0)))
@@ -516,7 +517,7 @@ def signs(features: Mapping[str, float], unanswerable: float, found: Sequence[Ra
     second, third = (*others, 0.0, 0.0)[:2]
     kept = (
         "left", "left share", "left name", "left any name", "left number", "left sense", "name score", "nothing named",
-        "intent left", "likely term left", "best intent is used", "unlikely term", "operations", "bridge number",
+        "likeliest left", "likely term left", "best intent is used", "unlikely term", "operations", "bridge number",
         "step weak", "name weak", "parts",
     )  # fmt: skip
     share = min(max(first, 1e-4), 1 - 1e-4)
@@ -552,9 +553,9 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 _MOST_READINGS = 5
-LIKELIER_RIGHT, FORM_RIGHT = 0.55, 0.6
-"""An answer of the rules, and one of a form alone, is given from that chance of being right on: so one in ten questions
-on graphs left out is answered wrongly."""
+LIKELIER_RIGHT, FORM_RIGHT = 0.5, 0.55
+"""An answer of the rules, and one of a form alone, is given from that chance of being right on: so .09 of the questions
+on graphs left out are answered wrongly."""
 _SURE_RULES, _SURE_OF_ALL, _RATHER_SURE, _SURE_RULES_RIGHT = 0.75, 0.65, 0.5, 0.72
 _MOST_LEFT = 0.5
 _MOST_ODDS = 3.0
@@ -646,7 +647,7 @@ class Ruled:
             "terms": float(len(used)),
             "least likely term": min(used, default=0.0),
             "intent of what is used": sum(math.log(p + _LEAST) for p in used) / max(1, len(used)),
-            "intent left": sum(left),
+            "likeliest left": max(left, default=0.0),
             "likely term left": float(sum(p >= 0.6 for p in left)),
             "best intent is used": float(max(used, default=0.0) >= max(left, default=0.0)),
             "operations left": sum(undone),
@@ -691,6 +692,7 @@ def choice_signs(language: str, readings: Sequence[Reading], ruled: Ruled | None
             **told,
         }
     together = dict(first.features) if first is not None else {}
+    together.pop("intent left", None)  # it grows with the number of terms, so it cannot be compared between graphs
     together |= {f"{of} {name}": value for of, signs_ in found.items() for name, value in signs_.items()}
     return dict.fromkeys(found, together)
 
