@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pyoxigraph import Literal
+from pyoxigraph import Literal, NamedNode
 
 from benchmarks.question_sets import EMBEDDER, graph_of
 from kgplatform import lexicon
@@ -133,10 +133,13 @@ def test_a_query_gives_what_its_form_denotes(name):
         ("insurance", "Which claim did we hand over the most money for?", "en", lambda form: isinstance(form.of, Top)),
         ("labs", "Which theses haven't been defended yet?", "en", lambda form: isinstance(form.of.base, Kind)),
         ("metro", "Any job that cost over twenty million yuan?", "en", lambda form: "low=2000" in str(form)),
+        ("library", "Who's the author of The Ferryman's Alibi?", "en", lambda form: isinstance(form.of.of, Named)),
+        ("library", "请问《风筝机场》是谁写的？", "zh", lambda form: isinstance(form.of.of, Named)),
     ],
     ids=[
         *("records by their columns", "groups two steps away", "ways that are left out", "what has a property at all"),
         *("a plain ranking among longer ones", "what lacks something and is not named", "a unit of ten thousands"),
+        *("one step beside detours that give the same", "one step beside detours, in Chinese"),
     ],
 )
 def test_readings_reach_what_the_question_leaves_out_and_their_queries_give_it(name, question, language, has):
@@ -514,3 +517,20 @@ def test_an_answer_is_given_that_is_more_likely_right_than_wrong():
     assert chance(apart) < chance(ruled)
     assert Ruled.of(replace(answer, verdict=Verdict.UNANSWERABLE), readings, intent, lambda query: None, {}) is None
     assert "rules" not in choice_signs("en", readings, None)
+
+
+@pytest.mark.embedding
+def test_how_many_terms_an_ontology_has_does_not_make_an_answer_doubtful():
+    """Two hundred terms that the wording might ask for tell no more than one that is as likely."""
+    store, parts, forms = asked("bakery")
+    text = "How much does the country sourdough weigh?"
+    readings, intent = forms.readings(text, "en", EMBEDDER), forms.intent(text, "en")
+    answer = ask(text, parts=replace(parts, knowledge=replace(parts.knowledge, forms=None)))
+
+    def chances(count):
+        terms = {NamedNode(f"http://other.example/term{number}"): 0.1 for number in range(count)}
+        wider = replace(intent, terms={**intent.terms, **terms})
+        ruled = Ruled.of(answer, readings, wider, lambda query: store.query(query), {})
+        return shipped_weights().chances(choice_signs("en", readings, ruled))
+
+    assert chances(1) == chances(200)
