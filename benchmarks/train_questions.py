@@ -21,7 +21,7 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import Pool
@@ -32,6 +32,11 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pyoxigraph import NamedNode
+from rdflib import RDF, URIRef, Variable
+from rdflib.paths import AlternativePath, InvPath, MulPath, SequencePath
+from rdflib.plugins.sparql import prepareQuery
+from rdflib.plugins.sparql.parserutils import CompValue
 from safetensors.numpy import save_file
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -112,6 +117,8 @@ class Lesson:
     text: str
     terms: tuple[int, ...]
     operations: tuple[str, ...]
+    asked: tuple[int, ...]
+    """Which terms are what is asked for; empty where that is not told."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +136,7 @@ def invented_schema(path: Path, chance: random.Random) -> TaughtSchema:
     """
     data = json.loads(path.read_text(encoding="utf-8"))
     labels = {item["id"]: item["names"][0] for item in data["classes"]}
+    leads_to = {item["id"]: item["to"] for item in data["properties"]}
     terms = [*data["properties"], *data["classes"]]
     places = {item["id"]: place for place, item in enumerate(terms)}
 
@@ -140,8 +148,26 @@ def invented_schema(path: Path, chance: random.Random) -> TaughtSchema:
     for item in data["questions"]:
         text = re.sub(r"\s+", " ", re.sub(r"\{([^{}]*)\}", said, item["q"])).strip()
         used = tuple(sorted({places[term] for term in item["terms"]}))
-        lessons.append(Lesson(in_english(text), used, tuple(item["ops"])))
+        asked = tuple(sorted({places[term] for term in _asked_in(item["terms"], item["ops"], leads_to)}))
+        properties = len(leads_to.keys() & set(item["terms"]))
+        lessons.append(Lesson(in_english(text), used, (*item["ops"], *_length(properties)), asked))
     return TaughtSchema(tuple(_described(item, labels) for item in terms), tuple(lessons))
+
+
+def _asked_in(terms: Sequence[str], operations: Sequence[str], leads_to: Mapping[str, str | None]) -> set[str]:
+    """What is asked for of the terms of an invented question, which are in the order of a path; where that is plain."""
+    classes = set(terms) - leads_to.keys()
+    if not terms or set(operations) & {"ask", "columns", "group", "avg", "sum"}:
+        return set()
+    if len(terms) == 1 or set(operations) <= ({"listed"} if not classes else set()):
+        found = {terms[-1]}
+    else:
+        found = classes if len(classes) == 1 and operations else set()
+    return found | {class_ for term in found if (class_ := leads_to.get(term))}
+
+
+def _length(properties: int) -> tuple[str, ...]:
+    return ("second", "third")[: max(0, properties - 1)]
 
 
 def schema_of(g: TaughtGraph) -> TaughtSchema:
@@ -154,7 +180,12 @@ def schema_of(g: TaughtGraph) -> TaughtSchema:
         body = _PREFIX.sub("", gold.query)
         named = {iri or prefixes.get(prefix, "") + name for iri, prefix, name in _IRI.findall(body)}
         used = tuple(sorted(places[iri] for iri in named & places.keys()))
-        lessons.append(Lesson(intent.unnamed(asked, g.graph), used, operations_of(_IRI.sub("", body), gold.answers)))
+        operations = operations_of(_IRI.sub("", body), gold.answers)
+        if "none" not in operations:
+            operations += _length(sum(terms[place] in g.graph.schema.properties for place in used))
+        goal = set() if "none" in operations else asked_for(gold.query, places.keys(), g.graph)
+        goals = tuple(sorted(places[iri] for iri in goal))
+        lessons.append(Lesson(intent.unnamed(asked, g.graph), used, operations, goals))
     return TaughtSchema(tuple(intent.description(g.graph, term) for term in terms), tuple(lessons))
 
 
@@ -182,22 +213,104 @@ def operations_of(query: str, answers: Sequence[Sequence[object]]) -> tuple[str,
     return tuple(name for name in OPERATIONS if name in found) if rows else ("none",)
 
 
+def asked_for(query: str, terms: Container[str], graph: FactGraph) -> set[str]:
+    """Which terms a gold query gives: the properties whose objects are in its rows, and the classes of what is.
+
+    A variable that is only the name of another stands for it. A class is the one that the query says, or else the only
+    one that a property is of or leads to.
+    """
+    found: set[str] = set()
+    algebra = prepareQuery(query).algebra
+    statements: list[tuple[Any, Any, Any]] = []
+    known: dict[Any, Any] = {}
+    _statements_of(algebra, statements, known)
+    for variable in () if algebra.name == "AskQuery" else algebra.PV:
+        for given in _variables_in(variable, known):
+            names = [s for s, p, o in statements if o == given and str(p) not in terms and _NAMING.search(str(p))]
+            named = len(names) == sum(o == given for _, _, o in statements) and all(
+                isinstance(s, Variable) for s in names
+            )
+            for thing in names if names and named else [given]:
+                found |= _given_as(thing, statements, graph)
+    return {iri for iri in found if iri in terms}
+
+
+_NAMING = re.compile(r"(label|name|title)$", re.IGNORECASE)
+
+
+def _given_as(thing: Any, statements: Sequence[tuple[Any, Any, Any]], graph: FactGraph) -> set[str]:
+    properties, classes, likely = set(), set(), set()
+    for subject, path, object_ in statements:
+        if subject == thing and str(RDF.type) in str(path) and isinstance(object_, URIRef):
+            classes.add(str(object_))
+            continue
+        ends = [(_steps(path)[-1], True)] if object_ == thing else []
+        for (iri, outward), leads in [*ends, *([(_steps(path)[0], False)] if subject == thing else [])]:
+            if outward == leads:
+                properties.add(iri)
+            of = graph.schema.ranges if outward == leads else graph.schema.domains
+            if NamedNode(iri) in graph.schema.properties and len(found := list(of(NamedNode(iri)))) == 1:
+                likely.add(found[0].value)
+    return properties | (classes or likely)
+
+
+def _steps(path: Any, *, outward: bool = True) -> list[tuple[str, bool]]:
+    """The properties of a path one after the other, and whether each is gone along its direction."""
+    match path:
+        case InvPath():
+            return _steps(path.arg, outward=not outward)
+        case MulPath():
+            return _steps(path.path, outward=outward)
+        case SequencePath():
+            parts = [step for part in path.args for step in _steps(part, outward=outward)]
+            return parts if outward else parts[::-1]
+        case AlternativePath():
+            return _steps(path.args[0], outward=outward)
+    return [(str(path), outward)]
+
+
+def _statements_of(node: Any, statements: list[tuple[Any, Any, Any]], known: dict[Any, Any]) -> None:
+    """Collects the statements that rows have to fulfil, and what variables are made of."""
+    if isinstance(node, CompValue):
+        if node.name in ("Builtin_NOTEXISTS", "Builtin_EXISTS"):
+            return
+        if node.name == "Extend":
+            known[node.var] = node.expr
+        known.update((made.res, made.vars) for made in (node.A if node.name == "AggregateJoin" else ()))
+        if "triples" in node:
+            statements += node.triples
+        node = [node.p1] if node.name == "Minus" else [v for k, v in node.items() if k not in ("triples", "A")]
+    if isinstance(node, list | tuple):
+        for part in node:
+            _statements_of(part, statements, known)
+
+
+def _variables_in(expression: Any, known: Mapping[Any, Any], seen: tuple[Any, ...] = ()) -> set[Any]:
+    if isinstance(expression, Variable):
+        told = expression in known and expression not in seen
+        return _variables_in(known[expression], known, (*seen, expression)) if told else {expression}
+    parts = expression.values() if isinstance(expression, CompValue) else expression
+    some = isinstance(expression, CompValue | list | tuple)
+    return {variable for part in parts for variable in _variables_in(part, known, seen)} if some else set()
+
+
 def _described(item: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     of = [in_english(labels[class_]) for class_ in item.get("of", ()) if class_ in labels][:2]
-    to = labels.get(item.get("to") or "", "")
+    to = in_english(labels.get(item.get("to") or "", "")) or item.get("values", "")
     names = [Word(name, "") for name in item["names"]]
     comments = [Word(item["comment"], "")] if item["comment"] else []
-    return described(names, comments, of=of, to=in_english(to))
+    return described(names, comments, of=of, to=to)
 
 
 class Adapted(nn.Module):
     """A linear layer with a low-rank addition that is learnt."""
 
-    def __init__(self, inside: nn.Linear, rank: int = RANK) -> None:
+    def __init__(self, inside: nn.Module, rank: int = RANK, size: int = 0) -> None:
+        """``size``: of the vectors, where what is inside does not tell it."""
         super().__init__()
         self.inside = inside
-        self.down = nn.Parameter(torch.randn(rank, inside.in_features) * 0.02)
-        self.up = nn.Parameter(torch.zeros(inside.out_features, rank))
+        self.down = nn.Parameter(torch.randn(rank, size or inside.in_features) * 0.02)
+        self.up = nn.Parameter(torch.zeros(size or inside.out_features, rank))
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         """The layer with what is added to it."""
@@ -225,8 +338,11 @@ class _Encoder(nn.Module):
             own.query, own.key, own.value = map(Adapted, (own.query, own.key, own.value))
             for part in (layer.attention.output, layer.intermediate, layer.output):
                 part.dense = Adapted(part.dense)
+        size = self.model.config.hidden_size
         self.scale, self.bias = nn.Parameter(torch.tensor(12.0)), nn.Parameter(torch.tensor(-6.0))
-        self.head = nn.Linear(self.model.config.hidden_size, len(OPERATIONS))
+        self.head = nn.Linear(size, len(OPERATIONS))
+        self.asked = Adapted(nn.Identity(), size=size)
+        self.asked_scale, self.asked_bias = nn.Parameter(torch.tensor(12.0)), nn.Parameter(torch.tensor(-6.0))
         self._states: dict[str, torch.Tensor] = {}
 
     def _lower(self, texts: Iterable[str]) -> None:
@@ -264,9 +380,11 @@ class _Encoder(nn.Module):
         for name, module in self.model.named_modules():
             if isinstance(module, Adapted):
                 found |= {f"{name}.{side}": values for side, values in module.learnt().items()}
+        found |= {f"asked.{side}": values for side, values in self.asked.learnt().items()}
         head = {"head.weight": self.head.weight, "head.bias": self.head.bias}
-        alone = {"scale": self.scale.reshape(1), "bias": self.bias.reshape(1)}
-        return found | {name: value.detach().numpy() for name, value in (head | alone).items()}
+        alone = {"scale": self.scale, "bias": self.bias, "asked.scale": self.asked_scale, "asked.bias": self.asked_bias}
+        ones = {name: value.reshape(1) for name, value in alone.items()}
+        return found | {name: value.detach().numpy() for name, value in (head | ones).items()}
 
 
 def _hidden(mask: torch.Tensor) -> torch.Tensor:
@@ -309,20 +427,30 @@ def train_intent(schemas: Sequence[TaughtSchema], *, epochs: int = EPOCHS) -> di
 
 
 def _loss(encoder: _Encoder, vectors: torch.Tensor, terms: int, lessons: Sequence[Lesson]) -> torch.Tensor:
-    """Which terms are used, one by one and in comparison, and which operations."""
-    units, own = nn.functional.normalize(vectors, dim=1), vectors[terms:]
-    near = units[terms:] @ units[:terms].T
-    used, done = torch.zeros(near.shape), torch.zeros(len(lessons), len(OPERATIONS))
+    """Which terms are used and which are asked for, one by one and in comparison, and which operations."""
+    own, done = vectors[terms:], torch.zeros(len(lessons), len(OPERATIONS))
+    units = nn.functional.normalize(vectors[:terms], dim=1)
+    used, asked = torch.zeros(len(lessons), terms), torch.zeros(len(lessons), terms)
     for place, lesson in enumerate(lessons):
         used[place, list(lesson.terms)] = 1
+        asked[place, list(lesson.asked)] = 1
         done[place, [OPERATIONS.index(name) for name in lesson.operations]] = 1
-    each = nn.functional.binary_cross_entropy_with_logits(encoder.scale * near + encoder.bias, used, reduction="sum")
-    some = used.sum(1) > 0
-    shares = torch.log_softmax(20 * near[some], 1) * used[some] / used[some].sum(1, keepdim=True)
-    among = -shares.sum(1).mean() if some.any() else torch.tensor(0.0)
+    near = nn.functional.normalize(own, dim=1) @ units.T
+    loss = _told(near, used, encoder.scale * near + encoder.bias) / len(lessons)
+    told = asked.sum(1) > 0
+    if told.any():
+        near = nn.functional.normalize(encoder.asked(own[told]), dim=1) @ units.T
+        loss += _told(near, asked[told], encoder.asked_scale * near + encoder.asked_bias) / len(lessons)
     said = encoder.head(nn.functional.dropout(own, 0.1))
     operations = nn.functional.binary_cross_entropy_with_logits(said, done, reduction="sum")
-    return 0.5 * each / len(lessons) + among + 0.7 * operations / len(lessons)
+    return loss + 0.7 * operations / len(lessons)
+
+
+def _told(near: torch.Tensor, true: torch.Tensor, odds: torch.Tensor) -> torch.Tensor:
+    some = true.sum(1) > 0
+    shares = torch.log_softmax(20 * near[some], 1) * true[some] / true[some].sum(1, keepdim=True)
+    each = nn.functional.binary_cross_entropy_with_logits(odds, true, reduction="sum")
+    return 0.5 * each - shares.sum() * len(true) / max(1, int(some.sum()))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import pytest
 from pyoxigraph import Literal, NamedNode
 
 from benchmarks.question_sets import EMBEDDER, graph_of
+from benchmarks.train_questions import asked_for
 from kgplatform import lexicon
 from kgplatform.evaluation.gold import read_gold
 from kgplatform.evaluation.metrics import best_score
@@ -33,7 +34,7 @@ from kgplatform.questions.forms.form_reader import (
     shipped_weights,
     signs,
 )
-from kgplatform.questions.forms.intent import OPERATIONS, WEIGHTS, IntentModel, IntentReader
+from kgplatform.questions.forms.intent import OPERATIONS, WEIGHTS, IntentModel, IntentReader, terms_of
 from kgplatform.questions.forms.logical_form import (
     Aggregated,
     And,
@@ -256,6 +257,48 @@ def test_probabilities_add_up_and_confidence_is_one():
     told = signs(describer.features(together[0].candidate), describer.unanswerable, together)
     assert 0 < shipped_weights().confidence(told) < 1
     assert set(found.intent.operations) == set(OPERATIONS)
+
+
+@pytest.mark.embedding
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [("What's the day job of whoever chairs St Anne's Glebe?", "en"), ("St Anne's Glebe 的主席是做什么工作的？", "zh")],
+)
+def test_what_is_asked_for_is_told_from_what_leads_there(question, language):
+    found = generator("allotments", question, language)
+    work, chair = (
+        NamedNode(f"http://data.marlbrook.example/ont/allotment#{name}") for name in ("occupation", "chairedBy")
+    )
+    assert found.intent.asked[work] > found.intent.asked[chair]
+    describer, best = Describer(found), {}
+    for candidate in found.candidates():
+        match candidate.form:
+            case Listed(Follow(predicate, True), ()) if predicate in (work, chair):
+                told = describer.features(candidate)["asked for"]
+                best[predicate] = max(told, best.get(predicate, told))
+    assert best[work] > best[chair]
+
+
+@pytest.mark.parametrize(
+    ("query", "given"),
+    [
+        ("SELECT ?n WHERE { id:Heath al:chairedBy ?x . ?x al:livesIn ?d . ?d rdfs:label ?n }", {"livesIn", "District"}),
+        ("SELECT ?job WHERE { id:plot_Saltpan_14 al:hasTenant/al:occupation ?job }", {"occupation"}),
+        ("SELECT (COUNT(?p) AS ?n) WHERE { ?p a al:Plot . ?p al:hasTenant ?t }", {"Plot"}),
+        (
+            "SELECT ?n WHERE { ?p ^al:chairedBy ?x . ?x rdfs:label ?n FILTER NOT EXISTS { ?x al:hasFacility ?f } }",
+            {"Association"},
+        ),
+        ("ASK { ?p al:hasTenant ?t }", set()),
+    ],
+)
+def test_what_a_gold_query_gives_is_told(query, given):
+    ontology = "http://data.marlbrook.example/ont/allotment#"
+    graph = reader("allotments").graph
+    terms = {term.value for term in terms_of(graph)}
+    prefixes = f"PREFIX al: <{ontology}> PREFIX id: <http://data.marlbrook.example/id/>"
+    found = asked_for(f"{prefixes} PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> {query}", terms, graph)
+    assert {iri.removeprefix(ontology) for iri in found} == given
 
 
 @pytest.mark.embedding

@@ -88,6 +88,7 @@ def test_schemas_with_questions_name_only_what_they_have() -> None:
         for item in schema["properties"]:
             assert classes.issuperset(item["of"]), (path.name, item)
             assert item["to"] in (None, *classes), (path.name, item)
+            assert item["to"] is None or not item.get("values"), (path.name, item)
         for item in schema["questions"]:
             named = set(re.findall(r"\{([^:{}]+):", item["q"]))
             assert named <= classes, (path.name, item)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from heapq import nlargest
 
 from pyoxigraph import Literal, NamedNode
 
@@ -60,8 +61,8 @@ _WHOLE = frozenset(("integer", "int"))
 _MOST_YEARS = 40
 _YEARS = range(1000, 2101)
 _REACHED = 250
-_INTENT_SHARE = 0.9
-_SAID = 0.3
+_INTENT_SHARE, _LIKELIEST, _LIKELIEST_ASKED = 0.9, 4, 2
+_SAID, _SAID_AS_CODE = 0.3, 0.45
 _TOLD = 0.25
 _SURE_NAME, _FEW = 0.75, 3
 _SOURCES, _TARGETS, _WAYS = 60, 8, 2
@@ -167,6 +168,11 @@ class Generator:
         self.graph, self.read, self.intent = graph, read, intent
         self.meanings = vocabulary.meanings(read)
         self._vocabulary = vocabulary
+        self._likeliest = {
+            term
+            for told, count in ((intent.terms, _LIKELIEST), (intent.asked, _LIKELIEST_ASKED))
+            for term in nlargest(count, told, key=told.__getitem__)
+        }
         self._properties = [p for p in graph.forward if p.value != LABEL.value]
         self._seeds: list[SetState] = []
 
@@ -174,6 +180,7 @@ class Generator:
         """What best speaks for a term, among tokens that are not taken."""
         said = next((m for m in self.meanings.get(key, ()) if not m.mask & taken), NO_MEANING)
         likely = _INTENT_SHARE * self.intent.terms.get(key, 0.0) if isinstance(key, NamedNode) else 0.0
+        likely = max(likely, _SAID) if key in self._likeliest else likely
         return said if likely <= said.score else Meaning(likely, said.mask if said.score >= _SAID else 0, said.worded)
 
     # what the question names
@@ -224,9 +231,11 @@ class Generator:
 
     def _coded(self) -> Iterator[SetState]:
         for key, meanings in self.meanings.items():
-            if not isinstance(key, tuple) or meanings[0].score < 0.45:
+            if not isinstance(key, tuple):
                 continue
             predicate, item = key
+            if meanings[0].score < _SAID_AS_CODE - _SAID * self.intent.terms.get(predicate, 0.0):
+                continue
             holders = self.graph.follow(predicate, frozenset((item,)), outward=False)
             use = Ground("code", meanings[0].score, meanings[0].mask, predicate, meanings[0].worded)
             yield SetState(Follow(predicate, _INWARD, Named(frozenset((item,)), "")), holders, (use,))
@@ -234,7 +243,7 @@ class Generator:
     def _true(self) -> Iterator[SetState]:
         for predicate, (yes, no) in self.graph.truths.items():
             meaning = self.meaning(predicate)
-            if meaning.score < 0.3:
+            if meaning.score < _SAID / 2:  # there are two values, so that little is enough
                 continue
             for holders, value in ((yes, "true"), (no, "false")):
                 items = frozenset(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from kgplatform.questions.forms.intent import Intent, IntentReader, shipped_mode
 from kgplatform.questions.forms.logical_form import (
     Against,
     Aggregated,
+    And,
     Compare,
     Follow,
     Form,
@@ -36,6 +37,7 @@ from kgplatform.questions.forms.logical_form import (
     Kind,
     Listed,
     Named,
+    Or,
     Period,
     SetForm,
     SizeOf,
@@ -269,13 +271,19 @@ class Describer:
         add("likely term left", float(sum(p >= 0.6 for p in left)))
         best = max((likely.get(term, 0.0) for term in used), default=0.0)
         add("best intent is used", float(bool(used) and best >= max(left, default=0.0)))
-        does = _done(candidate)
+        does = _done(candidate, self._graph.schema.properties)
         for name, p in self._intent.operations.items():
             if name == "none":
                 continue
             share = math.log(min(1 - _LEAST, max(_LEAST, p if name in does else 1 - p)))
             add("operations", share)
             add(f"operation {name}", share)
+        if given := _given(candidate, self._graph):
+            best = max(self._intent.asked.get(term, 0.0) for term in given)
+            other = max((p for term, p in self._intent.asked.items() if term not in given), default=0.0)
+            add("asked for", math.log(best + _LEAST))
+            add("asked for is left", other)
+            add("likeliest is given", float(best >= other))
 
     def _result(self, candidate: Candidate) -> str:
         match candidate.form:
@@ -322,9 +330,39 @@ def terms_in(form: object) -> frozenset[NamedNode]:
     return frozenset().union(*(terms_in(getattr(form, name)) for name in names))
 
 
-def _done(candidate: Candidate) -> set[str]:
+def _given(candidate: Candidate, graph: FactGraph) -> set[NamedNode]:
+    """The properties whose values a reading gives, and the classes of the things that it gives."""
+    match candidate.form:
+        case Listed(of, columns):
+            found = _ends(of) | {predicate for predicate, _ in columns}
+        case SizeOf(of):
+            found = _ends(of)
+        case Grouped(of, key, _, predicate):
+            return _ends(of) | {predicate or key[-1][0], key[-1][0]}
+        case Aggregated(_, predicate, _):
+            return {predicate}
+        case _:
+            return set()
+    return found | {class_ for class_, all_ in graph.classes.items() if candidate.items and candidate.items <= all_}
+
+
+def _ends(form: SetForm) -> set[NamedNode]:
+    match form:
+        case Follow(predicate, True):
+            return {predicate}
+        case Kind(iri):
+            return {iri}
+        case And(parts) | Or(parts):
+            return set().union(*map(_ends, parts))
+        case Without(base) | Top(base):
+            return _ends(base)
+    return set()
+
+
+def _done(candidate: Candidate, properties: Container[NamedNode]) -> set[str]:
     """The operations of a reading, as `kgplatform.questions.forms.intent.OPERATIONS` calls them."""
-    found: set[str] = set()
+    count = sum(term in properties for term in terms_in(candidate.form))
+    found = {name for name, least in (("second", 2), ("third", 3)) if count >= least}
     for part in parts_of(candidate.form):
         match part:
             case Grouped(_, _, function):
@@ -518,7 +556,7 @@ def signs(features: Mapping[str, float], unanswerable: float, found: Sequence[Ra
     kept = (
         "left", "left share", "left name", "left any name", "left number", "left sense", "name score", "nothing named",
         "likeliest left", "likely term left", "best intent is used", "unlikely term", "operations", "bridge number",
-        "step weak", "name weak", "parts",
+        "step weak", "name weak", "parts", "asked for", "asked for is left", "likeliest is given",
     )  # fmt: skip
     share = min(max(first, 1e-4), 1 - 1e-4)
     return {

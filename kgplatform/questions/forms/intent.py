@@ -2,8 +2,9 @@
 
 The carried sentence model with low-rank adapters (Hu et al. 2021, LoRA) in its upper layers maps a question, its names
 replaced by their classes, and the description of each property and class to vectors; their cosine says how likely the
-property is in the query, and a linear head how likely each operation is. Adapters and head are learnt on the questions
-of many schemas and graphs (``python -m benchmarks.train_questions``).
+property is in the query, the cosine with the question's vector turned a little how likely it is what is asked for, and
+a linear head how likely each operation is. All of it is learnt on the questions of many schemas and graphs
+(``python -m benchmarks.train_questions``).
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ Floats: TypeAlias = NDArray[np.float32]
 
 OPERATIONS = (
     "count", "most", "least", "negation", "ask", "group", "avg", "sum", "compare", "columns", "none", "listed",
+    "second", "third",
 )  # fmt: skip
-"""What the head tells, in the order of its rows; ``none``: that the graph has no answer."""
+"""What the head tells, in the order of its rows; ``none``: that the graph has no answer; ``second``, ``third``: that
+the query has so many properties or more."""
 
 WEIGHTS = Path(__file__).parent / "intent.safetensors"
 
@@ -47,6 +50,8 @@ class Intent:
 
     terms: Mapping[NamedNode, float] = field(default_factory=dict)
     operations: Mapping[str, float] = field(default_factory=dict)
+    asked: Mapping[NamedNode, float] = field(default_factory=dict)
+    """How likely each is what is asked for: the property whose values are given, or the class of the things."""
 
 
 NO_INTENT = Intent()
@@ -66,9 +71,11 @@ class IntentModel:
         learnt = path.read_bytes()
         found = load(learnt)
         self.identity = f"{CARRIED_SHA256} {hashlib.blake2b(learnt, digest_size=16).hexdigest()}"
-        self._model = MiniLM(carried_path(), adapters=found)
+        adapters = {name: values for name, values in found.items() if name.startswith("encoder.")}
+        self._model = MiniLM(carried_path(), adapters=adapters)
         self._head, self._shift = found["head.weight"].astype(np.float32), found["head.bias"].astype(np.float32)
-        self._scale, self._bias = float(found["scale"][0]), float(found["bias"][0])
+        self._turn = found["asked.up"].astype(np.float32) @ found["asked.down"].astype(np.float32)
+        self._lines = [(float(found[f"{of}scale"][0]), float(found[f"{of}bias"][0])) for of in ("", "asked.")]
 
     @property
     def dimensions(self) -> int:
@@ -82,13 +89,13 @@ class IntentModel:
     def intent(self, question: str, terms: Sequence[NamedNode], vectors: Floats) -> Intent:
         """What a question is after, among terms whose vectors are of unit length."""
         own = self.vectors([question])[0]
-        near = vectors @ (own / np.linalg.norm(own)) if len(terms) else np.zeros(0, dtype=np.float32)
-        likely = _sigmoid(self._scale * near + self._bias)
         said = _sigmoid(self._head @ own + self._shift)
-        return Intent(
-            {term: float(p) for term, p in zip(terms, likely, strict=True)},
-            {name: float(p) for name, p in zip(OPERATIONS, said, strict=True)},
+        used, asked = (
+            _sigmoid(scale * (vectors @ (turned / np.linalg.norm(turned))) + bias).tolist() if len(terms) else []
+            for turned, (scale, bias) in zip((own, own + self._turn @ own), self._lines, strict=True)
         )
+        operations = dict(zip(OPERATIONS, said.tolist(), strict=True))
+        return Intent(dict(zip(terms, used, strict=True)), operations, dict(zip(terms, asked, strict=True)))
 
 
 def _sigmoid(values: Floats) -> Floats:

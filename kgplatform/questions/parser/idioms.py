@@ -65,21 +65,9 @@ def _highest(match: re.Match[str]) -> str:
     return f"the {match['n']} {match['what']} with the {how} {match['of']}"
 
 
-def _numerous(match: re.Match[str]) -> str:
-    noun = match["of"] or match["what"]
-    return (
-        f"{'most' if match['how'].casefold() == 'longest' else 'fewest'} {noun if noun.endswith('s') else noun + 's'}"
-    )
-
-
 def _measured(match: re.Match[str]) -> str:
     unit = {"m": "metres", "ft": "feet"}.get(match["unit"].casefold(), match["unit"])
     return f"{match['n']} {unit} {match['how']}"
-
-
-def _rest_first(match: re.Match[str]) -> str:
-    rest = match["rest"].rstrip(" ?.!")
-    return f"{rest} excluding {match['what']}?"
 
 
 _RULES: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
@@ -87,25 +75,17 @@ _RULES: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
     (_WORDED, _number),
     (_TOP_BY_NUMBER, _most),
     (_TOP_BY, _highest),
-    (lexicon.pattern("idioms.long_list"), _numerous),
     (lexicon.pattern("idioms.add_up"), "What is the total "),
     (lexicon.pattern("idioms.only"), "exactly "),
-    (lexicon.pattern("idioms.prolific"), "most common"),
     (lexicon.pattern("idioms.high"), _measured),
     (lexicon.pattern("idioms.metres", 0), r"\g<n> metres"),
-    (lexicon.pattern("idioms.leaving_out"), _rest_first),
     (lexicon.pattern("idioms.name_them"), r"Which \g<what>?"),
     (lexicon.pattern("idioms.or_more"), lambda match: f"{_UNITS[match['n'].casefold()]} "),
     (lexicon.pattern("idioms.or_later"), r"since \g<year>"),
     (lexicon.pattern("idioms.or_earlier"), r"until \g<year>"),
     (lexicon.pattern("idioms.alive"), "without a date of death"),
     (lexicon.pattern("idioms.how_many_units"), "how heavy "),
-    (lexicon.pattern("idioms.how_long_units"), r"how \g<how> "),
     (lexicon.pattern("idioms.anywhere"), ""),
-    (lexicon.pattern("idioms.in_units"), r"\g<most>"),
-    (lexicon.pattern("idioms.below_sea"), "with an elevation below 0"),
-    (lexicon.pattern("idioms.above_sea"), ""),
-    (lexicon.pattern("idioms.furthest"), lambda match: f"{match['the'] or ''}{match['where'].lower()}ernmost"),
     (lexicon.pattern("idioms.not_one"), r"\g<verb> any "),
     (lexicon.pattern("idioms.not_any"), r"do not \g<have> anything "),
 )
