@@ -230,15 +230,12 @@ class Generator:
             yield SetState(Follow(predicate, _INWARD, Named(frozenset((item,)), anchor.said)), holders, (use,))
 
     def _coded(self) -> Iterator[SetState]:
-        for key, meanings in self.meanings.items():
-            if not isinstance(key, tuple):
-                continue
-            predicate, item = key
-            if meanings[0].score < _SAID_AS_CODE - _SAID * self.intent.terms.get(predicate, 0.0):
-                continue
-            holders = self.graph.follow(predicate, frozenset((item,)), outward=False)
-            use = Ground("code", meanings[0].score, meanings[0].mask, predicate, meanings[0].worded)
-            yield SetState(Follow(predicate, _INWARD, Named(frozenset((item,)), "")), holders, (use,))
+        coded = ((*key, meanings[0]) for key, meanings in self.meanings.items() if isinstance(key, tuple))
+        for predicate, item, best in coded:
+            if best.score >= _SAID_AS_CODE - _SAID * self.intent.terms.get(predicate, 0.0):
+                holders = self.graph.follow(predicate, frozenset((item,)), outward=False)
+                use = Ground("code", best.score, best.mask, predicate, best.worded)
+                yield SetState(Follow(predicate, _INWARD, Named(frozenset((item,)), "")), holders, (use,))
 
     def _true(self) -> Iterator[SetState]:
         for predicate, (yes, no) in self.graph.truths.items():

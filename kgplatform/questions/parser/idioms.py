@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from pyoxigraph import NamedNode
@@ -55,13 +56,8 @@ def _number(match: re.Match[str]) -> str:
     return f"{match['before']}{int(scaled)}"
 
 
-def _most(match: re.Match[str]) -> str:
-    how = "most" if match["end"].casefold() == "top" else "fewest"
-    return f"the {match['n']} {match['what']} with the {how} {match['of']}"
-
-
-def _highest(match: re.Match[str]) -> str:
-    how = "highest" if match["end"].casefold() == "top" else "lowest"
+def _ranked(match: re.Match[str], most: str, least: str) -> str:
+    how = most if match["end"].casefold() == "top" else least
     return f"the {match['n']} {match['what']} with the {how} {match['of']}"
 
 
@@ -70,15 +66,21 @@ def _measured(match: re.Match[str]) -> str:
     return f"{match['n']} {unit} {match['how']}"
 
 
+def _rest_first(match: re.Match[str]) -> str:
+    rest = match["rest"].rstrip(" ?.!")
+    return f"{rest} excluding {match['what']}?"
+
+
 _RULES: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
     (lexicon.pattern("idioms.listed"), ""),
     (_WORDED, _number),
-    (_TOP_BY_NUMBER, _most),
-    (_TOP_BY, _highest),
+    (_TOP_BY_NUMBER, partial(_ranked, most="most", least="fewest")),
+    (_TOP_BY, partial(_ranked, most="highest", least="lowest")),
     (lexicon.pattern("idioms.add_up"), "What is the total "),
     (lexicon.pattern("idioms.only"), "exactly "),
     (lexicon.pattern("idioms.high"), _measured),
     (lexicon.pattern("idioms.metres", 0), r"\g<n> metres"),
+    (lexicon.pattern("idioms.leaving_out"), _rest_first),
     (lexicon.pattern("idioms.name_them"), r"Which \g<what>?"),
     (lexicon.pattern("idioms.or_more"), lambda match: f"{_UNITS[match['n'].casefold()]} "),
     (lexicon.pattern("idioms.or_later"), r"since \g<year>"),
@@ -86,6 +88,7 @@ _RULES: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
     (lexicon.pattern("idioms.alive"), "without a date of death"),
     (lexicon.pattern("idioms.how_many_units"), "how heavy "),
     (lexicon.pattern("idioms.anywhere"), ""),
+    (lexicon.pattern("idioms.furthest"), lambda match: f"{match['the'] or ''}{match['where'].lower()}ernmost"),
     (lexicon.pattern("idioms.not_one"), r"\g<verb> any "),
     (lexicon.pattern("idioms.not_any"), r"do not \g<have> anything "),
 )
