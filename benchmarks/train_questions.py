@@ -78,7 +78,7 @@ from kgplatform.types import Verdict
 
 SCHEMAS = ROOT / "tests" / "data" / "intents"
 RANK_ON = ("train", "choose")
-LOWER, RANK, EPOCHS, RATE, BATCH = 3, 48, 4, 8e-4, 32
+LOWER, RANK, EPOCHS, RATE, BATCH = 3, 48, 3, 8e-4, 32
 TOGETHER, AS_WRITTEN = 20, 0.1
 RARE, PENALTY, ROUNDS, STEP = 60, 2e-3, 12, 6e-3
 UNITS, DROPPED = 32, 0.2
