@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -271,7 +271,7 @@ class Describer:
         add("likely term left", float(sum(p >= 0.6 for p in left)))
         best = max((likely.get(term, 0.0) for term in used), default=0.0)
         add("best intent is used", float(bool(used) and best >= max(left, default=0.0)))
-        does = _done(candidate, self._graph.schema.properties)
+        does = _done(candidate, sum(term in self._graph.schema.properties for term in used))
         for name, p in self._intent.operations.items():
             if name == "none":
                 continue
@@ -359,10 +359,9 @@ def _ends(form: SetForm) -> set[NamedNode]:
     return set()
 
 
-def _done(candidate: Candidate, properties: Container[NamedNode]) -> set[str]:
-    """The operations of a reading, as `kgplatform.questions.forms.intent.OPERATIONS` calls them."""
-    count = sum(term in properties for term in terms_in(candidate.form))
-    found = {name for name, least in (("second", 2), ("third", 3)) if count >= least}
+def _done(candidate: Candidate, properties: int) -> set[str]:
+    """The operations of a reading of so many properties, as `kgplatform.questions.forms.intent.OPERATIONS` has them."""
+    found = {name for name, least in (("second", 2), ("third", 3)) if properties >= least}
     for part in parts_of(candidate.form):
         match part:
             case Grouped(_, _, function):
