@@ -267,7 +267,9 @@ class Comparer(_Comparing):
         return self._valued(QueryGraph((Node(-1, subject.types, named=named),)), 0, link.predicate)
 
 
-# By how much one thing exceeds another in a value: 甲比乙高多少, 甲和乙相差多少, "how much longer is A than B".
+# By how much one thing exceeds another: 甲比乙多多少, 甲和乙相差多少, "how much longer is A than B".
+#
+# What is compared is a value that both have, or with 多 and 少 how many of something each has: 甲的村庄比乙多吗.
 
 _ADJECTIVE = lexicon.expression("comparisons.adjective")
 _MORE = lexicon.pattern("comparisons.more", 0, adjective=_ADJECTIVE)
@@ -288,7 +290,7 @@ class Differ(_Comparing):
         match = next(filter(None, (pattern.search(reading.text) for pattern in (_MORE, _APART, _DIFFERING_THAN))), None)
         things = [*_things(reading)] if match is not None else []
         if match is None or len(things) != 2:
-            return []
+            return self._numbers(reading, lexicon.pattern("comparisons.more_of").search(reading.text), "")
         adjective = (match.groupdict().get("adj") or "").casefold()
         if adjective in lexicon.word_set("comparisons.less") or COMPARATIVES.get(adjective) == "<":
             things.reverse()
@@ -301,7 +303,35 @@ class Differ(_Comparing):
                 one, other = (self._valued(names, predicate) for names in pair)
                 explained = _explained(reading, match, predicate)
                 return [CompleteGraph(replace(one, form=form, whole=other), _DIFFERING_SCORE, explained)]
+        return self._numbers(reading, match if match.re is _MORE else None, "difference")
+
+    def _numbers(self, reading: QuestionReading, match: re.Match[str] | None, form: str) -> list[CompleteGraph]:
+        """How many more of a class one thing has than another, or (without a ``form``) whether it has more."""
+        named = [m for m in reading.mentions if m.options[0].kind == "entity" and not m.options[0].apart]
+        kinds = [m for m in reading.mentions if m.options[0].kind == "class"]
+        if match is None or match["adj"] not in ("多", "少") or len(named) != 2 or len(kinds) != 1:
+            return []
+        whole, start = reading.text, match.start()
+        said = [whole[reading.tokens[m.first].start : reading.tokens[m.last - 1].end] for m in (*named, *kinds)]
+        of = whole[reading.tokens[named[0].last - 1].end : start] if kinds[0].first < named[1].first else f"的{said[2]}"
+        found = [self._counted(f"{name}{of}") for name in said[:2]]
+        for one, other in product(*found):
+            alike = [tuple((x.predicate, x.subject, x.object) for x in graph.links) for graph in (one, other)]
+            if alike[0] == alike[1]:
+                less = match["adj"] == "少"
+                first, second = (other, one) if less and form else (one, other)
+                graph = replace(first, form=form or ("fewer" if less else "more"), whole=second)
+                return [CompleteGraph(graph, _DIFFERING_SCORE, _explained(reading, match, None))]
         return []
+
+    def _counted(self, text: str) -> list[QueryGraph]:
+        """The readings of a text that give things, which can be counted."""
+        graphs = (candidate.graph for candidate in self._candidates(self._read(text))[:_TRIED])
+        return [
+            replace(g, form="count", targets=g.targets[:1], group=())
+            for g in graphs
+            if g.form in ("list", "count") and g.links and not g.nodes[g.targets[0]].literal
+        ]
 
     def _measured(
         self, pair: tuple[tuple[GraphName, ...], ...], reading: QuestionReading, unit: str, senses: tuple[str, ...]
@@ -338,13 +368,13 @@ def _things(reading: QuestionReading) -> Iterator[list[tuple[GraphName, ...]]]:
             yield [option.names for option in options]
 
 
-def _explained(reading: QuestionReading, match: re.Match[str], predicate: NamedNode) -> frozenset[int]:
+def _explained(reading: QuestionReading, match: re.Match[str], predicate: NamedNode | None) -> frozenset[int]:
     """The tokens of the comparison, of the things compared, and of what they are compared by."""
     kept = (
         mention
         for mention in reading.mentions
         for option in mention.options
-        if option.kind in ("entity", "class") or option.names[0].term == predicate
+        if option.kind in ("entity", "class") or option.names[0].term == predicate or predicate is None
     )
     places = {i for mention in kept for i in range(mention.first, mention.last)}
     said = {i for i, t in enumerate(reading.tokens) if match.start() <= t.start < match.end()}

@@ -117,8 +117,8 @@ class QueryGraph:
 
     ``form`` "mean" is the average, over the groups, of how many of the target each has. ``also`` are functions beside
     that of ``form``: "the least and the most". With ``whole`` the form is "share" or "percentage": so many of the
-    target for each of the target of ``whole``; or "difference" or "distance": by how much the value exceeds that of
-    ``whole``, or how far they are apart.
+    target for each of the target of ``whole``; or "difference" or "distance": by how much the value or number exceeds
+    that of ``whole``, or how far they are apart; or "more" or "fewer": whether it does.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -232,9 +232,9 @@ class Verbaliser:
         phrases = [self._phrase(target, frozenset(), self._limits(target)) for target in graph.targets]
         text = words["comma"].join(dict.fromkeys(phrases))
         other = ""
-        if graph.whole is not None and graph.form in ("difference", "distance"):
+        if graph.whole is not None and graph.form in ("difference", "distance", "more", "fewer"):
             other = self._like(replace(graph.whole, form="list")).reading()
-        if graph.form in words and (other or graph.form not in ("difference", "distance")):
+        if graph.form in words and (other or graph.form not in ("difference", "distance", "more", "fewer")):
             text = words[graph.form].format(text=text, other=other)
         if graph.group:
             text = words["each"].format(text=text, groups=words["comma"].join(self.noun(n) for n in graph.group))

@@ -47,7 +47,7 @@ class QueryWriter:
         """The query."""
         graph = self._graph
         if graph.whole is not None:
-            differs = graph.form in ("difference", "distance")
+            differs = graph.form in ("difference", "distance", "more", "fewer")
             return self._difference(graph.whole) if differs else self._quotient(graph.whole)
         if graph.form == "mean":
             counts = QueryWriter(replace(graph, form="count", order=None), wide=self._wide).text()
@@ -64,12 +64,16 @@ class QueryWriter:
         return f"SELECT {head} WHERE {{\n{self._indented([*self._body(), *extra])}}}{tail}{clause}"
 
     def _difference(self, other: QueryGraph) -> str:
-        """The value of one thing less that of the other, or how far apart they are."""
+        """The value or number of one thing less that of the other, how far apart they are, or whether it is more."""
         values = []
         for name, graph in (("?one", replace(self._graph, whole=None)), ("?other", other)):
-            text = QueryWriter(replace(graph, form="MAX", order=None), wide=self._wide).text()
-            values.append(text.replace("AS ?max)", f"AS {name})", 1))
+            form = "MAX" if graph.nodes[graph.targets[0]].literal else "count"
+            text = QueryWriter(replace(graph, form=form, order=None), wide=self._wide).text()
+            values.append(text.replace(f"AS ?{form.lower()})", f"AS {name})", 1))
         one, two = ("\n    ".join(text.splitlines()) for text in values)
+        if self._graph.form in ("more", "fewer"):
+            sign = ">" if self._graph.form == "more" else "<"
+            return f"ASK {{\n  {{ {one} }}\n  {{ {two} }}\n  FILTER(?one {sign} ?other)\n}}"
         value = "?one - ?other" if self._graph.form == "difference" else "ABS(?one - ?other)"
         return f"SELECT ({value} AS ?difference) WHERE {{\n  {{ {one} }}\n  {{ {two} }}\n}}"
 
