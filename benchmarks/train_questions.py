@@ -1,14 +1,15 @@
 """Learns what the logical forms of questions are ranked by, from the questions of ``tests/data``.
 
-Two steps. The *intent* model (low-rank adapters in the upper half of the carried sentence model, and a head for the
+Two steps. The *intent* model (low-rank adapters in the layers of the carried sentence model, and a head for the
 operations) learns from the invented schemas of ``tests/data/intents`` and from the graphs of ``train`` and ``choose``.
 The *weights* of the ranking, its calibration, and what tells whether an answer of the rules or of a form is right are
 learnt on these graphs, with the intents of models that learnt without the half a graph is in (cross-fitting), as users'
-graphs are unseen, too. ``frozen`` is never read. Run as
+graphs are unseen, too; the model that ships is one of these, continued with the other half. ``frozen`` is never read.
+Run as
 
     python -m benchmarks.train_questions [--only intent|weights --halves FOLDER]
 
-It takes an hour on two cores and writes the files beside ``kgplatform/questions/forms``;
+It takes two hours on two cores and writes the files beside ``kgplatform/questions/forms``;
 ``python -m benchmarks.question_sets`` then tells what they are worth.
 """
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import pickle
 import random
 import re
 import sys
@@ -78,7 +80,8 @@ from kgplatform.types import Verdict
 
 SCHEMAS = ROOT / "tests" / "data" / "intents"
 RANK_ON = ("train", "choose")
-LOWER, RANK, EPOCHS, RATE, BATCH = 3, 48, 3, 8e-4, 32
+RANK, EPOCHS, RATE, BATCH = 64, 2, 8e-4, 32
+CONTINUED, REPEATED = 2.5e-4, 60
 TOGETHER, AS_WRITTEN = 20, 0.1
 RARE, PENALTY, ROUNDS, STEP = 60, 2e-3, 12, 6e-3
 UNITS, DROPPED = 32, 0.2
@@ -148,22 +151,33 @@ def invented_schema(path: Path, chance: random.Random) -> TaughtSchema:
     for item in data["questions"]:
         text = re.sub(r"\s+", " ", re.sub(r"\{([^{}]*)\}", said, item["q"])).strip()
         used = tuple(sorted({places[term] for term in item["terms"]}))
-        asked = tuple(sorted({places[term] for term in _asked_in(item["terms"], item["ops"], leads_to)}))
+        told = item["asked"] if "asked" in item else _asked_in(item, data["properties"])
+        asked = tuple(sorted({places[term] for term in told}))
         properties = len(leads_to.keys() & set(item["terms"]))
         lessons.append(Lesson(in_english(text), used, (*item["ops"], *_length(properties)), asked))
     return TaughtSchema(tuple(_described(item, labels) for item in terms), tuple(lessons))
 
 
-def _asked_in(terms: Sequence[str], operations: Sequence[str], leads_to: Mapping[str, str | None]) -> set[str]:
+def _asked_in(item: Mapping[str, Any], properties: Sequence[Mapping[str, Any]]) -> set[str]:
     """What is asked for of the terms of an invented question, which are in the order of a path; where that is plain."""
+    terms, operations = item["terms"], item["ops"]
+    of, leads_to = ({one["id"]: one[side] for one in properties} for side in ("of", "to"))
     classes = set(terms) - leads_to.keys()
     if not terms or set(operations) & {"ask", "columns", "group", "avg", "sum"}:
         return set()
+    if len(terms) == 1 and (end := leads_to.get(terms[0])):
+        named = set(_NAMED.findall(item["q"]))
+        if end in of[terms[0]] or not named & {end, *of[terms[0]]}:
+            return set()  # which way it goes is not told
+        return {terms[0], end} if named & set(of[terms[0]]) else set(of[terms[0]][:1])
     if len(terms) == 1 or set(operations) <= ({"listed"} if not classes else set()):
         found = {terms[-1]}
     else:
         found = classes if len(classes) == 1 and operations else set()
     return found | {class_ for term in found if (class_ := leads_to.get(term))}
+
+
+_NAMED = re.compile(r"\{([^{}:]*):")
 
 
 def _length(properties: int) -> tuple[str, ...]:
@@ -323,9 +337,9 @@ class Adapted(nn.Module):
 
 
 class _Encoder(nn.Module):
-    """The carried model: lower layers as they are and computed once, upper layers with adapters, and the head."""
+    """The carried model with adapters in its layers, and the head; ``begun``: what it has learnt before."""
 
-    def __init__(self) -> None:
+    def __init__(self, begun: Mapping[str, NDArray[Any]] | None = None) -> None:
         super().__init__()
         from transformers import AutoModel, AutoTokenizer
 
@@ -333,7 +347,7 @@ class _Encoder(nn.Module):
         self.model, self.tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
         for parameter in self.model.parameters():
             parameter.requires_grad = False
-        for layer in self.model.encoder.layer[LOWER:]:
+        for layer in self.model.encoder.layer:
             own = layer.attention.self
             own.query, own.key, own.value = map(Adapted, (own.query, own.key, own.value))
             for part in (layer.attention.output, layer.intermediate, layer.output):
@@ -343,34 +357,27 @@ class _Encoder(nn.Module):
         self.head = nn.Linear(size, len(OPERATIONS))
         self.asked = Adapted(nn.Identity(), size=size)
         self.asked_scale, self.asked_bias = nn.Parameter(torch.tensor(12.0)), nn.Parameter(torch.tensor(-6.0))
-        self._states: dict[str, torch.Tensor] = {}
-
-    def _lower(self, texts: Iterable[str]) -> None:
-        fresh = sorted({text or "?" for text in texts} - self._states.keys(), key=len)
-        for start in range(0, len(fresh), 64):
-            some = fresh[start : start + 64]
-            coded = self.tokenizer(some, padding=True, truncation=True, max_length=64, return_tensors="pt")
-            mask = coded["attention_mask"]
-            with torch.no_grad():
-                rows = self.model.embeddings(coded["input_ids"])
-                for layer in self.model.encoder.layer[:LOWER]:
-                    rows = _first(layer(rows, _hidden(mask)))
-            for text, row, held in zip(some, rows, mask, strict=True):
-                self._states[text] = row[: int(held.sum())].clone()
+        for name, values in (begun or {}).items():
+            module, _, part = name.rpartition(".")
+            own = {"": self, "asked": self.asked, "head": self.head}.get(module) or self.model.get_submodule(module)
+            if name in ("asked.scale", "asked.bias"):
+                own, part = self, name.replace(".", "_")
+            parameter = getattr(own, part)
+            made = torch.tensor(values.astype(np.float32)).reshape(parameter.shape)
+            parameter.data.copy_(made / 2 if part == "up" else made)  # `Adapted.learnt` tells it twice as large
 
     def forward(self, texts: Sequence[str]) -> torch.Tensor:
         """The means of the texts' token vectors; texts of like length go together, so that little is padded."""
-        self._lower(texts)
-        states = [self._states[text or "?"] for text in texts]
-        order = sorted(range(len(texts)), key=lambda place: len(states[place]))
+        coded = self.tokenizer([text or "?" for text in texts], truncation=True, max_length=64)["input_ids"]
+        order = sorted(range(len(texts)), key=lambda place: len(coded[place]))
         parts = [order[start : start + TOGETHER] for start in range(0, len(order), TOGETHER)]
-        means = torch.cat([self._upper([states[place] for place in part]) for part in parts])
+        means = torch.cat([self._mean([torch.tensor(coded[place]) for place in part]) for part in parts])
         return means[torch.tensor(order).argsort()]
 
-    def _upper(self, states: Sequence[torch.Tensor]) -> torch.Tensor:
-        rows = nn.utils.rnn.pad_sequence(list(states), batch_first=True)
-        mask = nn.utils.rnn.pad_sequence([torch.ones(len(state)) for state in states], batch_first=True)
-        for layer in self.model.encoder.layer[LOWER:]:
+    def _mean(self, coded: Sequence[torch.Tensor]) -> torch.Tensor:
+        rows = self.model.embeddings(nn.utils.rnn.pad_sequence(list(coded), batch_first=True))
+        mask = nn.utils.rnn.pad_sequence([torch.ones(len(text)) for text in coded], batch_first=True)
+        for layer in self.model.encoder.layer:
             rows = _first(layer(rows, _hidden(mask)))
         return (rows * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
 
@@ -395,14 +402,20 @@ def _first(found: Any) -> torch.Tensor:
     return found[0] if isinstance(found, tuple) else found
 
 
-def train_intent(schemas: Sequence[TaughtSchema], *, epochs: int = EPOCHS) -> dict[str, NDArray[Any]]:
-    """The adapters and the head, learnt on all questions of the schemas."""
+def train_intent(
+    schemas: Sequence[TaughtSchema],
+    *,
+    epochs: int = EPOCHS,
+    rate: float = RATE,
+    begun: Mapping[str, NDArray[Any]] | None = None,
+) -> dict[str, NDArray[Any]]:
+    """The adapters and the head, learnt on all questions of the schemas, anew or continuing what was ``begun``."""
     torch.set_num_threads(1)
     random.seed(0)
     torch.manual_seed(0)
-    encoder = _Encoder()
+    encoder = _Encoder(begun)
     learnt = [parameter for parameter in encoder.parameters() if parameter.requires_grad]
-    optimiser = torch.optim.AdamW(learnt, lr=RATE, weight_decay=0.01)
+    optimiser = torch.optim.AdamW(learnt, lr=rate, weight_decay=0.01)
     step, steps = 0, epochs * sum(math.ceil(len(schema.lessons) / BATCH) for schema in schemas)
     for epoch in range(epochs):
         batches = []
@@ -413,7 +426,7 @@ def train_intent(schemas: Sequence[TaughtSchema], *, epochs: int = EPOCHS) -> di
         total = 0.0
         for schema, chosen in batches:
             for group in optimiser.param_groups:
-                group["lr"] = RATE * min(1, step / 30) * (1 - step / steps)
+                group["lr"] = rate * min(1, step / 30) * (1 - step / steps)
             step += 1
             vectors = encoder([*schema.descriptions, *(lesson.text for lesson in chosen)])
             loss = _loss(encoder, vectors, len(schema.descriptions), chosen)
@@ -704,28 +717,38 @@ def _graphs() -> list[Path]:
 
 
 def _learn_intent(output: Path, halves: Path, epochs: int) -> None:
-    """One model from everything, and for each half of the graphs one that has not seen it."""
+    """For each half of the graphs a model that has not seen it, and the first of these, continued with that half."""
     chance, folders = random.Random(0), _graphs()
     invented = [invented_schema(path, chance) for path in sorted(SCHEMAS.glob("*.json"))]
     with Pool(initializer=torch.set_num_threads, initargs=(1,)) as pool:
         own = pool.map(_schema_in, folders)
         rest = [[*invented, *(one for n, one in enumerate(own) if n % 2 != half)] for half in (0, 1)]
-        learnt = pool.map(partial(train_intent, epochs=epochs), [*rest, [*invented, *own]], chunksize=1)
+        learnt = pool.map(partial(train_intent, epochs=epochs), rest, chunksize=1)
     for half in (0, 1):
         save_file(learnt[half], halves / f"intent{half}.safetensors")
-    save_file(learnt[2], output / intent.WEIGHTS.name)
+    further = [*own[::2], *chance.sample(rest[0], REPEATED)]
+    save_file(train_intent(further, epochs=1, rate=CONTINUED, begun=learnt[0]), output / intent.WEIGHTS.name)
 
 
 def _schema_in(folder: Path) -> TaughtSchema:
     return schema_of(taught_graph(folder))
 
 
+def _keep_rankings(folder: Path, model: Path, path: Path) -> None:
+    """Writes the rankings of a set to a file, as those of all sets are too much for pipes."""
+    if not path.exists():
+        new = path.with_suffix(".new")
+        new.write_bytes(pickle.dumps(rankings(folder, model)))
+        new.replace(path)
+
+
 def _learn_weights(output: Path, halves: Path, others: Sequence[Path]) -> None:
     folders = _graphs()
     models = [halves / f"intent{number % 2}.safetensors" for number in range(len(folders))]
+    kept = [halves / f"rankings-{folder.name}.pickle" for folder in folders]
     with Pool(initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        ranked = pool.starmap(rankings, zip(folders, models, strict=True), chunksize=1)
-        found = [item for some in ranked for item in some]
+        pool.starmap(_keep_rankings, zip(folders, models, kept, strict=True), chunksize=1)
+        found = [item for path in kept for item in pickle.loads(path.read_bytes())]
         without = weights_left_out(found)
         told = [ranked_by(without[item.graph], item) for item in found]
         print(
@@ -737,7 +760,7 @@ def _learn_weights(output: Path, halves: Path, others: Sequence[Path]) -> None:
             (path, model, replace(without[path.name], calibration=calibration))
             for path, model in zip(folders, models, strict=True)
         ]
-        left_out += [(path, output / intent.WEIGHTS.name, left_out[0][2]) for path in others]
+        left_out += [(path, models[0], left_out[0][2]) for path in others]
         names = [path.name for path in (*folders, *others)]
         chosen = dict(zip(names, pool.starmap(choices, left_out, chunksize=1), strict=True))
     choice, line = train_choice(chosen)
@@ -771,7 +794,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.train_questions", description=__doc__)
     parser.add_argument("--only", choices=("intent", "weights"), help="learn this alone")
     parser.add_argument("--epochs", type=int, default=EPOCHS, help="passes over the questions for the intent model")
-    parser.add_argument("--halves", type=Path, help="a folder that keeps the two intent models that have seen one half")
+    kept = "a folder that keeps the intent models that have seen one half, and the rankings by them"
+    parser.add_argument("--halves", type=Path, help=kept)
     parser.add_argument("--output", type=Path, help="a folder for the files (default: where the package has them)")
     parser.add_argument(
         "--also", type=Path, nargs="*", default=(), metavar="FOLDER",

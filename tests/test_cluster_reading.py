@@ -136,29 +136,49 @@ def test_any_number_of_workers_with_one_killed_gives_the_graph_of_one(opened, no
 
 
 class Deadly:
-    """Reads as another does, but for a text on which its process ends."""
+    """Reads as another does, but for a text on which its process ends, the first so many times."""
 
-    def __init__(self, reader):
-        self.reader, self.method = reader, reader.method
+    def __init__(self, reader, ends, times):
+        self.reader, self.method, self.ends, self.times = reader, reader.method, ends, times
 
     def extract(self, chunk, document):
-        if "deadly" in chunk.text:
+        if "deadly" in chunk.text and self.ends.stat().st_size < self.times:
+            with self.ends.open("a") as file:
+                file.write("x")
             os._exit(1)
         return self.reader.extract(chunk, document)
 
 
+def read_with(monkeypatch, ends, times):
+    """Lets the workers read with `Deadly`."""
+    ends.touch()
+    recipe = dask_cluster.ClusterAhead._recipe
+
+    def deadly(ahead):
+        return replace(made := recipe(ahead), builtin=Deadly(made.builtin, ends, times))
+
+    monkeypatch.setattr(dask_cluster.ClusterAhead, "_recipe", deadly)
+
+
 @pytest.mark.slow
 def test_a_document_that_ends_four_workers_fails_alone(opened, notes, alone, tmp_path, monkeypatch):
-    recipe = dask_cluster.ClusterAhead._recipe
-    monkeypatch.setattr(
-        dask_cluster.ClusterAhead, "_recipe", lambda ahead: replace(made := recipe(ahead), builtin=Deadly(made.builtin))
-    )
+    read_with(monkeypatch, tmp_path / "ends", 1_000)
     bad = tmp_path / "bad.txt"
     bad.write_text("Inn number 99 is deadly.", encoding="utf-8")
     (failed,) = (item for item in opened.add(bad, notes, cluster=2, build=False) if item.outcome != "added")
     assert (failed.outcome, failed.document.source) == ("failed", str(bad))
     assert re.fullmatch(r"[^\n]*reading it ended 4 workers, one after the other", failed.error)
     assert knowledge(opened) == alone
+
+
+@pytest.mark.slow
+def test_a_document_in_the_hands_of_four_workers_that_end_is_tried_again(opened, notes, tmp_path, monkeypatch):
+    """Another document may have ended them, as a worker has several in its hands."""
+    read_with(monkeypatch, tmp_path / "ends", 4)
+    unlucky = tmp_path / "unlucky.txt"
+    unlucky.write_text("Inn number 99 is not deadly.", encoding="utf-8")
+    assert {item.outcome for item in opened.add(unlucky, notes, cluster=2, build=False)} == {"added"}
+    assert (tmp_path / "ends").stat().st_size == 4
 
 
 def living(group):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asked import Asked
 from pyoxigraph import Literal, NamedNode
 
 from benchmarks.question_sets import EMBEDDER, graph_of
@@ -136,11 +137,27 @@ def test_a_query_gives_what_its_form_denotes(name):
         ("metro", "Any job that cost over twenty million yuan?", "en", lambda form: "low=2000" in str(form)),
         ("library", "Who's the author of The Ferryman's Alibi?", "en", lambda form: isinstance(form.of.of, Named)),
         ("library", "请问《风筝机场》是谁写的？", "zh", lambda form: isinstance(form.of.of, Named)),
+        ("dams", "Any dams taller than 400 feet?", "en", lambda form: "low=121.92" in str(form)),
+        ("dams", "库容超过十亿立方米的水库有哪些？", "zh", lambda form: "low=1000.0" in str(form)),
+        ("football", "年薪十万欧元以上的球员有谁?", "zh", lambda form: "low=100.0" in str(form)),
+        ("harbour", "Is there any berth shallower than 8 m? Which?", "en", lambda form: "high=8.0" in str(form)),
+        ("bakery", "Which places are still open past nine at night?", "en", lambda form: "low=75600" in str(form)),
+        ("football", "wage bill of each club in thousands", "en", lambda form: form.function == "SUM"),
+        (
+            "allotments",
+            "Average inspection mark for each association please",
+            "en",
+            lambda form: form.function == "AVG",
+        ),
+        ("cinema", "2024年金鹭奖颁给了哪部片？", "zh", lambda form: isinstance(form.of.of, And)),
     ],
     ids=[
         *("records by their columns", "groups two steps away", "ways that are left out", "what has a property at all"),
         *("a plain ranking among longer ones", "what lacks something and is not named", "a unit of ten thousands"),
         *("one step beside detours that give the same", "one step beside detours, in Chinese"),
+        *("feet for metres", "a milliard for millions", "euros for thousands of them", "m is a metre"),
+        *("an hour without a.m. or p.m.", "a sum that no word asks for", "what all that has a number belongs to"),
+        "a year whose property shares a word with a name",
     ],
 )
 def test_readings_reach_what_the_question_leaves_out_and_their_queries_give_it(name, question, language, has):
@@ -178,8 +195,8 @@ def test_tokens_numbers_days_and_units_of_both_languages():
 
     assert [t.stem for t in tokens_of("Keller's loaves 1,200克")] == ["keller", "loav", "1200", "克"]
     assert quantities("over half a million and 12,000 people") == [
-        ("number", 12000.0, "people"),
         ("number", 500000.0, "and"),
+        ("number", 12000.0, "people"),
     ]
     assert quantities("on the 3rd of March 2024") == [("date", "2024-03-03", "")]
     assert quantities("before 9:30 pm in 1994") == [("time", 77400, ""), ("date", "1994", "")]
@@ -190,6 +207,11 @@ def test_tokens_numbers_days_and_units_of_both_languages():
         ("month", 5, ""), ("number", 1.5, "hour")
     ]  # fmt: skip
     assert quantities("at least half a kilometre") == [("number", 0.5, "kilometre")]
+    assert quantities("over a thousand square metres") == [("number", 1000.0, "square_metres")]
+    assert quantities("more than a quarter of a million or a third of an hour") == [
+        ("number", 250000.0, "or"), ("number", 1 / 3, "hour")
+    ]  # fmt: skip
+    assert quantities("the third one is 8 m long") == [("ordinal", 3, ""), ("number", 8.0, "m")]
     assert quantities("要放两个多小时的", "zh") == [("number", 2, "小时的")]
     weight = next(p for p in forms.graph.schema.properties.values() if p.iri.value.endswith("weight"))
     assert factors_between("kilograms", weight)[0][0] in (1000.0, 1.0)
@@ -577,3 +599,34 @@ def test_how_many_terms_an_ontology_has_does_not_make_an_answer_doubtful():
         return shipped_weights().chances(choice_signs("en", readings, ruled))
 
     assert chances(1) == chances(200)
+
+
+SHAFTS = """@prefix : <http://mine.test/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<http://mine.test/> a owl:Ontology . :Licence a owl:Class ; rdfs:label "licence"@en , "执照"@zh .
+:needs a owl:ObjectProperty ; rdfs:label "requires"@en , "要求"@zh ; rdfs:domain :Licence ; rdfs:range :Licence .
+:a a :Licence ; rdfs:label "Blasting"@en , "爆破"@zh ; :needs :b . :b a :Licence ; rdfs:label "Drilling"@en ;
+  :needs :c . :c a :Licence ; rdfs:label "Rigging"@en , "索具"@zh . :d a :Licence ; rdfs:label "Survey"@en ; :needs :c .
+"""
+
+
+@pytest.mark.embedding
+@pytest.mark.parametrize(
+    ("text", "language", "said"),
+    [
+        ("Which licences does Blasting require, direct and indirect?", "en", "direct or indirect"),
+        ("爆破直接和间接要求哪些执照？", "zh", "直接或间接"),
+    ],
+)
+def test_what_is_asked_for_indirectly_is_followed_to_the_end(text, language, said):
+    forms = Asked(SHAFTS).known.forms
+    asked_so = read(text, language, forms.names)
+    made = Generator(forms.graph, forms.vocabulary(EMBEDDER), asked_so, forms.intents.intent(asked_so))
+    found = [
+        c.form for c in made.candidates() if isinstance(c.form, Listed) and said in _worded(c.form, forms, language)
+    ]
+    assert {str(forms.graph.terms[item])[-2] for form in found for item in items_of(form.of, forms.graph)} == {"b", "c"}
+
+
+def _worded(form, forms, language):
+    return FormWording(forms.graph, lambda term: term.value, language)(form)

@@ -364,7 +364,8 @@ class DaskCluster:
         """What a task gives, waited for as long as there are workers.
 
         Raises:
-            ClusterError: no worker is left, the scheduler is gone, or the task ended several workers.
+            ClusterLostError: no worker is left, or the scheduler is gone.
+            WorkersEndedError: several workers ended with the task in their hands.
             KgPlatformError: as the task.
         """
         from distributed import KilledWorker
@@ -387,7 +388,7 @@ class DaskCluster:
                 is_done.clear()  # its worker was lost with it, and it is made anew
                 future.add_done_callback(lambda _future: is_done.set())
             except KilledWorker as error:
-                raise ClusterError(f"reading it ended {_TRIES + 1} workers, one after the other") from error
+                raise WorkersEndedError(f"reading it ended {_TRIES + 1} workers, one after the other") from error
             except (CancelledError, CommClosedError, OSError) as error:
                 raise ClusterLostError(f"{self.address} is gone") from error
 
@@ -425,6 +426,10 @@ def reading(workspace: Workspace, where: Where, *, embeds: bool = False) -> Iter
 
 class ClusterLostError(ClusterError):
     """The cluster is gone in the middle of work that this machine can do too."""
+
+
+class WorkersEndedError(ClusterError):
+    """Several workers ended with a task in their hands, which need not be the one that ended them."""
 
 
 class ClusterEmbedder:
@@ -568,14 +573,14 @@ class ClusterAhead(ReadAhead):
     def _begin_together(self, group: Sequence[ShortDocument]) -> None:
         self._submit([item.document for item in group])
 
-    def _submit(self, documents: Sequence[Document]) -> None:
-        """Puts documents to a worker, which asks about them together."""
+    def _submit(self, documents: Sequence[Document], turn: str = "") -> None:
+        """Puts documents to a worker, which asks about them together; another ``turn`` is another task."""
         if self._reader is None or self._lost:
             return
         (name, reader), model = self._reader, self._workspace.model
         keys = [document.iri.value for document in documents]
         kept = [model.about(key).kept_replies() if model is not None else {} for key in keys]
-        task = f"kgplatform-read-{name}-{hashlib.sha256(' '.join(keys).encode()).hexdigest()[:32]}"
+        task = f"kgplatform-read-{name}-{hashlib.sha256(' '.join(keys).encode()).hexdigest()[:32]}{turn}"
         try:
             future = self._cluster.submit(WorkerReader.read, reader, documents, kept, key=task)
         except ClusterLostError as error:
@@ -606,7 +611,14 @@ class ClusterAhead(ReadAhead):
         if pending is None:
             return None
         try:
-            self._read[key] = pending.result()
+            try:
+                self._read[key] = pending.result()
+            except WorkersEndedError:  # another may have done that, as a worker has several in its hands
+                self._submit([document], "-again")
+                pending = self._submitted.pop(key, None)
+                if pending is None:
+                    return None
+                self._read[key] = pending.result()
         except ClusterLostError as error:
             self._lose(error)
             return None

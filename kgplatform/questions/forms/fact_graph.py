@@ -115,6 +115,20 @@ class FactGraph:
         """What has a name of its own."""
         return frozenset(self.number_of[node] for node in self.facts.labels if node in self.number_of)
 
+    def of(self, predicate: NamedNode) -> tuple[NamedNode, ...]:
+        """The smallest class that all that has a property belongs to; else the one that most of it does."""
+        if predicate not in self._of:
+            every = self.subjects.get(predicate, NOTHING)
+            found = [
+                (len(members), class_.value, class_) for class_, members in self.classes.items() if every <= members
+            ]
+            self._of[predicate] = (min(found)[2],) if found else self.schema.domains(predicate)[:1]
+        return self._of[predicate]
+
+    @cached_property
+    def _of(self) -> dict[NamedNode, tuple[NamedNode, ...]]:
+        return {}
+
     def is_partial(self, predicate: NamedNode) -> bool:
         """Whether some of the things of a class that has the property do not have it."""
         domains = self.schema.domains(predicate)
@@ -154,9 +168,7 @@ class FactGraph:
         if len(items) == 1:
             (one,) = items
             return ways.get(one, NOTHING)
-        if len(items) > len(ways):
-            return NOTHING.union(*(found for item, found in ways.items() if item in items))
-        return NOTHING.union(*(ways[item] for item in items if item in ways))
+        return NOTHING.union(*map(ways.__getitem__, items & ways.keys()))
 
     def magnitude(self, item: int) -> float | None:
         """A number, date or time as one number: dates as days, times as seconds; None for what is none."""
@@ -169,6 +181,20 @@ class FactGraph:
             for number, term in enumerate(self.terms)
             if isinstance(term, Literal) and (size := magnitude(term)) is not None
         }
+
+    def sizes(self, predicate: NamedNode, *, most: bool) -> Mapping[int, float]:
+        """The number that each thing has by a property, of several the greatest (``most``) or the least."""
+        if (predicate, most) not in self._sizes:
+            best, known = max if most else min, self._magnitudes
+            found = (
+                (item, [known[end] for end in ends if end in known]) for item, ends in self.forward[predicate].items()
+            )
+            self._sizes[predicate, most] = {item: best(sizes) for item, sizes in found if sizes}
+        return self._sizes[predicate, most]
+
+    @cached_property
+    def _sizes(self) -> dict[tuple[NamedNode, bool], Mapping[int, float]]:
+        return {}
 
     @cached_property
     def ordered(self) -> Mapping[NamedNode, bool]:

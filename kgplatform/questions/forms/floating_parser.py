@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
+from itertools import islice
 
 from pyoxigraph import Literal, NamedNode
 
@@ -40,7 +41,7 @@ from kgplatform.questions.forms.logical_form import (
     items_of,
 )
 from kgplatform.questions.forms.question_language import languages
-from kgplatform.questions.forms.question_text import Anchor, Quantity, Read, factors_between, union
+from kgplatform.questions.forms.question_text import Anchor, Quantity, Read, factors_between, union, unit_of
 from kgplatform.questions.forms.relevance import NO_MEANING, Meaning, Vocabulary
 from kgplatform.vocab import LABEL
 
@@ -60,9 +61,12 @@ _DATED = frozenset(("date", "dateTime", "gYearMonth"))
 _WHOLE = frozenset(("integer", "int"))
 _MOST_YEARS = 40
 _YEARS = range(1000, 2101)
+_RESTRICTING = frozenset(("name", "value", "code", "quantity", "truth"))
+_BY_NAME = frozenset(("name", "value", "code", "class"))
+_HOURS = 24
 _REACHED = 250
 _INTENT_SHARE, _LIKELIEST, _LIKELIEST_ASKED = 0.9, 4, 2
-_SAID, _SAID_AS_CODE = 0.3, 0.45
+_SAID, _SAID_AS_CODE, _ASKED_WITHOUT_CUE = 0.3, 0.45, 0.3
 _TOLD = 0.25
 _SURE_NAME, _FEW = 0.75, 3
 _SOURCES, _TARGETS, _WAYS = 60, 8, 2
@@ -90,32 +94,30 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class SetState:
-    """A set on its way to a reading."""
+    """A set on its way to a reading, with the tokens that it explains (``mask``) and how promising it is, for beams."""
 
     form: SetForm
     items: Items
     uses: tuple[Ground, ...]
+    mask: int = field(init=False, compare=False)
+    score: float = field(init=False, compare=False)
 
-    @property
-    def mask(self) -> int:
-        """The tokens that it explains."""
-        return union(use.mask for use in self.uses)
-
-    @property
-    def score(self) -> float:
-        """How promising it is, for the beam only."""
-        return sum(_PROMISE[use.kind] * use.score - _COST[use.kind] for use in self.uses) + 0.12 * self.mask.bit_count()
+    def __post_init__(self) -> None:
+        mask = union(use.mask for use in self.uses)
+        score = sum(_PROMISE[use.kind] * use.score - _COST[use.kind] for use in self.uses) + 0.12 * mask.bit_count()
+        object.__setattr__(self, "mask", mask)
+        object.__setattr__(self, "score", score)
 
 
 _PROMISE = {
     "name": 2.0, "value": 1.6, "code": 1.5, "truth": 1.2, "quantity": 1.2, "class": 1.2, "step": 1.5, "bridge": 0.3,
     "top": 1.2, "count": 0.6, "aggregate": 0.8, "group": 0.8, "ask": 0.6, "without": 0.8, "column": 1.0, "has": 1.0,
-    "against": 1.0, "more": 1.0, "list": 0.0, "whole": 0.0, "or": 0.2, "within": 0.5,
+    "against": 1.0, "more": 1.0, "list": 0.0, "whole": 0.0, "or": 0.2, "within": 0.5, "same": 0.8,
 }  # fmt: skip
 _COST = {
     "name": 0.0, "value": 0.1, "code": 0.35, "truth": 0.4, "quantity": 0.2, "class": 0.1, "step": 0.2, "bridge": 0.7,
     "top": 0.3, "count": 0.1, "aggregate": 0.2, "group": 0.3, "ask": 0.1, "without": 0.3, "column": 0.4, "has": 0.4,
-    "against": 0.3, "more": 0.3, "list": 0.0, "whole": 0.5, "or": 0.2, "within": 0.3,
+    "against": 0.3, "more": 0.3, "list": 0.0, "whole": 0.5, "or": 0.2, "within": 0.3, "same": 0.4,
 }  # fmt: skip
 
 
@@ -182,6 +184,10 @@ class Generator:
         likely = _INTENT_SHARE * self.intent.terms.get(key, 0.0) if isinstance(key, NamedNode) else 0.0
         likely = max(likely, _SAID) if key in self._likeliest else likely
         return said if likely <= said.score else Meaning(likely, said.mask if said.score >= _SAID else 0, said.worded)
+
+    def _likely(self, operation: str) -> bool:
+        """Whether the whole wording asks for an operation, though no word may be a sign of it."""
+        return self.intent.operations.get(operation, 0.0) >= _ASKED_WITHOUT_CUE
 
     # what the question names
 
@@ -260,13 +266,14 @@ class Generator:
 
     def _measured(self) -> Iterator[SetState]:
         quantities = [q for q in self.read.quantities if q.kind != "ordinal"]
+        named = union(a.mask for a in self.read.anchors if a.exact and a.mask.bit_count() > 1)
         for predicate, temporal in self.graph.ordered.items():
             meaning = self.meaning(predicate)
             for quantity in self.read.quantities:
                 for form, mask, weight in self._bounded(predicate, quantity, quantities, temporal=temporal):
                     items = items_of(form, self.graph)
                     score = weight * (0.45 + 0.55 * meaning.score)
-                    worded = meaning.mask if meaning.score >= 0.4 else 0
+                    worded = meaning.mask & ~named if meaning.score >= 0.4 else 0
                     yield SetState(form, items, (Ground("quantity", score, mask | worded, predicate, bool(worded)),))
 
     def _bounded(
@@ -278,15 +285,16 @@ class Generator:
         before, after = self.read.cue("before") & near, self.read.cue("after") & near
         kinds = {_kind(self.graph.terms[i]) for i in list(self.graph.objects[predicate])[:5]}
         match quantity.kind:
-            case "month" if kinds & _DATED:
-                yield from self._in_month(predicate, quantity)
+            case "month":
+                yield from self._in_month(predicate, quantity, kinds)
             case "date" if kinds & (_DATED | {"gYear"}):
                 text = quantity.text[:4] if kinds == {"gYear"} else quantity.text
                 yield from self._dated(predicate, replace(quantity, text=text), others, before, after | more)
             case "date" if quantity.text.isdigit() and not temporal:  # a year that is written as a number
                 yield from self._sized(predicate, quantity, others, before | less, after | more)
-            case "time" if "time" in kinds:
-                yield from self._sized(predicate, quantity, others, before | less, after | more)
+            case "time" | "number" if "time" in kinds:
+                for at in _times(quantity):
+                    yield from self._sized(predicate, at, others, before | less, after | more)
             case "number" if kinds == {"gYear"} and quantity.value in _YEARS:
                 year = replace(quantity, text=f"{quantity.value:04.0f}")
                 yield from self._dated(predicate, year, others, before | less, after | more)
@@ -295,8 +303,14 @@ class Generator:
             case "ordinal" if kinds <= _WHOLE:
                 yield Compare(predicate, quantity.value, quantity.value), quantity.mask, 0.8
 
-    def _in_month(self, predicate: NamedNode, quantity: Quantity) -> Iterator[tuple[SetForm, int, float]]:
-        """What has a day in a month of whatever year."""
+    def _in_month(
+        self, predicate: NamedNode, quantity: Quantity, kinds: set[str]
+    ) -> Iterator[tuple[SetForm, int, float]]:
+        """What has a day in a month of whatever year, or the month by its number."""
+        if kinds <= _WHOLE and not quantity.text:
+            yield Compare(predicate, quantity.value, quantity.value), quantity.mask, 0.8
+        if not kinds & _DATED:
+            return
         years = sorted({year for i in self.graph.objects[predicate] if (year := self.graph.year_of(i))})[:_MOST_YEARS]
         month = quantity.text or f"-{int(quantity.value):02}"
         days = [f"{year:04}{month}" for year in years]
@@ -356,7 +370,7 @@ class Generator:
         """The classes that are spoken of, and those that have the properties which are; else the largest."""
         said = [p for p in self._properties if self.meaning(p).score >= _SAID]
         said.sort(key=lambda p: (-self.meaning(p).score, p.value))
-        had = [class_ for predicate in said[:_TARGETS] for class_ in self.graph.schema.domains(predicate)[:1]]
+        had = [class_ for predicate in said[:_TARGETS] for class_ in self.graph.of(predicate)]
         classes = self.graph.classes
         if not kinds and not had:
             had = sorted(classes, key=lambda class_: -len(classes[class_]))
@@ -411,6 +425,26 @@ class Generator:
             kind = "step" if meaning.score else "bridge"
             use = Ground(kind, meaning.score, meaning.mask, predicate, meaning.worded, outward)
             yield SetState(Follow(predicate, outward, state.form), items, (*state.uses, use))
+            if (further := self.read.cue("indirect")) and predicate in self.graph.chains:
+                form = Follow(predicate, outward, state.form, again=True)
+                use = replace(use, mask=use.mask | further)
+                yield SetState(form, items_of(form, self.graph), (*state.uses, use))
+
+    def _siblings(self, states: Iterable[SetState], kinds: Iterable[SetState]) -> Iterator[SetState]:
+        """What shares with what is named that to which a step leads from it, or two: the same, also, the others."""
+        cue = self.read.cue("same")
+        for state in states:
+            form: SetForm = state.form
+            others, steps = form, 0
+            while isinstance(form, Follow) and not form.again:
+                others, form, steps = Follow(form.predicate, not form.outward, others), form.of, steps + 1
+            if isinstance(form, Named) and 0 < steps <= 1 + bool(cue) and len(state.items) <= _FEW:
+                items = items_of(others, self.graph) - form.items
+                if items and len(items) <= _MOST_ITEMS:
+                    said = (k.uses[0] for k in kinds if state.items <= k.items and not k.mask & (state.mask | cue))
+                    uses = (*state.uses, *islice(said, 1))
+                    use = Ground("same", uses[-1].score, cue & ~state.mask, state.uses[-1].term)
+                    yield SetState(Without(others, form), items, (*uses, use))
 
     def _bridged(self, kinds: list[SetState]) -> Iterator[SetState]:
         """The sets that lie some steps from what is named, by ways whose middle the question leaves out.
@@ -492,6 +526,8 @@ class Generator:
             for state in beam:
                 every.add(state)
             reached = (reached + beam)[:_REACHED]
+        for state in self._siblings(reached, kinds):
+            every.add(state)
         for state in every.best(40):
             every.add(self._together(state, reached))
         for state in kinds:
@@ -527,10 +563,12 @@ class Generator:
         """The set cut with a class that is spoken of, if anything of it is left."""
         if isinstance(state.form, Kind):
             return
+        # a word of its name may be one of a property's, too: the length of ships
+        taken = union(use.mask for use in state.uses if use.kind in _BY_NAME)
         for kind in kinds:
             use = kind.uses[0]
             items = state.items & kind.items
-            if items and not use.mask & state.mask:
+            if items and not use.mask & taken:
                 yield SetState(_and(kind.form, state.form), items, (*state.uses, use))
 
     # readings
@@ -544,13 +582,16 @@ class Generator:
             classed.add(state)
             for cut in self._classed(state, kinds):
                 classed.add(cut)
-        for state in self._without(classed.spread(_FINALS), kinds):
+        lacking = _Pool()
+        for state in self._without(sets[: 2 * _FINALS], kinds):
+            lacking.add(state)
+        for state in lacking.spread(_TOPS):
             classed.add(state)
         for state in self._ranked(classed.spread(_FINALS), kinds):
             classed.add(state)
         for state in self._against(kinds):
             classed.add(state)
-        chosen = classed.spread(3 * _FINALS)
+        chosen = list(dict.fromkeys((*classed.spread(3 * _FINALS), *lacking.spread(_TOPS))))
         found: dict[Form, Candidate] = {}
         for candidate in self._readings(chosen, kinds):
             found.setdefault(candidate.form, candidate)
@@ -560,8 +601,7 @@ class Generator:
         read = self.read
         for state in chosen:
             yield Candidate(Listed(state.form), state.items, (*state.uses, Ground("list", 1.0, 0)))
-        counting = read.cue("count", "amount", "sum")
-        if counting:
+        if read.cue("count", "amount", "sum") or self._likely("count"):
             for state in chosen[:90]:
                 yield Candidate(SizeOf(state.form), state.items, (*state.uses, Ground("count", 1.0, read.cue("count"))))
         yield from self._aggregated(chosen)
@@ -602,6 +642,7 @@ class Generator:
         ways = [(mask, most) for mask, most in (
             (read.cue("most"), True), (read.cue("least"), False), (read.cue("first"), False), (read.cue("last"), True),
         ) if mask]  # fmt: skip
+        ways += [(0, most) for name, most in (("most", True), ("least", False)) if self._likely(name)]
         pool = _Pool()
         if not ways and not (read.cue("or", "more", "less") and len(read.anchors) > 1):
             return []
@@ -669,18 +710,16 @@ class Generator:
     def _without(self, states: list[SetState], kinds: list[SetState]) -> Iterator[SetState]:
         """What is of a kind, or in a set, and not in another."""
         mask = self.read.cue("negation")
-        if not mask:
+        if not mask and not self._likely("negation"):
             return
         bases = self._bases(kinds)
         for base in (*bases, *(s for s in states[:_FEW_SETS] if not self._is_value(s))):
             yield from self._lacking(base, mask)
-        for base in bases:
-            for other in states:
-                if (
-                    other.mask & base.mask
-                    or isinstance(other.form, Kind)
-                    or not any(u.kind in ("name", "value", "code", "quantity", "truth") for u in other.uses)
-                ):
+        told = [state for state in states if any(use.kind in _RESTRICTING for use in state.uses)]
+        told.sort(key=lambda state: (len(state.uses), -state.score))
+        for base in (*bases, *told[: 3 * _FEW_SETS]):
+            for other in told:
+                if other.mask & base.mask or isinstance(other.form, Kind) or self._is_value(other):
                     continue
                 items = base.items - other.items
                 if items and len(items) < len(base.items):
@@ -713,6 +752,7 @@ class Generator:
     def _aggregated(self, states: list[SetState]) -> Iterator[Candidate]:
         read = self.read
         functions = [(name, read.cue(cue)) for cue, name in _FUNCTIONS.items() if read.cue(cue)]
+        functions += [(name, 0) for name in ("SUM", "AVG") if self._likely(name.lower())]
         if not functions:
             return
         for state in states[:60]:
@@ -729,7 +769,7 @@ class Generator:
     def _grouped(self, states: list[SetState], kinds: list[SetState]) -> Iterator[Candidate]:
         read = self.read
         mask = read.cue("each")
-        if not (mask or (read.cue("count", "average", "sum") and read.cue("and"))):
+        if not (mask or self._likely("group") or (read.cue("count", "average", "sum") and read.cue("and"))):
             return
         for state in (*self._bases(kinds), *states[:30]):
             sample = frozenset(sorted(state.items)[:_SAMPLE])
@@ -764,23 +804,20 @@ class Generator:
     def _measures(self, sample: Items, taken: int, key: NamedNode) -> Iterator[tuple[str, NamedNode, Ground]]:
         """What of the members of a group may be added up or averaged."""
         functions = [("AVG", self.read.cue("average")), ("SUM", self.read.cue("sum", "count"))]
+        functions = [(name, cue) for name, cue in functions if cue or self._likely(name.lower())]
         for predicate, temporal in self.graph.ordered.items():
             meaning = self.meaning(predicate, taken)
             if temporal or meaning.score < _TOLD or predicate == key:
                 continue
             if self.graph.follow(predicate, sample, outward=True):
                 for function, cue in functions:
-                    if cue:
-                        use = Ground("aggregate", meaning.score, meaning.mask | cue, predicate, meaning.worded)
-                        yield function, predicate, use
+                    use = Ground("aggregate", meaning.score, meaning.mask | cue, predicate, meaning.worded)
+                    yield function, predicate, use
 
     def _asked(self, states: list[SetState]) -> Iterator[Candidate]:
         read = self.read
         mask = read.cue("yesno")
-        if not mask:
-            return
-        opens = mask & 1 or not languages()[read.language].fronted or (mask & 0b11)
-        if not opens:
+        if not (mask & 0b11 or (mask and not languages()[read.language].fronted)):
             return
         for state in states[:60]:
             yield Candidate(IsAny(state.form), state.items, (*state.uses, Ground("ask", 1.0, mask & 1)))
@@ -890,6 +927,15 @@ def _around(mask: int) -> int:
     """The tokens close to some: six before, six after."""
     low = max(0, (mask & -mask).bit_length() - 1 - 6)
     return ((1 << (mask.bit_length() + 6)) - 1) & ~((1 << low) - 1)
+
+
+def _times(quantity: Quantity) -> Iterator[Quantity]:
+    """The times of the day that it may be: a bare number is an hour before noon or after it."""
+    if quantity.kind == "time":
+        yield quantity
+    elif quantity.value <= _HOURS and not unit_of(quantity.unit):
+        for hour in sorted({quantity.value, quantity.value + _HOURS // 2} & set(range(_HOURS + 1))):
+            yield replace(quantity, kind="time", value=hour * 3600, unit="")
 
 
 def _kind(term: object) -> str:

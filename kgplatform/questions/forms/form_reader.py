@@ -372,6 +372,8 @@ def _done(candidate: Candidate, properties: int) -> set[str]:
                 found.add("most" if most else "least")
             case Compare(_, low, high) | Period(_, low, high) if low != high:
                 found.add("compare")
+            case Without(_, excluded) if not isinstance(excluded, Named):
+                found.add("negation")
             case _:
                 found |= _SIMPLY.get(type(part), frozenset())
     if isinstance(candidate.form, Listed):
@@ -384,7 +386,6 @@ _SIMPLY: Mapping[type, frozenset[str]] = {
     SizeOf: frozenset(("count",)),
     IsAny: frozenset(("ask",)),
     IsMore: frozenset(("ask",)),
-    Without: frozenset(("negation",)),
     Against: frozenset(("compare",)),
 }
 
@@ -419,8 +420,8 @@ def _operations(form: Form) -> set[str]:
                 found |= {"each", {"COUNT": "count", "AVG": "average"}.get(function, "sum")}
             case IsAny() | IsMore():
                 found.add("yesno")
-            case Without():
-                found.add("negation")
+            case Without(_, excluded):
+                found.add("same" if isinstance(excluded, Named) else "negation")
             case Compare() | Period():
                 found |= _bound_cues(part)
         if isinstance(part, Top):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import count as counter
@@ -276,29 +276,32 @@ def along(graph: FactGraph, items: Items, path: Path) -> Items:
     return items
 
 
-def measured(graph: FactGraph, items: Items, path: Path, *, most: bool, counted: bool) -> list[tuple[float, int]]:
-    """What each item has by a path, the greatest (or least) of several, or how many; the best first."""
-    found = []
-    for item in items:
-        ends = along(graph, frozenset((item,)), path)
-        if counted:
-            found.append((float(len(ends)), item))
-            continue
-        sizes = [size for end in ends if (size := graph.magnitude(end)) is not None]
-        if sizes:
-            found.append((max(sizes) if most else min(sizes), item))
-    return sorted(found, key=lambda pair: (-pair[0] if most else pair[0], pair[1]))
+def _measured(graph: FactGraph, items: Items, path: Path, *, most: bool, counted: bool) -> Mapping[int, float]:
+    """What each item has by a path, the greatest (or least) of several, or how many; of one step it is looked up."""
+    (predicate, outward), *rest = path
+    if not rest and counted:
+        ways = (graph.forward if outward else graph.backward).get(predicate, {})
+        return {item: float(len(ways[item])) for item in items & ways.keys()}
+    if not rest and outward:
+        own = graph.sizes(predicate, most=most)
+        return {item: own[item] for item in items & own.keys()}
+    found = ((item, along(graph, frozenset((item,)), path)) for item in items)
+    if counted:  # the query counts what is there, so none is not the least
+        return {item: float(len(ends)) for item, ends in found if ends}
+    best = max if most else min
+    told = ((item, [size for end in ends if (size := graph.magnitude(end)) is not None]) for item, ends in found)
+    return {item: best(sizes) for item, sizes in told if sizes}
 
 
 def _top(graph: FactGraph, items: Items, path: Path, *, most: bool, counted: bool, size: int) -> Items:
-    found = measured(graph, items, path, most=most, counted=counted)
-    if counted:  # the query counts what is there, so none is not the least
-        found = [pair for pair in found if pair[0]]
+    found = _measured(graph, items, path, most=most, counted=counted)
     if not found:
         return NOTHING
     if size == 1:
-        return frozenset(item for value, item in found if value == found[0][0])
-    return frozenset(item for _, item in found[:size])
+        best = max(found.values()) if most else min(found.values())
+        return frozenset(item for item, value in found.items() if value == best)
+    order = sorted(found, key=lambda item: (-found[item] if most else found[item], item))
+    return frozenset(order[:size])
 
 
 def denotation(form: Form, graph: FactGraph) -> list[Row]:
@@ -661,7 +664,8 @@ class FormWording:
             values = {getattr(self._graph.terms[item], "value", "") for item in form.of.items}
             return self._say("true" if values & {"true", "1"} else "false", what, self.term(form.predicate))
         if form.again:
-            return self._say("within", what, self.set(form.of))
+            once = self._followed(replace(form, again=False), kind)
+            return self._say("again", once) if form.outward else self._say("within", what, self.set(form.of))
         if not form.outward:
             return self._say("having", what, self.term(form.predicate), self.set(form.of))
         if kind:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, reduce
 from operator import or_
 from typing import Protocol
 
-from pyoxigraph import Literal
+from pyoxigraph import Literal, NamedNode
 
 from kgplatform import lexicon
 from kgplatform.lexicon.amounts import han_number
@@ -139,7 +139,10 @@ def _cues(tokens: Sequence[TextToken], language: str) -> dict[str, int]:
     found: dict[str, int] = defaultdict(int)
     cues = [cue for one in read_together(language) for cue in one.cues]
     listed = {phrase[0] for _, phrase in cues if len(phrase) == 1}  # goes before a pattern: "lowest" before "*est"
+    there = set(words)
     for name, phrase in cues:
+        if not all(part in there or "*" in part or part[0] == "^" for part in phrase):
+            continue
         if phrase[0].startswith("^"):
             opened = phrase[0][1:]
             if words and words[0] == opened:
@@ -186,6 +189,7 @@ class _Quantities:
         self._dates()
         self._month_names()
         self._times()
+        self._shares()
         self._ordinals()
         self._written()
         self._numbers()
@@ -255,6 +259,19 @@ class _Quantities:
                 hour = hour % 12 + (12 if "late" in said else 0)
             self._add("time", hour * 3600 + minute * 60, mask)
 
+    def _shares(self) -> None:
+        """A part of a unit or of a large number: *half a million*, *a third of an hour*."""
+        words = [*self._words, ""]
+        for place, word in enumerate(words):
+            last = place + 1
+            while last < len(words) and words[last] in (*self._listed["article"], *self._listed["shared"]):
+                last += 1
+            if self._scales.get(word, 1) < 1 and last > place + 1:
+                size = self._scales.get(words[last], 1.0)
+                if size >= 100 or unit_of(words[last]):
+                    mask = mask_of(place, last + (size >= 100))
+                    self._add("number", self._scales[word] * max(size, 1), mask, unit=self._unit_after(mask))
+
     def _ordinals(self) -> None:
         for mask, said, _ in self._matches("ordinal"):
             self._add("ordinal", int(said["number"]), mask)
@@ -285,7 +302,10 @@ class _Quantities:
                 continue
             value = float(match.group().replace(",", ""))
             last = mask.bit_length()
-            scale = self._scales.get(self._words[last] if last < len(self._words) else "", 0)
+            after = self._words[last] if last < len(self._words) else ""
+            scale = self._scales.get(after, 0)
+            if unit_of(after):  # eight m: metres or millions, as the property has it
+                scale = 0
             if scale >= 100:
                 value, mask = value * scale, mask | 1 << last
             if re.fullmatch(r"(?:1[0-9]|20)\d\d", match.group()) and not scale:
@@ -304,7 +324,7 @@ class _Quantities:
                 elif part and (share := self._share_after(i)):
                     part, i = part + share[0], share[1]
                     continue
-                elif word in self._scales and len(word) > 1 and (part or word in self._listed["scales_alone"]):
+                elif word in self._scales and len(word) > 1 and (part or self._stands_alone(i)):
                     part = (part or 1) * self._scales[word]
                     if self._scales[word] >= 1000:
                         value, part = value + part, 0.0
@@ -316,6 +336,11 @@ class _Quantities:
                 mask = mask_of(start, i)
                 self._add("number", value, mask, unit=self._unit_after(mask))
             i = max(i, start + 1)
+
+    def _stands_alone(self, place: int) -> bool:
+        """Whether a scale needs no number before it: *half*, and any after an article."""
+        word, before = self._words[place], self._words[place - 1] if place else ""
+        return word in self._listed["scales_alone"] or (self._scales[word] >= 100 and before in self._listed["article"])
 
     def _share_after(self, place: int) -> tuple[float, int] | None:
         """A part of one that is added, *and a half*, and the place after it."""
@@ -352,7 +377,8 @@ class _Quantities:
             return ""
         token = self._tokens[last]
         if not token.han:
-            return token.text.casefold()
+            together = "_".join(self._words[last : last + 2])  # square metres
+            return together if unit_of(together) else token.text.casefold()
         run = ""
         for following in self._tokens[last : last + 5]:
             if not following.han:
@@ -364,7 +390,9 @@ class _Quantities:
 
 _CLOSE = 4
 _COMPARING = ("more", "less", "at_least", "at_most")
-_LISTS = ("months", "months_short", "no_month", "beside_days", "ordinals", "scales_alone", "joint", "article")
+_LISTS = (
+    "months", "months_short", "no_month", "beside_days", "ordinals", "scales_alone", "joint", "article", "shared",
+)  # fmt: skip
 
 
 def _day(text: str) -> int:
@@ -387,7 +415,7 @@ class Keep(Protocol):
         """Keeps it."""
 
 
-_MOST_ALIKE = 8
+_MOST_ALIKE, _MOST_OF_A_KIND = 8, 4
 _LONGEST_VALUE = 60
 _MOST_HOLDERS = 400
 
@@ -478,13 +506,22 @@ class Names:
                 best = max(share for share, _ in matches)
                 # of names that are as likely the first by the alphabet are kept, the same in every process
                 near = sorted((-share, key) for share, key in matches if share >= best - 0.25)
-                kept = [(-share, key) for share, key in near[:_MOST_ALIKE]]
+                kept = list(self._of_each_kind(near))[:_MOST_ALIKE]
                 sure = (1.0 if word == first else 0.9) / (1 + 0.15 * (len(kept) - 1))
                 for share, key in kept:
                     keep(mask, self._whole[key], (0.35 + 0.6 * share) * sure, exact=False)
                 if len(kept) > 1:
                     together = frozenset().union(*(self._whole[key] for _, key in kept))
                     keep(mask, together, 0.3, exact=False)
+
+    def _of_each_kind(self, near: Iterable[tuple[float, tuple[str, ...]]]) -> Iterator[tuple[float, tuple[str, ...]]]:
+        """Names, the best first, but of each kind of thing a few only: a place, not all the plots that it names."""
+        counts: Counter[frozenset[NamedNode]] = Counter()
+        for share, key in near:
+            kinds = self._graph.kinds_of.get(min(self._whole[key]), frozenset())
+            counts[kinds] += 1
+            if counts[kinds] <= _MOST_OF_A_KIND:
+                yield -share, key
 
     def _runs(self, word: str, said: Sequence[str]) -> dict[int, list[tuple[float, tuple[str, ...]]]]:
         """The names with a word, by how many words in a row are as they are said, each with its share of the name."""
@@ -558,21 +595,23 @@ def unit_of(word: str) -> tuple[str, float] | None:
     if word in known:
         return known[word]
     for length in range(min(3, len(word)), 0, -1):
-        if word and not word.isascii() and word[:length] in known:
+        if has_han(word) and word[:length] in known:
             return known[word[:length]]
     return None
 
 
 def _counted_in(property_: SchemaProperty | None) -> list[float]:
-    """The thousands or millions in which a comment or the unit says that the numbers are given."""
-    texts = [*(c.text for c in property_.comments), property_.unit or ""] if property_ else []
-    words = {word for text in texts for word in re.findall(r"\w+", text.casefold())}
-    sizes = {
-        size
-        for one in languages().values()
-        for name, size in one.scales.items()
-        if size >= 1000 and (words & {name, f"{name}s"} or (has_han(name) and any(name in word for word in words)))
-    }
+    """The thousands or millions in which the words, a comment or the unit say that the numbers are given."""
+    texts = [text.text for text in (*property_.words, *property_.comments)] if property_ else []
+    sizes = set()
+    for text in (*texts, (property_ and property_.unit) or ""):
+        words = re.findall(r"[^\W\d_]+", text.casefold())
+        for word, following in zip(words, (*words[1:], ""), strict=False):
+            for one in languages().values():
+                for name, size in one.scales.items():
+                    alone = len(name) > 1 or unit_of(following)  # k EUR, but m is a metre
+                    if size >= 1000 and ((word in (name, f"{name}s") and alone) or (has_han(name) and name in word)):
+                        sizes.add(size)
     return sorted(sizes)
 
 
@@ -604,4 +643,7 @@ def factors_between(unit: str, property_: SchemaProperty | None) -> list[tuple[f
     same = [size for measure, size in own if measure == asked[0]]
     if same:
         return [(asked[1] / same[0], 1.0), *((asked[1] / same[0] / size, 0.8) for size in _counted_in(property_))]
+    as_scale = next((one.scales[unit] for one in languages().values() if unit in one.scales), None)
+    if as_scale:  # m is a million where it is no metre
+        return [(as_scale, 1.0), *((as_scale / size, 0.8) for size in _counted_in(property_))]
     return [(1.0, 0.55 if own else 0.8)]
