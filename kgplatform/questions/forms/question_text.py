@@ -260,7 +260,7 @@ class _Quantities:
             self._add("time", hour * 3600 + minute * 60, mask)
 
     def _shares(self) -> None:
-        """A part of a unit or of a large number: *half a million*, *a third of an hour*."""
+        """A part of a unit or of a large number: *half a dozen*, *a third of an hour*."""
         words = [*self._words, ""]
         for place, word in enumerate(words):
             last = place + 1
@@ -268,8 +268,8 @@ class _Quantities:
                 last += 1
             if self._scales.get(word, 1) < 1 and last > place + 1:
                 size = self._scales.get(words[last], 1.0)
-                if size >= 100 or unit_of(words[last]):
-                    mask = mask_of(place, last + (size >= 100))
+                if size > 1 or unit_of(words[last]):
+                    mask = mask_of(place, last + (size > 1))
                     self._add("number", self._scales[word] * max(size, 1), mask, unit=self._unit_after(mask))
 
     def _ordinals(self) -> None:
@@ -314,11 +314,11 @@ class _Quantities:
                 self._add("number", value, mask, unit=self._unit_after(mask))
 
     def _number_words(self) -> None:
-        i = 0
+        i, words = 0, (*self._words, "")
         while i < len(self._tokens):
             start, value, part = i, 0.0, 0.0
             while i < len(self._tokens) and not self._taken >> i & 1:
-                word = self._words[i]
+                word = words[i]
                 if word in self._names:
                     part += self._names[word]
                 elif part and (share := self._share_after(i)):
@@ -328,7 +328,7 @@ class _Quantities:
                     part = (part or 1) * self._scales[word]
                     if self._scales[word] >= 1000:
                         value, part = value + part, 0.0
-                elif not self._joins(word, i, part):
+                elif word not in self._listed["joint"] or part < 100 or words[i + 1] not in self._names:
                     break
                 i += 1
             value += part
@@ -363,16 +363,8 @@ class _Quantities:
                 share, last = self._share_after(place + 2) or (0.0, place + 2)
                 self._add("number", 1 + share, mask_of(place, last), unit=unit)
 
-    def _joins(self, word: str, place: int, part: float) -> bool:
-        """Whether a word stands inside a number: *and* after hundreds, *a* before a scale."""
-        following = self._words[place + 1] if place + 1 < len(self._words) else ""
-        if word in self._listed["joint"]:
-            return part >= 100 and following in self._names
-        return word in self._listed["article"] and bool(part) and self._scales.get(following, 0) >= 100
-
     def _unit_after(self, mask: int) -> str:
         last = mask.bit_length()
-        last += last < len(self._tokens) and self._words[last] in self._listed["article"]  # half a kilometre
         if last >= len(self._tokens):
             return ""
         token = self._tokens[last]
