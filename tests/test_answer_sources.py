@@ -413,3 +413,8 @@ def test_saved_results_are_scored_right_withheld_or_wrong_at_each_level(tmp_path
     (tmp_path / "bad.jsonl").write_text('{"query": "?"}', encoding="utf-8")
     with pytest.raises(ReadError, match=r"bad\.jsonl:1"):
         read_web_questions(tmp_path / "bad.jsonl")
+
+
+def test_an_answer_that_leaves_out_a_name_is_never_sure(travel):
+    """The only number of rooms in the graph is another thing's."""
+    assert travel.ask("How many rooms does the hotel Xizha have?").confidence_level == "medium"

@@ -463,9 +463,9 @@ _QUICK, _MOST_TOLD = 0.25, 12
 """A query that took longer is not followed by another for the sentence alone, nor one with more rows."""
 
 
-def _sureness(chance: float) -> float:
-    """The confidence of an answer with that chance to be right."""
-    return chance if chance >= _SURELY_RIGHT else min(chance, _AT_MOST)
+def _sureness(chance: float, *, whole: bool) -> float:
+    """The confidence of an answer with that chance to be right; ``whole``: nothing that counts is left out."""
+    return chance if whole and chance >= _SURELY_RIGHT else min(chance, _AT_MOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -663,8 +663,7 @@ class _Asking:
         if found is not None and (found.asks or likelier):
             if self._left and readings[0].missing and any(found.same[:1]):
                 return self._not_understood(self._read())
-            sure = _sureness(max(by_rules, LIKELIER_RIGHT))
-            return replace(ruled, confidence=min(sure, _AT_MOST) if self._left else sure)
+            return replace(ruled, confidence=_sureness(max(by_rules, LIKELIER_RIGHT), whole=not self._left))
         if by_form >= FORM_RIGHT and (answer := self._of_form(readings[0], by_form)) is not None:
             return answer
         if found is not None and readings[0].missing:
@@ -705,7 +704,8 @@ class _Asking:
         self.trace.append(f"Interpreted as: {reading.words}")
         forms, query = self._parts.knowledge.forms, Query(reading.query, reading.words)
         graph = graph_of(reading.form, forms.graph, solutions) if forms is not None else None
-        return self._answered(_Found(query, solutions, _sureness(chance), kind=kind_of(reading.query), graph=graph))
+        sure = _sureness(chance, whole=not reading.signs.get("left any name"))
+        return self._answered(_Found(query, solutions, sure, kind=kind_of(reading.query), graph=graph))
 
     def _by_rules(self) -> Answer:
         if not (translations := self._parts.knowledge.translator.translate(self._plain, run=self._parts.run)):
