@@ -763,6 +763,7 @@ def _learn_weights(output: Path, halves: Path, others: Sequence[Path]) -> None:
         left_out += [(path, models[0], left_out[0][2]) for path in others]
         names = [path.name for path in (*folders, *others)]
         chosen = dict(zip(names, pool.starmap(choices, left_out, chunksize=1), strict=True))
+    (halves / "choices.pickle").write_bytes(pickle.dumps(chosen))
     choice, line = train_choice(chosen)
     print(line)
     weights = train_weights(found)
@@ -794,7 +795,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.train_questions", description=__doc__)
     parser.add_argument("--only", choices=("intent", "weights"), help="learn this alone")
     parser.add_argument("--epochs", type=int, default=EPOCHS, help="passes over the questions for the intent model")
-    kept = "a folder that keeps the intent models that have seen one half, and the rankings by them"
+    kept = "a folder that keeps the intent models that have seen one half, and the rankings and choices by them"
     parser.add_argument("--halves", type=Path, help=kept)
     parser.add_argument("--output", type=Path, help="a folder for the files (default: where the package has them)")
     parser.add_argument(
