@@ -726,6 +726,8 @@ def _learn_intent(output: Path, halves: Path, epochs: int) -> None:
         learnt = pool.map(partial(train_intent, epochs=epochs), rest, chunksize=1)
     for half in (0, 1):
         save_file(learnt[half], halves / f"intent{half}.safetensors")
+    for path in halves.glob("rankings-*.pickle"):  # by the models of before
+        path.unlink()
     further = [*own[::2], *chance.sample(rest[0], REPEATED)]
     save_file(train_intent(further, epochs=1, rate=CONTINUED, begun=learnt[0]), output / intent.WEIGHTS.name)
 
@@ -735,7 +737,10 @@ def _schema_in(folder: Path) -> TaughtSchema:
 
 
 def _keep_rankings(folder: Path, model: Path, path: Path) -> None:
-    """Writes the rankings of a set to a file, as those of all sets are too much for pipes."""
+    """Writes the rankings of a set to a file, as those of all sets are too much for pipes.
+
+    What is there is kept, for a run that was interrupted; a change of the candidates needs an empty folder.
+    """
     if not path.exists():
         new = path.with_suffix(".new")
         new.write_bytes(pickle.dumps(rankings(folder, model)))

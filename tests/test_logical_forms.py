@@ -150,6 +150,7 @@ def test_a_query_gives_what_its_form_denotes(name):
             lambda form: form.function == "AVG",
         ),
         ("cinema", "2024年金鹭奖颁给了哪部片？", "zh", lambda form: isinstance(form.of.of, And)),
+        ("cinema", "圣诞鲤鱼的导演还拍过啥？别的片子", "zh", lambda form: "excluded=Named" in str(form)),
     ],
     ids=[
         *("records by their columns", "groups two steps away", "ways that are left out", "what has a property at all"),
@@ -157,7 +158,7 @@ def test_a_query_gives_what_its_form_denotes(name):
         *("one step beside detours that give the same", "one step beside detours, in Chinese"),
         *("feet for metres", "a milliard for millions", "euros for thousands of them", "m is a metre"),
         *("an hour without a.m. or p.m.", "a sum that no word asks for", "what all that has a number belongs to"),
-        "a year whose property shares a word with a name",
+        *("a year whose property shares a word with a name", "the others beside the one that is named"),
     ],
 )
 def test_readings_reach_what_the_question_leaves_out_and_their_queries_give_it(name, question, language, has):
