@@ -31,7 +31,7 @@ SPLITS = ("train", "choose", "frozen")
 
 
 def graph_of(folder: Path) -> tuple[Store, QuestionParts]:
-    """The graph of a set (``graph.ttl``, or ``kg.ttl``) with its ontology, ready to be asked."""
+    """The graph of a set (``graph.ttl``, or ``kg.ttl`` and ``labels-*.ttl``) with its ontology, ready to be asked."""
 
     def read(name: str) -> list[Triple]:
         return [item.triple for item in parse((folder / name).read_bytes(), RdfFormat.TURTLE)]
@@ -39,7 +39,8 @@ def graph_of(folder: Path) -> tuple[Store, QuestionParts]:
     graph = "graph.ttl" if (folder / "graph.ttl").exists() else "kg.ttl"
     ontology = read("ontology.ttl")
     store = Store.open()
-    store.apply(added=[quad(triple, DEFAULT_GRAPH) for triple in (*ontology, *read(graph))])
+    stated = (*ontology, *read(graph), *(triple for path in folder.glob("labels-*.ttl") for triple in read(path.name)))
+    store.apply(added=[quad(triple, DEFAULT_GRAPH) for triple in stated])
     dataset, schema = EvidenceDataset(store, "http://kg/"), read_ontology(ontology)
     known = knowledge(dataset, schema)
     return store, QuestionParts(

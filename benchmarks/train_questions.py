@@ -39,7 +39,7 @@ from rdflib import RDF, URIRef, Variable
 from rdflib.paths import AlternativePath, InvPath, MulPath, SequencePath
 from rdflib.plugins.sparql import prepareQuery
 from rdflib.plugins.sparql.parserutils import CompValue
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from torch import nn
@@ -65,10 +65,15 @@ from kgplatform.questions.forms.form_reader import (
     Together,
     Weights,
     choice_signs,
+    done,
     forest_of,
+    given,
     outcome_of,
+    ranked,
+    shipped_weights,
     signs,
     softmax,
+    terms_in,
 )
 from kgplatform.questions.forms.intent import OPERATIONS, IntentModel, IntentReader, described
 from kgplatform.questions.forms.logical_form import Listed, SizeOf, denotation
@@ -81,7 +86,7 @@ from kgplatform.types import Verdict
 SCHEMAS = ROOT / "tests" / "data" / "intents"
 RANK_ON = ("train", "choose")
 RANK, EPOCHS, RATE, BATCH = 64, 2, 8e-4, 32
-CONTINUED, REPEATED = 2.5e-4, 60
+CONTINUED, REPEATED, FURTHER = 2.5e-4, 60, 5e-4
 TOGETHER, AS_WRITTEN = 20, 0.1
 RARE, PENALTY, ROUNDS, STEP = 60, 2e-3, 12, 6e-3
 UNITS, DROPPED = 32, 0.2
@@ -108,7 +113,7 @@ def taught_graph(folder: Path) -> TaughtGraph:
     _, parts = graph_of(folder)
     forms = parts.knowledge.forms
     assert forms is not None
-    golds = read_gold(folder / "questions.jsonl").questions
+    golds = _golds(folder)
     found = tuple((gold, read(gold.text, gold.language, forms.names)) for gold in golds)
     return TaughtGraph(folder.name, forms, parts.knowledge.names.label, found)
 
@@ -185,11 +190,19 @@ def _length(properties: int) -> tuple[str, ...]:
 
 
 def schema_of(g: TaughtGraph) -> TaughtSchema:
-    """The schema of a graph with its questions; the terms and operations are those of the gold queries."""
+    """The schema of a graph with its questions; the terms and operations are those of the gold queries.
+
+    Where there is no query in SPARQL they are those of the likeliest reading that gives the answer (Liang, Jordan and
+    Klein 2013), and a question without one is left out.
+    """
     terms = intent.terms_of(g.graph)
     places = {term.value: place for place, term in enumerate(terms)}
     lessons = []
     for gold, asked in g.questions:
+        if not gold.query:
+            if lesson := _lesson_of_answer(g, gold, asked, places):
+                lessons.append(lesson)
+            continue
         prefixes = dict(_PREFIX.findall(gold.query))
         body = _PREFIX.sub("", gold.query)
         named = {iri or prefixes.get(prefix, "") + name for iri, prefix, name in _IRI.findall(body)}
@@ -201,6 +214,25 @@ def schema_of(g: TaughtGraph) -> TaughtSchema:
         goals = tuple(sorted(places[iri] for iri in goal))
         lessons.append(Lesson(intent.unnamed(asked, g.graph), used, operations, goals))
     return TaughtSchema(tuple(intent.description(g.graph, term) for term in terms), tuple(lessons))
+
+
+def _lesson_of_answer(g: TaughtGraph, gold: GoldQuestion, asked: Read, places: Mapping[str, int]) -> Lesson | None:
+    said = intent.unnamed(asked, g.graph)
+    if not any(gold.answers):
+        return Lesson(said, (), ("none",), ())
+    generator = Generator(g.graph, g.forms.vocabulary(EMBEDDER), asked, g.forms.intents.intent(asked))
+    found = (one.candidate for one in ranked(generator, shipped_weights()) if is_right(one.candidate, gold, g))
+    if (best := next(found, None)) is None:
+        return None
+    used = {term.value for term in terms_in(best.form)} & places.keys()
+    does = done(best, sum(NamedNode(term) in g.graph.schema.properties for term in used))
+    goal = {term.value for term in given(best, g.graph)} & places.keys()
+    return Lesson(
+        said,
+        tuple(sorted(places[term] for term in used)),
+        tuple(name for name in OPERATIONS if name in does),
+        tuple(sorted(places[term] for term in goal)),
+    )
 
 
 _PREFIX = re.compile(r"PREFIX\s+([\w-]*):\s*<([^<>]*)>")
@@ -635,11 +667,11 @@ def choices(folder: Path, model: Path, weights: Weights) -> list[Chosen]:
 
 
 def _golds(folder: Path) -> Sequence[GoldQuestion]:
-    """The questions of a set, of one from elsewhere some drawn at random, so that it counts no more than another."""
+    """The questions of a set; of one from elsewhere half, drawn at random, so that it counts no more than another."""
     if (own := folder / "questions.jsonl").exists():
         return read_gold(own).questions
     found = read_gold(folder / "questions.dev.jsonl").questions
-    return random.Random(1).sample(found, min(MOST_OF_OTHERS, len(found)))
+    return random.Random(1).sample(found, min(MOST_OF_OTHERS, len(found) // 2))
 
 
 def _understood(text: str, parts: QuestionParts) -> dict[str, float]:
@@ -716,20 +748,31 @@ def _graphs() -> list[Path]:
     return sorted(found, key=lambda path: path.name)
 
 
-def _learn_intent(output: Path, halves: Path, epochs: int) -> None:
-    """For each half of the graphs a model that has not seen it, and the first of these, continued with that half."""
-    chance, folders = random.Random(0), _graphs()
+def _learn_intent(output: Path, halves: Path, epochs: int, folders: Sequence[Path], begun: Path | None) -> None:
+    """For each half of the graphs a model that has not seen it, and the first of these, continued with that half.
+
+    ``begun`` is the folder of models of both halves to go on from, for one pass.
+    """
+    chance = random.Random(0)
     invented = [invented_schema(path, chance) for path in sorted(SCHEMAS.glob("*.json"))]
     with Pool(initializer=torch.set_num_threads, initargs=(1,)) as pool:
         own = pool.map(_schema_in, folders)
         rest = [[*invented, *(one for n, one in enumerate(own) if n % 2 != half)] for half in (0, 1)]
-        learnt = pool.map(partial(train_intent, epochs=epochs), rest, chunksize=1)
+        if begun is None:
+            learnt = pool.map(partial(train_intent, epochs=epochs), rest, chunksize=1)
+        else:
+            before = [load_file(begun / f"intent{half}.safetensors") for half in (0, 1)]
+            learnt = pool.starmap(_gone_on, zip(rest, before, strict=True), chunksize=1)
     for half in (0, 1):
         save_file(learnt[half], halves / f"intent{half}.safetensors")
     for path in halves.glob("rankings-*.pickle"):  # by the models of before
         path.unlink()
     further = [*own[::2], *chance.sample(rest[0], REPEATED)]
     save_file(train_intent(further, epochs=1, rate=CONTINUED, begun=learnt[0]), output / intent.WEIGHTS.name)
+
+
+def _gone_on(schemas: Sequence[TaughtSchema], begun: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return train_intent(schemas, epochs=1, rate=FURTHER, begun=begun)
 
 
 def _schema_in(folder: Path) -> TaughtSchema:
@@ -747,8 +790,7 @@ def _keep_rankings(folder: Path, model: Path, path: Path) -> None:
         new.replace(path)
 
 
-def _learn_weights(output: Path, halves: Path, others: Sequence[Path]) -> None:
-    folders = _graphs()
+def _learn_weights(output: Path, halves: Path, folders: Sequence[Path]) -> None:
     models = [halves / f"intent{number % 2}.safetensors" for number in range(len(folders))]
     kept = [halves / f"rankings-{folder.name}.pickle" for folder in folders]
     with Pool(initializer=torch.set_num_threads, initargs=(1,)) as pool:
@@ -765,8 +807,7 @@ def _learn_weights(output: Path, halves: Path, others: Sequence[Path]) -> None:
             (path, model, replace(without[path.name], calibration=calibration))
             for path, model in zip(folders, models, strict=True)
         ]
-        left_out += [(path, models[0], left_out[0][2]) for path in others]
-        names = [path.name for path in (*folders, *others)]
+        names = [path.name for path in folders]
         chosen = dict(zip(names, pool.starmap(choices, left_out, chunksize=1), strict=True))
     (halves / "choices.pickle").write_bytes(pickle.dumps(chosen))
     choice, line = train_choice(chosen)
@@ -800,21 +841,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.train_questions", description=__doc__)
     parser.add_argument("--only", choices=("intent", "weights"), help="learn this alone")
     parser.add_argument("--epochs", type=int, default=EPOCHS, help="passes over the questions for the intent model")
+    parser.add_argument(
+        "--begun", type=Path, help="a folder of intent models of both halves to go on from, for one pass"
+    )
     kept = "a folder that keeps the intent models that have seen one half, and the rankings and choices by them"
     parser.add_argument("--halves", type=Path, help=kept)
     parser.add_argument("--output", type=Path, help="a folder for the files (default: where the package has them)")
     parser.add_argument(
         "--also", type=Path, nargs="*", default=(), metavar="FOLDER",
-        help="sets that the rules know (ontology.ttl, kg.ttl, questions.dev.jsonl), to learn who is right from",
+        help="sets from elsewhere (ontology.ttl, kg.ttl, questions.dev.jsonl) to learn from, half of the questions",
     )  # fmt: skip
-    given = parser.parse_args()
-    output = given.output or form_reader.WEIGHTS.parent
+    told = parser.parse_args()
+    output, folders = told.output or form_reader.WEIGHTS.parent, [*_graphs(), *told.also]
     with TemporaryDirectory() as folder:
-        halves = given.halves or Path(folder)
-        if given.only != "weights":
-            _learn_intent(output, halves, given.epochs)
-        if given.only != "intent":
-            _learn_weights(output, halves, given.also)
+        halves = told.halves or Path(folder)
+        if told.only != "weights":
+            _learn_intent(output, halves, told.epochs, folders, told.begun)
+        if told.only != "intent":
+            _learn_weights(output, halves, folders)
     return 0
 
 

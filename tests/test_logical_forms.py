@@ -23,6 +23,8 @@ from kgplatform.evaluation.gold import read_gold
 from kgplatform.evaluation.metrics import best_score
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.questions.answer import ask
+from kgplatform.questions.answer_text import frame_of
+from kgplatform.questions.answer_text import graph_of as graph_for_words
 from kgplatform.questions.forms.fact_graph import FactGraph
 from kgplatform.questions.forms.floating_parser import Generator
 from kgplatform.questions.forms.form_reader import (
@@ -37,18 +39,22 @@ from kgplatform.questions.forms.form_reader import (
 )
 from kgplatform.questions.forms.intent import OPERATIONS, WEIGHTS, IntentModel, IntentReader, terms_of
 from kgplatform.questions.forms.logical_form import (
+    Against,
     Aggregated,
     And,
     Compare,
+    DifferenceOf,
     Follow,
     FormWording,
     Grouped,
     Has,
+    HasMany,
     IsAny,
     IsMore,
     Kind,
     Listed,
     Named,
+    Share,
     SizeOf,
     Top,
     could_be,
@@ -631,3 +637,95 @@ def test_what_is_asked_for_indirectly_is_followed_to_the_end(text, language, sai
 
 def _worded(form, forms, language):
     return FormWording(forms.graph, lambda term: term.value, language)(form)
+
+
+QUARRIES = """@prefix : <http://quarry.test/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<http://quarry.test/> a owl:Ontology .
+:Quarry a owl:Class ; rdfs:label "quarry"@en , "采石场"@zh ; rdfs:comment "A deep quarry goes down more than 40 m."@en .
+:Stone a owl:Class ; rdfs:label "stone"@en , "石材"@zh .
+:depth a owl:DatatypeProperty ; rdfs:label "depth"@en , "深度"@zh ; rdfs:comment "In metres."@en ; rdfs:domain :Quarry ;
+  rdfs:range xsd:integer .
+:yields a owl:ObjectProperty ; rdfs:label "yields"@en , "出产"@zh ; rdfs:domain :Quarry ; rdfs:range :Stone .
+:owner a owl:DatatypeProperty ; rdfs:label "owner"@en , "业主"@zh ; rdfs:domain :Quarry ; rdfs:range xsd:string .
+:s1 a :Stone ; rdfs:label "slate"@en , "板岩"@zh . :s2 a :Stone ; rdfs:label "granite"@en , "花岗岩"@zh .
+:s3 a :Stone ; rdfs:label "gneiss"@en , "片麻岩"@zh .
+:q1 a :Quarry ; rdfs:label "Raven Pit"@en , "鸦坑"@zh ; :depth 30 ; :yields :s1 , :s2 , :s3 ; :owner "Holt" .
+:q2 a :Quarry ; rdfs:label "Long Face"@en , "长壁"@zh ; :depth 55 ; :yields :s1 , :s2 ; :owner "Holt" .
+:q3 a :Quarry ; rdfs:label "Old Cut"@en , "老坑"@zh ; :depth 41 ; :yields :s2 ; :owner "Brandt" .
+:q4 a :Quarry ; rdfs:label "Mill Hole"@en , "磨坊坑"@zh ; :depth 12 ; :yields :s1 ; :owner "Ried" .
+"""
+
+
+@cache
+def quarries():
+    return Asked(QUARRIES)
+
+
+def quarry(name):
+    return NamedNode(f"http://quarry.test/{name}")
+
+
+def named(*names):
+    numbers = quarries().known.forms.graph.number_of
+    return Named(frozenset(numbers[quarry(name)] for name in names))
+
+
+@pytest.mark.embedding
+@pytest.mark.parametrize(
+    ("form", "rows"),
+    [
+        (lambda: Listed(HasMany(quarry("yields"), True, 2, None)), {"q1", "q2"}),
+        (lambda: Listed(HasMany(quarry("yields"), True, None, 1)), {"q3", "q4"}),
+        (lambda: Listed(HasMany(quarry("yields"), False, 3, 3)), {"s1", "s2"}),
+        (lambda: Listed(Against(quarry("depth"), True, Kind(quarry("Quarry")), "average")), {"q2", "q3"}),
+        (lambda: Listed(Against(quarry("depth"), False, named("q1", "q3"), "any")), {"q1", "q4"}),
+        (lambda: Listed(Against(quarry("depth"), True, named("q1", "q3"))), {"q2"}),
+        (lambda: DifferenceOf(quarry("depth"), True, named("q4"), named("q2")), {"43"}),
+        (lambda: DifferenceOf(quarry("yields"), True, named("q1"), named("q4"), counted=True), {"2"}),
+        (lambda: Share(Kind(quarry("Quarry")), Compare(quarry("depth"), 40, None)), {"0.5"}),
+        (lambda: Share(Kind(quarry("Quarry")), Follow(quarry("yields"), False, named("s3")), percent=True), {"25"}),
+    ],
+)
+def test_comparisons_differences_and_shares_are_what_their_queries_give(form, rows):
+    graph, made = quarries().known.forms.graph, form()
+    told = {tuple(plain(value) for value in row) for row in denotation(made, graph)}
+    assert rows_of(quarries().dataset.store, sparql(made, graph)) == told
+    assert {value.rpartition("/")[2].rstrip(">") for (value,) in told} == rows
+
+
+@pytest.mark.embedding
+@pytest.mark.parametrize(
+    ("text", "language", "wanted"),
+    [
+        ("Which quarries yield more than one kind of stone?", "en", "quarry with at least 2 yields"),
+        ("出产不止一种石材的采石场有哪些？", "zh", "至少有2个出产的采石场"),
+        (
+            "deeper than average quarries, which are they?",
+            "en",
+            "with more depth than the average depth of quarry",
+        ),
+        ("How much deeper is Long Face than Mill Hole?", "en", "difference in depth between Long Face and Mill Hole"),
+        ("长壁比磨坊坑深多少？", "zh", "长壁与磨坊坑的深度之差"),
+        ("What percentage of the quarries yield gneiss?", "en", "percentage of"),
+        ("Do Raven Pit and Long Face yield the same stone?", "en", "whether there are yields of"),
+        ("quarries 40-60 m deep", "en", "depth between 40 and 60"),
+        ("深度30到50米的采石场", "zh", "深度在30与50之间"),
+        ("Which deep quarries yield slate?", "en", "depth over 40"),
+    ],
+)
+def test_what_compares_or_is_defined_by_a_comment_is_among_the_readings(text, language, wanted):
+    forms, label = quarries().known.forms, quarries().known.names.label
+    asked_so = read(text, language, forms.names)
+    made = Generator(forms.graph, forms.vocabulary(EMBEDDER), asked_so, forms.intents.intent(asked_so)).candidates()
+    wording = FormWording(forms.graph, lambda term: label(term, language), language)
+    assert [said for said in (wording(candidate.form) for candidate in made) if wanted in said]
+
+
+@pytest.mark.embedding
+def test_a_reading_is_answered_in_the_sentences_of_a_query_graph():
+    forms, names = quarries().known.forms, quarries().known.names
+    of_slate = And((Kind(quarry("Quarry")), Follow(quarry("yields"), False, named("s1"))))
+    graph = graph_for_words(SizeOf(of_slate), forms.graph)
+    assert frame_of(graph, names, "en").things == "quarries that yield slate"
+    assert graph_for_words(DifferenceOf(quarry("depth"), True, named("q4"), named("q2")), forms.graph) is None

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode
 from workspaces import new_workspace
 
+from benchmarks.question_sets import EMBEDDER
 from kgplatform.cli.main import main
 from kgplatform.cli.output import as_text
 from kgplatform.graph import KnowledgeGraph
@@ -46,6 +47,14 @@ def test_a_question_has_the_rows_that_the_graph_gives(name, question, rows):
     assert (answer.verdict, answer.model) == (Verdict.ANSWERED, None)
     assert answer.query.reading
     Store.open().query(answer.query.text)
+
+
+@pytest.mark.embedding
+@pytest.mark.parametrize(("name", "question", "rows"), listed(TABLES["answered_as_installed"]))
+def test_a_question_has_the_rows_that_the_graph_gives_as_installed(name, question, rows):
+    answer = ask(question, parts=graph(name).parts_with(embedder=lambda: EMBEDDER))
+    assert answer.verdict is Verdict.ANSWERED
+    assert {value.rstrip("%").removesuffix(".0") for value in answer.values} == rows
 
 
 @pytest.mark.parametrize(("name", "question", "words"), listed(TABLES["refused"]))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from pyoxigraph import BlankNode, Literal, NamedNode
 
@@ -16,10 +17,36 @@ from kgplatform.lexicon.amounts import MEASURED, amount, day, measure, plural, w
 from kgplatform.lexicon.amounts import unit as unit_in
 from kgplatform.models import prompts
 from kgplatform.ontology.schema import Word, label_of
-from kgplatform.questions.forms.fact_graph import FactGraph
-from kgplatform.questions.forms.logical_form import Follow, Form, Listed, Named
+from kgplatform.questions.forms.fact_graph import FactGraph, Path
+from kgplatform.questions.forms.logical_form import (
+    Aggregated,
+    And,
+    Compare,
+    Follow,
+    Form,
+    Grouped,
+    Has,
+    HasMany,
+    IsAny,
+    Kind,
+    Listed,
+    Named,
+    SetForm,
+    SizeOf,
+    Top,
+    Without,
+)
 from kgplatform.questions.name_index import NameIndex
-from kgplatform.questions.parser.query_graph import Link, Node, QueryGraph, Verbaliser, acts
+from kgplatform.questions.parser.query_graph import (
+    Best,
+    Having,
+    Link,
+    Node,
+    NodeComparison,
+    QueryGraph,
+    Verbaliser,
+    acts,
+)
 from kgplatform.questions.usage import names_things
 from kgplatform.sparql.syntax import patterns_of
 from kgplatform.text import has_han, normalise, singular
@@ -100,7 +127,7 @@ class AnswerFrame:
 
 
 _OF_VALUES = ("AVG", "SUM", "MAX", "MIN", "difference", "distance")
-_SUMMED_UP = (*_OF_VALUES, "mean", "share", "percentage")
+_SUMMED_UP = (*_OF_VALUES, "mean")
 
 
 def frame_of(graph: QueryGraph, names: NameIndex, language: str) -> AnswerFrame:
@@ -398,16 +425,149 @@ def written(value: str, term: Term, column: AnswerColumn, language: str) -> str:
         return value
 
 
-def graph_of(form: Form | None, facts: FactGraph, solutions: Solutions) -> QueryGraph | None:
-    """The query graph of a form that asks what one thing has by one property, so that a sentence can say it."""
-    match form:
-        case Listed(Follow(predicate, True, Named(items), False), ()) if len(items) == 1:
-            thing = facts.terms[next(iter(items))]
-            values = any(isinstance(term, Literal) for row in solutions.rows for term in row)
-            if isinstance(thing, NamedNode):
-                nodes = (Node(-1, frozenset(), (thing,)), Node(-1, frozenset(), literal=values))
-                return QueryGraph(nodes, (Link(0, predicate, 1),), targets=(1,))
-    return None
+def graph_of(form: Form | None, facts: FactGraph) -> QueryGraph | None:
+    """The query graph of a form, so that a sentence can say it; None for what a query graph cannot hold."""
+    try:
+        return _FormGraph(facts).of(form)
+    except _NotInGraphError:
+        return None
+
+
+class _NotInGraphError(Exception):
+    """A form is one that no query graph holds."""
+
+
+class _FormGraph:
+    """A query graph on its way from a logical form."""
+
+    def __init__(self, facts: FactGraph) -> None:
+        self._facts = facts
+        self._nodes: list[Node] = []
+        self._links: list[Link] = []
+        self._comparisons: list[NodeComparison] = []
+        self._best: list[Best] = []
+        self._having: list[Having] = []
+
+    def of(self, form: Form | None) -> QueryGraph:
+        match form:
+            case Listed(of, columns, False):
+                node = self._node(of)
+                return self._graph("list", (node, *(self._along(node, (column,)) for column in columns)))
+            case SizeOf(of):
+                return self._graph("count", (self._node(of),))
+            case Aggregated(function, predicate, of):
+                return self._graph(function, (self._step(self._node(of), predicate, outward=True),))
+            case Grouped(of, key, "COUNT"):
+                node = self._node(of)
+                return self._graph("count", (node,), (self._along(node, key),))
+            case IsAny(of):
+                self._node(of)
+                return self._graph("ask", ())
+        raise _NotInGraphError
+
+    def _graph(self, form: str, targets: tuple[int, ...], group: tuple[int, ...] = ()) -> QueryGraph:
+        return QueryGraph(
+            tuple(self._nodes),
+            tuple(self._links),
+            tuple(self._comparisons),
+            tuple(self._best),
+            tuple(self._having),
+            targets=targets,
+            form=form,
+            group=group,
+        )
+
+    def _new(self, types: Iterable[NamedNode] = (), *, literal: bool = False) -> int:
+        self._nodes.append(Node(-1, frozenset(types), literal=literal))
+        return len(self._nodes) - 1
+
+    def _step(self, node: int, predicate: NamedNode, *, outward: bool, **how: Any) -> int:
+        """The node to which a step leads."""
+        ends = self._facts.objects if outward else self._facts.subjects
+        some = next(iter(ends.get(predicate, ())), None)
+        literal, schema = some is not None and isinstance(self._facts.terms[some], Literal), self._facts.schema
+        end = self._new(
+            () if literal else (schema.ranges if outward else schema.domains)(predicate)[:1], literal=literal
+        )
+        self._links.append(Link(node, predicate, end, **how) if outward else Link(end, predicate, node, **how))
+        return end
+
+    def _along(self, node: int, path: Path) -> int:
+        for predicate, outward in path:
+            node = self._step(node, predicate, outward=outward)
+        return node
+
+    def _node(self, form: SetForm) -> int:
+        """A node for what is in a set."""
+        match form:
+            case Named(items):
+                every = (self._facts.terms[item] for item in sorted(items))
+                terms = tuple(term for term in every if isinstance(term, NamedNode | Literal))
+                node = self._new()
+                self._nodes[node] = replace(self._nodes[node], terms=terms, literal=isinstance(terms[0], Literal))
+                return node
+            case Follow(predicate, outward, of, again):
+                inner = self._node(of)
+                return self._step(inner, predicate, outward=outward, path="+" if again else "")
+            case And(parts) if told := [part for part in parts if isinstance(part, Follow) and part.outward]:
+                node = self._node(told[0])
+                for part in parts:
+                    if part is not told[0]:
+                        self._restrict(node, part)
+                return node
+        node = self._new()
+        self._restrict(node, form)
+        return node
+
+    def _restrict(self, node: int, form: SetForm) -> None:
+        match form:
+            case Kind(iri):
+                self._nodes[node] = replace(self._nodes[node], named=iri, types=frozenset((iri,)))
+            case And(parts):
+                for part in parts:
+                    self._restrict(node, part)
+            case Follow(predicate, False, of, again):
+                path, link = "+" if again else "", self._node(of)
+                self._links.append(Link(node, predicate, link, path=path))
+            case Follow(predicate, True, of, again):
+                self._links.append(Link(self._node(of), predicate, node, path="+" if again else ""))
+            case Has(predicate, outward):
+                self._step(node, predicate, outward=outward)
+            case Without(base, Has(predicate, outward)):
+                self._restrict(node, base)
+                self._step(node, predicate, outward=outward, negated=True)
+            case _:
+                self._measure(node, form)
+        if not self._nodes[node].types and (types := self._types(node)):
+            self._nodes[node] = replace(self._nodes[node], types=types)
+
+    def _measure(self, node: int, form: SetForm) -> None:
+        match form:
+            case Compare(predicate, low, high, strict) if not self._facts.ordered.get(predicate, False):
+                leaf, equal = self._step(node, predicate, outward=True), "" if strict else "="
+                if low == high:
+                    self._comparisons.append(NodeComparison(leaf, "=", f"{low:g}"))
+                for sign, bound in ((">", low), ("<", high)) if low != high else ():
+                    if bound is not None:
+                        self._comparisons.append(NodeComparison(leaf, f"{sign}{equal}", f"{bound:g}"))
+            case Top(base, path, most, counted, size):
+                self._restrict(node, base)
+                self._best.append(Best(node, self._along(node, path), 1 if most else -1, counted, size))
+            case HasMany(predicate, outward, low, high):
+                end = self._step(node, predicate, outward=outward)
+                tests = [("=", low)] if low == high else [(">=", low), ("<=", high)]
+                self._having += [Having(node, end, sign, str(number)) for sign, number in tests if number is not None]
+            case _:
+                raise _NotInGraphError
+
+    def _types(self, node: int) -> frozenset[NamedNode]:
+        """The class of what has, or is a value of, what a node's first link says."""
+        for link in self._links:
+            if node in (link.subject, link.object):
+                schema = self._facts.schema
+                found = (schema.domains if link.subject == node else schema.ranges)(link.predicate)
+                return frozenset(found[:1])
+        return frozenset()
 
 
 def described_in(found: Sequence[Literal], language: str) -> tuple[str, ...]:

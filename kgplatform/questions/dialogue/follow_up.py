@@ -18,13 +18,14 @@ from pyoxigraph import Literal, NamedNode
 
 from kgplatform.questions.forms import logical_form
 from kgplatform.questions.forms.fact_graph import NOTHING, FactGraph, Items
-from kgplatform.questions.forms.floating_parser import Generator, SetState, conjuncts
+from kgplatform.questions.forms.floating_parser import Generator, conjuncts
 from kgplatform.questions.forms.form_reader import FormReader, ranked, shipped_weights
 from kgplatform.questions.forms.intent import Intent
 from kgplatform.questions.forms.logical_form import (
     Aggregated,
     And,
     Compare,
+    DifferenceOf,
     Follow,
     Form,
     Grouped,
@@ -35,6 +36,7 @@ from kgplatform.questions.forms.logical_form import (
     Named,
     Period,
     SetForm,
+    Share,
     SizeOf,
     Top,
     Without,
@@ -42,6 +44,7 @@ from kgplatform.questions.forms.logical_form import (
     items_of,
     parts_of,
 )
+from kgplatform.questions.forms.named_sets import SetState
 from kgplatform.questions.forms.question_language import languages
 from kgplatform.questions.forms.question_text import Anchor, Read, read
 from kgplatform.types import Embedder, Solutions
@@ -334,8 +337,11 @@ def difference(one: object, other: object) -> tuple[object, object]:
     return one, other
 
 
+_OF_TWO = IsMore | DifferenceOf | Share
+
+
 def _is_set(part: object) -> TypeGuard[SetForm]:
-    return is_dataclass(part) and not isinstance(part, type | Listed | SizeOf | Aggregated | Grouped | IsAny | IsMore)
+    return is_dataclass(part) and not isinstance(part, type | Listed | SizeOf | Aggregated | Grouped | IsAny | _OF_TWO)
 
 
 def next_in_order(last: SpokenOf) -> Form | None:
@@ -353,11 +359,11 @@ def _sure(state: SetState) -> float:
 
 def _set_of(form: Form) -> SetForm | None:
     """The set that a form is about; None for one that is about two."""
-    return None if isinstance(form, IsMore) else form.of
+    return None if isinstance(form, _OF_TWO) else form.of
 
 
 def _on(form: Form, of: SetForm) -> Form:
-    return form if isinstance(form, IsMore) else Listed(of) if isinstance(form, Listed) else replace(form, of=of)
+    return form if isinstance(form, _OF_TWO) else Listed(of) if isinstance(form, Listed) else replace(form, of=of)
 
 
 def _with(form: Any, old: object, new: object) -> Any:

@@ -129,10 +129,11 @@ class FactGraph:
     def _of(self) -> dict[NamedNode, tuple[NamedNode, ...]]:
         return {}
 
-    def is_partial(self, predicate: NamedNode) -> bool:
-        """Whether some of the things of a class that has the property do not have it."""
-        domains = self.schema.domains(predicate)
-        return any(self.classes.get(class_, NOTHING) - self.subjects[predicate] for class_ in domains[:1])
+    def is_partial(self, predicate: NamedNode, *, outward: bool = True) -> bool:
+        """Whether some of the things of a class that has the property (or is what has it) do not."""
+        classes = (self.schema.domains if outward else self.schema.ranges)(predicate)
+        those = (self.subjects if outward else self.objects)[predicate]
+        return any(self.classes.get(class_, NOTHING) - those for class_ in classes[:1])
 
     def ways(self, class_: NamedNode) -> Mapping[NamedNode, tuple[Path, ...]]:
         """The paths of two or three properties that the data uses from things of a class to those of others."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from heapq import nlargest
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import combinations, islice, product
 
 from pyoxigraph import Literal, NamedNode
 
@@ -21,7 +20,7 @@ from kgplatform.questions.forms.logical_form import (
     Against,
     Aggregated,
     And,
-    Compare,
+    DifferenceOf,
     Follow,
     Form,
     Grouped,
@@ -32,93 +31,41 @@ from kgplatform.questions.forms.logical_form import (
     Listed,
     Named,
     Or,
-    Period,
     SetForm,
+    Share,
     SizeOf,
     Top,
     Without,
     could_be,
     items_of,
 )
+from kgplatform.questions.forms.named_sets import FEW, MOST_ITEMS, SAID, Ground, NamedSets, Pool, SetState
 from kgplatform.questions.forms.question_language import languages
-from kgplatform.questions.forms.question_text import Anchor, Quantity, Read, factors_between, union, unit_of
+from kgplatform.questions.forms.question_text import Read, union
 from kgplatform.questions.forms.relevance import NO_MEANING, Meaning, Vocabulary
-from kgplatform.vocab import LABEL
 
 _BEAM = 150
 _DEPTH = 3
 _STEPS = 12
 _BRIDGES = 6
-_CLASSES = 6
-_MOST_ITEMS = 20_000
 _FINALS = 100
 _TOPS = 60
-_WHOLES, _FEW_SETS = 4, 12
+_WHOLES = 4
+_FEW_SETS = 12
 _FUNCTIONS = {"sum": "SUM", "average": "AVG", "count": "SUM", "amount": "SUM", "most": "MAX", "least": "MIN"}
 _SAMPLE = 40
-_INWARD = False
-_DATED = frozenset(("date", "dateTime", "gYearMonth"))
-_WHOLE = frozenset(("integer", "int"))
-_MOST_YEARS = 40
-_YEARS = range(1000, 2101)
-_RESTRICTING = frozenset(("name", "value", "code", "quantity", "truth"))
+_RESTRICTING = frozenset(("name", "value", "code", "quantity", "truth", "counted", "defined"))
 _BY_NAME = frozenset(("name", "value", "code", "class"))
-_HOURS = 24
+_MEASURING = frozenset(("quantity", "against"))
 _REACHED = 250
-_INTENT_SHARE, _LIKELIEST, _LIKELIEST_ASKED = 0.9, 4, 2
-_SAID, _SAID_AS_CODE, _ASKED_WITHOUT_CUE = 0.3, 0.45, 0.3
 _TOLD = 0.25
-_SURE_NAME, _FEW = 0.75, 3
-_SOURCES, _TARGETS, _WAYS = 60, 8, 2
+_SHARING = 60
+_NEAREST = 4
+_MOST_MET = 3
+_SOURCES = 60
+_TARGETS = 8
+_WAYS = 2
 _UNSAID = 0.35
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """One part of a reading and what speaks for it: ``kind``, how surely, and the tokens it explains.
-
-    ``term`` is its property or class, ``worded``: words of its label are in the question. ``outward`` is the direction
-    of a step; ``most`` and ``counted`` tell what a ranking is by, ``agrees`` whether a word asks for that direction.
-    """
-
-    kind: str
-    score: float
-    mask: int
-    term: NamedNode | None = None
-    worded: bool = False
-    outward: bool = True
-    most: bool = False
-    counted: bool = False
-    agrees: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class SetState:
-    """A set on its way to a reading, with the tokens that it explains (``mask``) and how promising it is, for beams."""
-
-    form: SetForm
-    items: Items
-    uses: tuple[Ground, ...]
-    mask: int = field(init=False, compare=False)
-    score: float = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        mask = union(use.mask for use in self.uses)
-        score = sum(_PROMISE[use.kind] * use.score - _COST[use.kind] for use in self.uses) + 0.12 * mask.bit_count()
-        object.__setattr__(self, "mask", mask)
-        object.__setattr__(self, "score", score)
-
-
-_PROMISE = {
-    "name": 2.0, "value": 1.6, "code": 1.5, "truth": 1.2, "quantity": 1.2, "class": 1.2, "step": 1.5, "bridge": 0.3,
-    "top": 1.2, "count": 0.6, "aggregate": 0.8, "group": 0.8, "ask": 0.6, "without": 0.8, "column": 1.0, "has": 1.0,
-    "against": 1.0, "more": 1.0, "list": 0.0, "whole": 0.0, "or": 0.2, "within": 0.5, "same": 0.8,
-}  # fmt: skip
-_COST = {
-    "name": 0.0, "value": 0.1, "code": 0.35, "truth": 0.4, "quantity": 0.2, "class": 0.1, "step": 0.2, "bridge": 0.7,
-    "top": 0.3, "count": 0.1, "aggregate": 0.2, "group": 0.3, "ask": 0.1, "without": 0.3, "column": 0.4, "has": 0.4,
-    "against": 0.3, "more": 0.3, "list": 0.0, "whole": 0.5, "or": 0.2, "within": 0.3, "same": 0.4,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,240 +82,17 @@ class Candidate:
         return union(use.mask for use in self.uses)
 
 
-@dataclass
-class _Pool:
-    """The best states, one for each set reached and tokens explained: the shortest, as a score is a sum over parts."""
-
-    states: dict[tuple[Items, int], SetState] = field(default_factory=dict)
-
-    def add(self, state: SetState) -> bool:
-        key = (state.items, state.mask)
-        known = self.states.get(key)
-        if known is None or (-len(known.uses), known.score) < (-len(state.uses), state.score):
-            self.states[key] = state
-            return known is None
-        return False
-
-    def best(self, count: int) -> list[SetState]:
-        return sorted(self.states.values(), key=lambda s: (-s.score, len(s.uses), s.mask))[:count]
-
-    def spread(self, count: int) -> list[SetState]:
-        """The best of each size in turn, since a score is a sum over parts and compares sets of one size only."""
-        places: Counter[int] = Counter()
-        turns: list[tuple[int, int, SetState]] = []
-        for state in self.best(len(self.states)):
-            places[len(state.uses)] += 1
-            turns.append((places[len(state.uses)], len(turns), state))
-        return [state for _, _, state in sorted(turns, key=lambda turn: turn[:2])[:count]]
-
-
-class Generator:
+class Generator(NamedSets):
     """Makes the candidates of one question."""
 
     def __init__(self, graph: FactGraph, vocabulary: Vocabulary, read: Read, intent: Intent = NO_INTENT) -> None:
         """Looks up what the pieces of the question may mean; ``intent`` is what its whole wording is after."""
-        self.graph, self.read, self.intent = graph, read, intent
-        self.meanings = vocabulary.meanings(read)
-        self._vocabulary = vocabulary
-        self._likeliest = {
-            term
-            for told, count in ((intent.terms, _LIKELIEST), (intent.asked, _LIKELIEST_ASKED))
-            for term in nlargest(count, told, key=told.__getitem__)
-        }
-        self._properties = [p for p in graph.forward if p.value != LABEL.value]
+        super().__init__(graph, vocabulary, read, intent)
         self._seeds: list[SetState] = []
-
-    def meaning(self, key: object, taken: int = 0) -> Meaning:
-        """What best speaks for a term, among tokens that are not taken."""
-        said = next((m for m in self.meanings.get(key, ()) if not m.mask & taken), NO_MEANING)
-        likely = _INTENT_SHARE * self.intent.terms.get(key, 0.0) if isinstance(key, NamedNode) else 0.0
-        likely = max(likely, _SAID) if key in self._likeliest else likely
-        return said if likely <= said.score else Meaning(likely, said.mask if said.score >= _SAID else 0, said.worded)
-
-    def _likely(self, operation: str) -> bool:
-        """Whether the whole wording asks for an operation, though no word may be a sign of it."""
-        return self.intent.operations.get(operation, 0.0) >= _ASKED_WITHOUT_CUE
-
-    # what the question names
-
-    def seeds(self) -> list[SetState]:
-        """The sets that pieces of the question name by themselves."""
-        found = _Pool()
-        for state in (*self._named(), *self._coded(), *self._measured(), *self._true(), *self._having()):
-            if state.items and len(state.items) <= _MOST_ITEMS:
-                found.add(state)
-        return found.best(60)
-
-    def _named(self) -> Iterator[SetState]:
-        for anchor in self.read.anchors:
-            things = frozenset(i for i in anchor.items if not isinstance(self.graph.terms[i], Literal))
-            if things:
-                use = Ground("name", anchor.score, anchor.mask, None, anchor.exact)
-                yield SetState(Named(things, anchor.said), things, (use,))
-                if anchor.score >= _SURE_NAME and len(things) <= _FEW:
-                    yield from self._within(Named(things, anchor.said), use)
-            for item in sorted(anchor.items - things)[:4]:
-                yield from self._holders(item, anchor)
-
-    def _within(self, named: Named, use: Ground) -> Iterator[SetState]:
-        """What is named with all that lies below it, by each property that leads on from what it leads to."""
-        for predicate in self.graph.chains:
-            below = Follow(predicate, _INWARD, named, again=True)
-            items = items_of(below, self.graph)
-            if items:
-                yield SetState(Or((named, below)), named.items | items, (use, Ground("within", 1.0, 0, predicate)))
-
-    def _having(self) -> Iterator[SetState]:
-        """What has a property at all, where some of its kind have none."""
-        for predicate in self._properties:
-            meaning = self.meaning(predicate)
-            items = self.graph.subjects[predicate]
-            if meaning.score >= _SAID and predicate not in self.graph.truths and self.graph.is_partial(predicate):
-                use = Ground("has", meaning.score, meaning.mask, predicate, meaning.worded)
-                yield SetState(Has(predicate), items, (use,))
-
-    def _holders(self, item: int, anchor: Anchor) -> Iterator[SetState]:
-        for predicate, outward in self.graph.leaving.get(item, ())[:6]:
-            if outward:
-                continue
-            holders = self.graph.follow(predicate, frozenset((item,)), outward=False)
-            use = Ground("value", anchor.score, anchor.mask, predicate, anchor.exact)
-            yield SetState(Follow(predicate, _INWARD, Named(frozenset((item,)), anchor.said)), holders, (use,))
-
-    def _coded(self) -> Iterator[SetState]:
-        coded = ((*key, meanings[0]) for key, meanings in self.meanings.items() if isinstance(key, tuple))
-        for predicate, item, best in coded:
-            if best.score >= _SAID_AS_CODE - _SAID * self.intent.terms.get(predicate, 0.0):
-                holders = self.graph.follow(predicate, frozenset((item,)), outward=False)
-                use = Ground("code", best.score, best.mask, predicate, best.worded)
-                yield SetState(Follow(predicate, _INWARD, Named(frozenset((item,)), "")), holders, (use,))
-
-    def _true(self) -> Iterator[SetState]:
-        for predicate, (yes, no) in self.graph.truths.items():
-            meaning = self.meaning(predicate)
-            if meaning.score < _SAID / 2:  # there are two values, so that little is enough
-                continue
-            for holders, value in ((yes, "true"), (no, "false")):
-                items = frozenset(
-                    i
-                    for i in self.graph.objects[predicate]
-                    if getattr(self.graph.terms[i], "value", "") in (value, "1" if value == "true" else "0")
-                )
-                extra = self.read.cue("negation") if value == "false" else 0
-                use = Ground(
-                    "truth",
-                    meaning.score * (1.0 if value == "true" or extra else 0.5),
-                    meaning.mask | extra,
-                    predicate,
-                    meaning.worded,
-                )
-                yield SetState(Follow(predicate, _INWARD, Named(items, "")), holders, (use,))
-
-    def _measured(self) -> Iterator[SetState]:
-        quantities = [q for q in self.read.quantities if q.kind != "ordinal"]
-        named = union(a.mask for a in self.read.anchors if a.exact and a.mask.bit_count() > 1)
-        for predicate, temporal in self.graph.ordered.items():
-            meaning = self.meaning(predicate)
-            for quantity in self.read.quantities:
-                for form, mask, weight in self._bounded(predicate, quantity, quantities, temporal=temporal):
-                    items = items_of(form, self.graph)
-                    score = weight * (0.45 + 0.55 * meaning.score)
-                    worded = meaning.mask & ~named if meaning.score >= 0.4 else 0
-                    yield SetState(form, items, (Ground("quantity", score, mask | worded, predicate, bool(worded)),))
-
-    def _bounded(
-        self, predicate: NamedNode, quantity: Quantity, others: list[Quantity], *, temporal: bool
-    ) -> Iterator[tuple[SetForm, int, float]]:
-        """The sets that a number or day of the question may cut out by a property: form, tokens, how surely."""
-        near = _around(quantity.mask)
-        less, more = self.read.cue("less", "at_most") & near, self.read.cue("more", "at_least") & near
-        before, after = self.read.cue("before") & near, self.read.cue("after") & near
-        kinds = {_kind(self.graph.terms[i]) for i in list(self.graph.objects[predicate])[:5]}
-        match quantity.kind:
-            case "month":
-                yield from self._in_month(predicate, quantity, kinds)
-            case "date" if kinds & (_DATED | {"gYear"}):
-                text = quantity.text[:4] if kinds == {"gYear"} else quantity.text
-                yield from self._dated(predicate, replace(quantity, text=text), others, before, after | more)
-            case "date" if quantity.text.isdigit() and not temporal:  # a year that is written as a number
-                yield from self._sized(predicate, quantity, others, before | less, after | more)
-            case "time" | "number" if "time" in kinds:
-                for at in _times(quantity):
-                    yield from self._sized(predicate, at, others, before | less, after | more)
-            case "number" if kinds == {"gYear"} and quantity.value in _YEARS:
-                year = replace(quantity, text=f"{quantity.value:04.0f}")
-                yield from self._dated(predicate, year, others, before | less, after | more)
-            case "number" if not temporal:
-                yield from self._sized(predicate, quantity, others, less, more)
-            case "ordinal" if kinds <= _WHOLE:
-                yield Compare(predicate, quantity.value, quantity.value), quantity.mask, 0.8
-
-    def _in_month(
-        self, predicate: NamedNode, quantity: Quantity, kinds: set[str]
-    ) -> Iterator[tuple[SetForm, int, float]]:
-        """What has a day in a month of whatever year, or the month by its number."""
-        if kinds <= _WHOLE and not quantity.text:
-            yield Compare(predicate, quantity.value, quantity.value), quantity.mask, 0.8
-        if not kinds & _DATED:
-            return
-        years = sorted({year for i in self.graph.objects[predicate] if (year := self.graph.year_of(i))})[:_MOST_YEARS]
-        month = quantity.text or f"-{int(quantity.value):02}"
-        days = [f"{year:04}{month}" for year in years]
-        parts = tuple(Period(predicate, day, day) for day in days)
-        if parts:
-            yield (parts[0] if len(parts) == 1 else Or(parts)), quantity.mask, 0.9
-
-    def _dated(
-        self, predicate: NamedNode, quantity: Quantity, others: list[Quantity], before: int, after: int
-    ) -> Iterator[tuple[SetForm, int, float]]:
-        text, mask = quantity.text, quantity.mask
-        later = [q for q in others if q.kind == "date" and q.mask > mask]
-        if later and self.read.cue("between"):
-            yield Period(predicate, text, later[0].text), mask | later[0].mask, 1.0
-        if before:
-            yield Period(predicate, "", _shifted(text, -1)), mask | before, 1.0
-        if after:
-            yield Period(predicate, _shifted(text, 1), ""), mask | after, 0.9
-            yield Period(predicate, text, ""), mask | after, 1.0
-        yield Period(predicate, text, text), mask, 0.6 if before or after else 0.95
-
-    def _sized(
-        self, predicate: NamedNode, quantity: Quantity, others: list[Quantity], less: int, more: int
-    ) -> Iterator[tuple[SetForm, int, float]]:
-        property_ = self.graph.schema.properties.get(predicate)
-        read = self.read
-        near = _around(quantity.mask)
-        for factor, sure in factors_between(quantity.unit, property_):
-            value = quantity.value * factor
-            later = [q for q in others if q.kind == quantity.kind and q.mask > quantity.mask]
-            if later and read.cue("between"):
-                yield Compare(predicate, value, later[0].value * factor), quantity.mask | later[0].mask, sure
-            if more:
-                inclusive = bool(read.cue("at_least") & near)
-                yield Compare(predicate, value, None, not inclusive), quantity.mask | more, sure
-                yield Compare(predicate, value, None, inclusive), quantity.mask | more, 0.7 * sure
-            if less:
-                inclusive = bool(read.cue("at_most") & near)
-                yield Compare(predicate, None, value, not inclusive), quantity.mask | less, sure
-                yield Compare(predicate, None, value, inclusive), quantity.mask | less, 0.7 * sure
-            yield Compare(predicate, value, value), quantity.mask, sure * (0.9 if not (more | less) else 0.5)
-
-    # sets
-
-    def kinds(self) -> list[SetState]:
-        """The classes that the question may name."""
-        found = []
-        for iri, members in self.graph.classes.items():
-            meaning = self.meaning(iri)
-            if meaning.score >= 0.3 and members:
-                found.append(
-                    SetState(Kind(iri), members, (Ground("class", meaning.score, meaning.mask, iri, meaning.worded),))
-                )
-        return sorted(found, key=lambda s: (-s.score, str(s.form)))[:_CLASSES]
 
     def _bases(self, kinds: list[SetState]) -> list[SetState]:
         """The classes that are spoken of, and those that have the properties which are; else the largest."""
-        said = [p for p in self._properties if self.meaning(p).score >= _SAID]
+        said = [p for p in self._properties if self.meaning(p).score >= SAID]
         said.sort(key=lambda p: (-self.meaning(p).score, p.value))
         had = [class_ for predicate in said[:_TARGETS] for class_ in self.graph.of(predicate)]
         classes = self.graph.classes
@@ -420,8 +144,10 @@ class Generator:
         """The sets one step away."""
         for predicate, outward, meaning in self._steps(state):
             items = self.graph.follow(predicate, state.items, outward=outward)
-            if not items or len(items) > _MOST_ITEMS:
+            if not items or len(items) > MOST_ITEMS:
                 continue
+            if outward and predicate in self.graph.truths and len(state.items) > 1:
+                continue  # yes and no of several things is nothing that is asked for
             kind = "step" if meaning.score else "bridge"
             use = Ground(kind, meaning.score, meaning.mask, predicate, meaning.worded, outward)
             yield SetState(Follow(predicate, outward, state.form), items, (*state.uses, use))
@@ -438,9 +164,11 @@ class Generator:
             others, steps = form, 0
             while isinstance(form, Follow) and not form.again:
                 others, form, steps = Follow(form.predicate, not form.outward, others), form.of, steps + 1
-            if isinstance(form, Named) and 0 < steps <= 1 + bool(cue) and len(state.items) <= _FEW:
+            asked = steps == 1 and self.meaning(state.uses[-1].term).score >= SAID
+            few = len(state.items) <= (_SHARING if asked else FEW)
+            if isinstance(form, Named) and 0 < steps <= 1 + bool(cue) and few:
                 items = items_of(others, self.graph) - form.items
-                if items and len(items) <= _MOST_ITEMS:
+                if items and len(items) <= MOST_ITEMS:
                     said = (k.uses[0] for k in kinds if state.items <= k.items and not k.mask & (state.mask | cue))
                     uses = (*state.uses, *islice(said, 1))
                     use = Ground("same", uses[-1].score, cue & ~state.mask, state.uses[-1].term)
@@ -453,7 +181,7 @@ class Generator:
         """
         ends: dict[NamedNode, SetState | None] = {}
         for predicate in sorted(self._properties, key=lambda p: (-self.meaning(p).score, p.value))[:_TARGETS]:
-            if self.meaning(predicate).score >= _SAID:
+            if self.meaning(predicate).score >= SAID:
                 ends |= dict.fromkeys(self.graph.schema.domains(predicate)[:2])
         ends |= {named.uses[0].term: named for named in kinds if named.uses[0].term is not None}
         for source in (s for s in self._seeds[:_SOURCES] if s.uses[0].kind != "has" and not self._is_value(s)):
@@ -474,7 +202,7 @@ class Generator:
             state = source
             for predicate, outward in way:
                 items = self.graph.follow(predicate, state.items, outward=outward)
-                if not items or len(items) > _MOST_ITEMS:
+                if not items or len(items) > MOST_ITEMS:
                     break
                 meaning = self._meaning_beside(predicate, taken)
                 said = meaning.score >= _TOLD
@@ -492,13 +220,16 @@ class Generator:
                 if kind is not None:
                     yield from self._classed(state, (kind,))
 
-    def _cut(self, state: SetState, seeds: Iterable[SetState]) -> Iterator[SetState]:
-        """What is in the set and in one that something else names."""
-        mask = state.mask
+    def _cut(self, state: SetState, seeds: Iterable[SetState], *, apart: bool = True) -> Iterator[SetState]:
+        """What is in the set and in one that something else names; ``apart``: no word may speak for a step of each."""
         if self._is_value(state):
             return
         for seed in seeds:
-            if seed.mask & mask or seed.form == state.form or not _may_meet(state, seed):
+            if (
+                (seed.mask & state.mask if apart else seed.names & state.names)
+                or seed.form == state.form
+                or not _may_meet(state, seed)
+            ):
                 continue
             items = state.items & seed.items
             # what is wholly in the other says nothing more by that; but two names may be two parts of one
@@ -509,34 +240,37 @@ class Generator:
         """The likeliest sets, all sizes together."""
         self._seeds = self.seeds()
         kinds = self.kinds()
-        every = _Pool()
+        every = Pool()
         for seed in self._seeds:
             every.add(seed)
         # a class alone is where steps may begin too: "the managers of hotels"
-        bridged = _Pool()
+        bridged = Pool()
         for way in self._bridged(kinds):
             bridged.add(way)
         found = bridged.best(_BEAM // 3)
         for way in found:
             every.add(way)
-        beam = [*self._seeds, *kinds, *found]
-        reached = [*self._seeds, *found]
+        pairs = list(self._pairs()) if self.read.cue("or", "and") else []
+        beam = [*self._seeds, *pairs, *kinds, *found]
+        reached = [*self._seeds, *pairs, *found]
+        near: list[SetState] = []
         for depth in range(_DEPTH):
-            beam = self._further(beam, reached, depth)
+            fresh = self._further(beam, reached, depth)
+            near, beam = near or list(fresh.states.values()), fresh.best(_BEAM)
             for state in beam:
                 every.add(state)
             reached = (reached + beam)[:_REACHED]
         for state in self._siblings(reached, kinds):
             every.add(state)
-        for state in every.best(40):
-            every.add(self._together(state, reached))
+        for state in self._met([*self._seeds, *near, *reached]):
+            every.add(state)
         for state in kinds:
             every.add(state)
         return every.spread(_BEAM * 3)
 
-    def _further(self, beam: list[SetState], reached: list[SetState], depth: int) -> list[SetState]:
-        """The best sets one step, or one cut, further than those of a beam."""
-        fresh = _Pool()
+    def _further(self, beam: list[SetState], reached: list[SetState], depth: int) -> Pool:
+        """The sets one step, or one cut, further than those of a beam."""
+        fresh = Pool()
         for state in beam[:_BEAM]:
             for grown in (*self._grown(state), *self._cut(state, self._seeds)):
                 fresh.add(grown)
@@ -544,20 +278,25 @@ class Generator:
         for place, one in enumerate(best):
             for cut in self._cut(one, reached[:40] if depth else best[place + 1 :]):
                 fresh.add(cut)
-        return fresh.best(_BEAM)
+        return fresh
 
-    def _together(self, state: SetState, others: Iterable[SetState]) -> SetState:
-        """The set cut with every other that leaves something of it and explains what nothing yet does."""
-        for other in others:
-            if (
-                not other.mask & state.mask
-                and (items := state.items & other.items)
-                and (len(items) < min(len(state.items), len(other.items)) or _both_name(state, other))
-                and not isinstance(other.form, Kind)
-                and _may_meet(state, other)
-            ):
-                state = SetState(_and(state.form, other.form), items, (*state.uses, *other.uses))
-        return state
+    def _met(self, reached: list[SetState]) -> list[SetState]:
+        """What is in several of the sets, the nearest first, to which different names and values lead."""
+        ways: dict[int, list[SetState]] = {}
+        for state in sorted(reached, key=lambda state: (len(state.uses), -state.score)):
+            found = ways.setdefault(state.uses[0].mask, [])
+            if state.uses[0].kind in _RESTRICTING and len(found) < _NEAREST and not self._is_value(state):
+                found.append(state)
+        every = [state for found in ways.values() for state in found]
+        met, pool = every, Pool()
+        for _ in range(_MOST_MET):
+            fresh = Pool()
+            for state in met:
+                for cut in self._cut(state, every, apart=False):
+                    fresh.add(cut)
+                    pool.add(cut)
+            met = fresh.best(_BEAM // 3)
+        return pool.best(_BEAM)
 
     def _classed(self, state: SetState, kinds: Iterable[SetState]) -> Iterator[SetState]:
         """The set cut with a class that is spoken of, if anything of it is left."""
@@ -577,20 +316,23 @@ class Generator:
         """Every reading, the more promising first; no two with one form."""
         sets = self.sets()
         kinds = self.kinds()
-        classed = _Pool()
+        classed = Pool()
         for state in sets[: 2 * _FINALS]:
             classed.add(state)
             for cut in self._classed(state, kinds):
                 classed.add(cut)
-        lacking = _Pool()
+        lacking = Pool()
         for state in self._without(sets[: 2 * _FINALS], kinds):
             lacking.add(state)
         for state in lacking.spread(_TOPS):
             classed.add(state)
         for state in self._ranked(classed.spread(_FINALS), kinds):
             classed.add(state)
-        for state in self._against(kinds):
+        for state in self._against(kinds, sets):
             classed.add(state)
+            for grown in self._grown(state) if isinstance(state.form, Against) else ():
+                if grown.uses[-1].term == state.uses[-1].term:
+                    classed.add(grown)
         chosen = list(dict.fromkeys((*classed.spread(3 * _FINALS), *lacking.spread(_TOPS))))
         found: dict[Form, Candidate] = {}
         for candidate in self._readings(chosen, kinds):
@@ -599,42 +341,42 @@ class Generator:
 
     def _readings(self, chosen: list[SetState], kinds: list[SetState]) -> Iterator[Candidate]:
         read = self.read
-        for state in chosen:
+        told = [state for state in chosen if not isinstance(state.form, Named)]  # a name tells nothing of what it names
+        for state in told:
             yield Candidate(Listed(state.form), state.items, (*state.uses, Ground("list", 1.0, 0)))
         if read.cue("count", "amount", "sum") or self._likely("count"):
-            for state in chosen[:90]:
+            for state in told[:90]:
                 yield Candidate(SizeOf(state.form), state.items, (*state.uses, Ground("count", 1.0, read.cue("count"))))
         yield from self._aggregated(chosen)
         yield from self._grouped(chosen, kinds)
-        yield from self._asked(chosen)
+        yield from self._asked(told)
+        yield from self._differing()
+        yield from self._shared(chosen, kinds)
         yield from self._columned(chosen[:60])
 
     def _ordered_paths(self, items: Items, taken: int) -> list[tuple[Path, Meaning, bool]]:
         """The paths by which the items can be ranked: a number of their own or one step away, or how many they have."""
         found: list[tuple[Path, Meaning, bool]] = []
         sample = frozenset(sorted(items)[:_SAMPLE])
+        ranking = {
+            told.predicate: mask
+            for told in self._vocabulary.definitions
+            if told.low is told.high and sample & self.graph.classes[told.kind] and (mask := told.said_in(self.read))
+        }
         for predicate in self.graph.ordered:
             meaning = self.meaning(predicate, taken)
+            if predicate in ranking:
+                meaning = Meaning(1.0, meaning.mask | ranking[predicate], worded=True)
             if self.graph.follow(predicate, sample, outward=True):
                 found.append((((predicate, True),), meaning, False))
         if self.read.cue("most", "least", "count"):
             steps = {step for item in sample for step in self.graph.leaving.get(item, ())}
             for predicate, outward in steps:
-                meaning = self.meaning(predicate, taken)
                 ends = self.graph.follow(predicate, sample, outward=outward)
                 if len(ends) > 1 and not (outward and predicate in self.graph.ordered):
-                    near = max(
-                        (self.meaning(k, taken) for k in self._kinds_of(ends)),
-                        key=lambda m: m.score,
-                        default=NO_MEANING,
-                    )
-                    best = max((meaning, near), key=lambda m: m.score)
-                    found.append((((predicate, outward),), best, True))
+                    found.append((((predicate, outward),), self._leads_to(predicate, ends, taken), True))
         found.sort(key=lambda path: (-path[1].score, path[2], str(path[0])))
         return found[:7]
-
-    def _kinds_of(self, items: Items) -> frozenset[NamedNode]:
-        return frozenset().union(*(self.graph.kinds_of.get(item, frozenset()) for item in sorted(items)[:10]))
 
     def _ranked(self, states: list[SetState], kinds: list[SetState]) -> list[SetState]:
         """The first of a set by something that can be ordered, and what lies one step from it."""
@@ -643,7 +385,7 @@ class Generator:
             (read.cue("most"), True), (read.cue("least"), False), (read.cue("first"), False), (read.cue("last"), True),
         ) if mask]  # fmt: skip
         ways += [(0, most) for name, most in (("most", True), ("least", False)) if self._likely(name)]
-        pool = _Pool()
+        pool = Pool()
         if not ways and not (read.cue("or", "more", "less") and len(read.anchors) > 1):
             return []
         bases = [s for s in (*self._bases(kinds), *states[:25], *self._pairs()) if len(s.items) > 1]
@@ -684,28 +426,41 @@ class Generator:
                         (*one.uses, *other.uses, Ground("or", 1.0, mask & ~(one.mask | other.mask))),
                     )
 
-    def _against(self, kinds: list[SetState]) -> Iterator[SetState]:
-        """What has more or less of something than a thing that is named."""
+    def _against(self, kinds: list[SetState], sets: list[SetState]) -> Iterator[SetState]:
+        """What has more or less of something than a thing that is named, than all or any of a set, than its average."""
         read = self.read
         sides = [(read.cue(cue), cue in ("more", "after")) for cue in ("more", "after", "less", "before")]
         if not any(mask for mask, _ in sides):
+            sides = [(read.cue("than"), more) for more in (True, False)]
+        if not any(mask for mask, _ in sides):
             return
         named = [s for s in self._seeds if s.uses[0].kind == "name"][:4]
-        for one in named:
+        several = (s for s in sets[:_TOPS] if s.uses[0].kind == "name" and len(s.items) > 1 and not self._is_value(s))
+        others = list(islice(several, _FEW_SETS))
+        said = {
+            "average": read.cue("average"),
+            "any": read.cue("most", "least", "any_of"),
+            "all": read.cue("all_of"),
+        }
+        for one in (*named, *kinds, *others):
+            than = ["average"] if read.cue("average") else ["all", "any"] if len(one.items) > 1 else ["all"]
             for predicate in self.graph.ordered:
                 if not self.graph.follow(predicate, one.items, outward=True):
                     continue
                 meaning = self.meaning(predicate, one.mask)
-                for more in (True, False):
+                for more, limit in product((True, False), than):
                     mask = next((m for m, side in sides if m and side == more), 0)
-                    form = Against(predicate, more, one.form)
+                    form = Against(predicate, more, one.form, limit)
                     items = items_of(form, self.graph)
-                    score = (0.4 + 0.6 * meaning.score) * (1.0 if mask else 0.5)
-                    use = Ground("against", score, mask | meaning.mask, predicate, meaning.worded, most=more)
+                    told = said[limit] or not any(said[other] for other in than)
+                    score = (0.4 + 0.6 * meaning.score) * (1.0 if mask and told else 0.5)
+                    explained = mask | meaning.mask | said[limit]
+                    use = Ground("against", score, explained, predicate, meaning.worded, most=more)
                     if items:
                         state = SetState(form, items, (*one.uses, use))
                         yield state
                         yield from self._classed(state, kinds)
+                        yield from self._cut(state, self._seeds[:_FEW_SETS])
 
     def _without(self, states: list[SetState], kinds: list[SetState]) -> Iterator[SetState]:
         """What is of a kind, or in a set, and not in another."""
@@ -734,12 +489,7 @@ class Generator:
             meaning = self.meaning(predicate, base.mask)
             if not outward:
                 ends = self.graph.follow(predicate, base.items, outward=False)
-                near = max(
-                    (self.meaning(k, base.mask) for k in self._kinds_of(ends)),
-                    key=lambda m: m.score,
-                    default=NO_MEANING,
-                )
-                meaning = max((meaning, near), key=lambda m: m.score)
+                meaning = self._leads_to(predicate, ends, base.mask)
             has = Has(predicate, outward)
             items = base.items - items_of(has, self.graph)
             if items and len(items) < len(base.items) and meaning.score >= 0.2:
@@ -755,7 +505,7 @@ class Generator:
         functions += [(name, 0) for name in ("SUM", "AVG") if self._likely(name.lower())]
         if not functions:
             return
-        for state in states[:60]:
+        for state in (*self._pairs(), *states[:60]):
             for predicate, temporal in self.graph.ordered.items():
                 if temporal or not self.graph.follow(predicate, frozenset(sorted(state.items)[:_SAMPLE]), outward=True):
                     continue
@@ -792,9 +542,8 @@ class Generator:
                 ends = self.graph.follow(predicate, items, outward=outward)
                 if len(ends) < 2 or (path and (predicate, not outward) == path[-1]):
                     continue
-                near = [self.meaning(class_, taken) for class_ in self._kinds_of(ends)]
-                best = max((self.meaning(predicate, taken), *near), key=lambda meaning: meaning.score)
-                if path and best.score < _SAID:
+                best = self._leads_to(predicate, ends, taken)
+                if path and best.score < SAID:
                     continue
                 found.append((best, (*path, (predicate, outward))))
                 if not path and outward and not isinstance(self.graph.terms[next(iter(ends))], Literal):
@@ -838,6 +587,7 @@ class Generator:
                     continue
                 yield from self._related(one, other, mask)
                 yield from self._more(one, other, mask)
+                yield from self._same(one, other, mask)
 
     def _related(self, one: SetState, other: SetState, mask: int) -> Iterator[Candidate]:
         """Whether two things that are named are related by something that is spoken of, though they are not."""
@@ -850,6 +600,57 @@ class Generator:
             use = Ground("step", meaning.score, meaning.mask, predicate, meaning.worded, outward)
             uses = (*one.uses, *other.uses, use, Ground("ask", 0.9, mask & 1))
             yield Candidate(IsAny(_and(other.form, form)), frozenset(), uses)
+
+    def _same(self, one: SetState, other: SetState, mask: int) -> Iterator[Candidate]:
+        """Whether two things that are named lead to the same by a step."""
+        if not (cue := self.read.cue("same")) or one.mask > other.mask:
+            return
+        for predicate, outward in {step for item in sorted(one.items)[:8] for step in self.graph.leaving.get(item, ())}:
+            ends = self.graph.follow(predicate, one.items, outward=outward)
+            meaning = self._leads_to(predicate, ends, one.mask | other.mask)
+            if meaning.score >= _TOLD and self.graph.follow(predicate, other.items, outward=outward):
+                form = And((Follow(predicate, outward, one.form), Follow(predicate, outward, other.form)))
+                use = Ground("same", meaning.score, cue | meaning.mask, predicate, meaning.worded, outward)
+                uses = (*one.uses, *other.uses, use, Ground("ask", 1.0, mask & 1))
+                yield Candidate(IsAny(form), items_of(form, self.graph), uses)
+
+    def _differing(self) -> Iterator[Candidate]:
+        """How far apart two things that are named are by a number, or by how many they have."""
+        if not (self.read.cue("difference", "amount", "count")):
+            return
+        cue = self.read.cue("difference") or self.read.cue("amount", "count") | self.read.cue("more", "less")
+        named = sorted([s for s in self._seeds if s.uses[0].kind == "name"][:6], key=lambda state: state.mask)
+        for one, other in combinations(named, 2):
+            steps = {step for item in sorted(one.items)[:8] for step in self.graph.leaving.get(item, ())}
+            for predicate, outward in steps if not one.mask & other.mask else ():
+                ends = self.graph.follow(predicate, one.items, outward=outward)
+                there = self.graph.follow(predicate, other.items, outward=outward)
+                counted = not (outward and self.graph.ordered.get(predicate) is False)
+                meaning = self._leads_to(predicate, ends, one.mask | other.mask)
+                apart = len(ends) != len(there) if counted else bool(there)
+                if apart and (meaning.score >= _TOLD or self.read.cue("difference", "than")):
+                    use = Ground(
+                        "difference",
+                        meaning.score,
+                        cue | meaning.mask,
+                        predicate,
+                        meaning.worded,
+                        outward,
+                        counted=counted,
+                    )
+                    form = DifferenceOf(predicate, outward, one.form, other.form, counted)
+                    yield Candidate(form, one.items | other.items, (*one.uses, *other.uses, use))
+
+    def _shared(self, states: list[SetState], kinds: list[SetState]) -> Iterator[Candidate]:
+        """Which part of a kind, or of a set, is in another set, too."""
+        percent = self.read.cue("percent")
+        if not (mask := percent | self.read.cue("share")):
+            return
+        parts = dict.fromkeys((*self._seeds, *states[:_TOPS]))
+        for whole, part in product((*self._bases(kinds), *states[:_FEW_SETS]), parts):
+            if not whole.names & part.names and 0 < len(both := whole.items & part.items) < len(whole.items):
+                uses = (*whole.uses, *part.uses, Ground("share", 1.0, mask))
+                yield Candidate(Share(whole.form, part.form, bool(percent)), both, uses)
 
     def _more(self, one: SetState, other: SetState, mask: int) -> Iterator[Candidate]:
         read = self.read
@@ -874,7 +675,7 @@ class Generator:
             if not sample or self._is_value(state):
                 continue
             mask = state.mask
-            used = {use.term for use in state.uses}
+            used = {use.term for use in state.uses if use.kind not in _MEASURING}
             steps = {step for item in sample for step in self.graph.leaving.get(item, ())}
             told = sorted(
                 ((m, p, o) for p, o in steps if p not in used and (m := self.meaning(p, mask)).score >= 0.3),
@@ -890,13 +691,16 @@ class Generator:
     def _with_columns(
         self, state: SetState, columns: list[tuple[tuple[NamedNode, bool], Ground]], *, named: bool
     ) -> Iterator[Candidate]:
-        """One or two columns of a set; records without a name of their own are not shown themselves."""
+        """One to three columns of a set; records without a name of their own are not shown themselves."""
         for place, (one, use) in enumerate(columns):
             if named:
                 yield Candidate(Listed(state.form, (one,)), state.items, (*state.uses, use))
             for other, further in columns[place + 1 :]:
                 form = Listed(state.form, (one, other), bare=not named)
                 yield Candidate(form, state.items, (*state.uses, use, further))
+                for third, last in columns[place + 2 :] if further is columns[place + 1][1] else ():
+                    form = Listed(state.form, (one, other, third), bare=not named)
+                    yield Candidate(form, state.items, (*state.uses, use, further, last))
 
 
 def _may_meet(one: SetState, other: SetState) -> bool:
@@ -906,7 +710,9 @@ def _may_meet(one: SetState, other: SetState) -> bool:
 
 
 def _both_name(one: SetState, other: SetState) -> bool:
-    return isinstance(one.form, Named) and isinstance(other.form, Named)
+    """Whether both are names, or one is of several things, all of which may be in the other: *which of these*."""
+    named = [side for side in (one, other) if isinstance(side.form, Named)]
+    return len(named) > 1 or any(len(side.items) > 1 for side in named)
 
 
 def conjuncts(form: SetForm) -> tuple[SetForm, ...]:
@@ -921,28 +727,3 @@ def _and(one: SetForm, other: SetForm) -> SetForm:
             if part not in parts:
                 parts.append(part)
     return And(tuple(parts)) if len(parts) > 1 else parts[0]
-
-
-def _around(mask: int) -> int:
-    """The tokens close to some: six before, six after."""
-    low = max(0, (mask & -mask).bit_length() - 1 - 6)
-    return ((1 << (mask.bit_length() + 6)) - 1) & ~((1 << low) - 1)
-
-
-def _times(quantity: Quantity) -> Iterator[Quantity]:
-    """The times of the day that it may be: a bare number is an hour before noon or after it."""
-    if quantity.kind == "time":
-        yield quantity
-    elif quantity.value <= _HOURS and not unit_of(quantity.unit):
-        for hour in sorted({quantity.value, quantity.value + _HOURS // 2} & set(range(_HOURS + 1))):
-            yield replace(quantity, kind="time", value=hour * 3600, unit="")
-
-
-def _kind(term: object) -> str:
-    return term.datatype.value.rpartition("#")[2] if isinstance(term, Literal) else ""
-
-
-def _shifted(text: str, by: int) -> str:
-    """The text of a date whose last part is one more or less; as a text it stands between the days that there are."""
-    head, dash, last = text.rpartition("-")
-    return f"{head}{dash}{int(last) + by:0{len(last)}}"

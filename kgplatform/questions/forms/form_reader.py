@@ -21,17 +21,19 @@ from pyoxigraph import Literal, NamedNode
 
 from kgplatform.lexicon import LANGUAGES
 from kgplatform.questions.forms.fact_graph import FactGraph, Items, is_temporal
-from kgplatform.questions.forms.floating_parser import Candidate, Generator, Ground, conjuncts
+from kgplatform.questions.forms.floating_parser import Candidate, Generator, conjuncts
 from kgplatform.questions.forms.intent import Intent, IntentReader, shipped_model, worded_in_english
 from kgplatform.questions.forms.logical_form import (
     Against,
     Aggregated,
     And,
     Compare,
+    DifferenceOf,
     Follow,
     Form,
     FormWording,
     Grouped,
+    HasMany,
     IsAny,
     IsMore,
     Kind,
@@ -40,6 +42,7 @@ from kgplatform.questions.forms.logical_form import (
     Or,
     Period,
     SetForm,
+    Share,
     SizeOf,
     Top,
     Without,
@@ -47,6 +50,7 @@ from kgplatform.questions.forms.logical_form import (
     parts_of,
     sparql,
 )
+from kgplatform.questions.forms.named_sets import Ground
 from kgplatform.questions.forms.question_language import languages
 from kgplatform.questions.forms.question_text import Names, Read, mask_of, read, tokens_of, union
 from kgplatform.questions.forms.relevance import Vocabulary
@@ -63,7 +67,7 @@ _SAID_SURELY = 0.45
 _ASKED_FOR = 0.2
 """A property that no word names is asked for if it is the likeliest by the whole wording, and that likely."""
 _MEANT = frozenset(
-    ("step", "class", "code", "top", "column", "without", "group", "aggregate", "truth", "against", "more")
+    ("step", "class", "code", "top", "column", "without", "group", "aggregate", "truth", "against", "more", "counted")
 )
 
 _LEAST = 0.02
@@ -72,6 +76,7 @@ _CUED = {
     "first": ("first",), "last": ("last",), "more": ("more", "at_least"), "less": ("less", "at_most"),
     "before": ("before",), "after": ("after",), "negation": ("negation",), "each": ("each",), "or": ("or",),
     "difference": ("difference",), "same": ("same",), "yesno": ("yesno",), "between": ("between",),
+    "share": ("share", "percent"),
 }  # fmt: skip
 
 
@@ -271,16 +276,16 @@ class Describer:
         add("likely term left", float(sum(p >= 0.6 for p in left)))
         best = max((likely.get(term, 0.0) for term in used), default=0.0)
         add("best intent is used", float(bool(used) and best >= max(left, default=0.0)))
-        does = _done(candidate, sum(term in self._graph.schema.properties for term in used))
+        does = done(candidate, sum(term in self._graph.schema.properties for term in used))
         for name, p in self._intent.operations.items():
             if name == "none":
                 continue
             share = math.log(min(1 - _LEAST, max(_LEAST, p if name in does else 1 - p)))
             add("operations", share)
             add(f"operation {name}", share)
-        if given := _given(candidate, self._graph):
-            best = max(self._intent.asked.get(term, 0.0) for term in given)
-            other = max((p for term, p in self._intent.asked.items() if term not in given), default=0.0)
+        if shown := given(candidate, self._graph):
+            best = max(self._intent.asked.get(term, 0.0) for term in shown)
+            other = max((p for term, p in self._intent.asked.items() if term not in shown), default=0.0)
             add("asked for", math.log(best + _LEAST))
             add("asked for is left", other)
             add("likeliest is given", float(best >= other))
@@ -289,7 +294,7 @@ class Describer:
         match candidate.form:
             case SizeOf():
                 return "count"
-            case Aggregated():
+            case Aggregated() | DifferenceOf() | Share():
                 return "number"
             case Grouped():
                 return "table"
@@ -330,7 +335,7 @@ def terms_in(form: object) -> frozenset[NamedNode]:
     return frozenset().union(*(terms_in(getattr(form, name)) for name in names))
 
 
-def _given(candidate: Candidate, graph: FactGraph) -> set[NamedNode]:
+def given(candidate: Candidate, graph: FactGraph) -> set[NamedNode]:
     """The properties whose values a reading gives, and the classes of the things that it gives."""
     match candidate.form:
         case Listed(of, columns):
@@ -339,7 +344,7 @@ def _given(candidate: Candidate, graph: FactGraph) -> set[NamedNode]:
             found = _ends(of)
         case Grouped(of, key, _, predicate):
             return _ends(of) | {predicate or key[-1][0], key[-1][0]}
-        case Aggregated(_, predicate, _):
+        case Aggregated(_, predicate, _) | DifferenceOf(predicate):
             return {predicate}
         case _:
             return set()
@@ -359,7 +364,7 @@ def _ends(form: SetForm) -> set[NamedNode]:
     return set()
 
 
-def _done(candidate: Candidate, properties: int) -> set[str]:
+def done(candidate: Candidate, properties: int) -> set[str]:
     """The operations of a reading of so many properties, as `kgplatform.questions.forms.intent.OPERATIONS` has them."""
     found = {name for name, least in (("second", 2), ("third", 3)) if properties >= least}
     for part in parts_of(candidate.form):
@@ -387,6 +392,7 @@ _SIMPLY: Mapping[type, frozenset[str]] = {
     IsAny: frozenset(("ask",)),
     IsMore: frozenset(("ask",)),
     Against: frozenset(("compare",)),
+    HasMany: frozenset(("compare", "count")),
 }
 
 
@@ -409,32 +415,36 @@ def _places(mask: int) -> Iterable[int]:
 
 def _operations(form: Form) -> set[str]:
     """The cues that a form answers to."""
-    found: set[str] = set()
+    found = set(_WHOLE_CUES.get(type(form), ()))
+    match form:
+        case Aggregated(function):
+            found |= _FUNCTION_CUES[function]
+        case Grouped(_, _, function):
+            found |= {"each", {"COUNT": "count", "AVG": "average"}.get(function, "sum")}
+        case IsAny(And((Follow(one, _, Named()), Follow(other, _, Named())))) if one == other:
+            found.add("same")
     for part in parts_of(form):
         match part:
-            case SizeOf():
-                found.add("count")
-            case Aggregated(function):
-                found |= _FUNCTION_CUES[function]
-            case Grouped(_, _, function):
-                found |= {"each", {"COUNT": "count", "AVG": "average"}.get(function, "sum")}
-            case IsAny() | IsMore():
-                found.add("yesno")
             case Without(_, excluded):
                 found.add("same" if isinstance(excluded, Named) else "negation")
-            case Compare() | Period():
+            case Compare() | Period() | HasMany():
                 found |= _bound_cues(part)
         if isinstance(part, Top):
             found |= {"most", "last"} if part.most else {"least", "first"}
         if isinstance(part, Against | IsMore):
             found |= {"more", "after"} if part.more else {"less", "before"}
+        if isinstance(part, Against) and part.than != "all":
+            found.add("average" if part.than == "average" else "least" if part.more else "most")
     return found
 
 
+_WHOLE_CUES: Mapping[type, tuple[str, ...]] = {
+    SizeOf: ("count",), IsAny: ("yesno",), IsMore: ("yesno",), DifferenceOf: ("difference",), Share: ("share",),
+}  # fmt: skip
 _FUNCTION_CUES = {"SUM": {"sum", "count"}, "AVG": {"average"}, "MAX": {"most"}, "MIN": {"least"}}
 
 
-def _bound_cues(part: Compare | Period) -> set[str]:
+def _bound_cues(part: Compare | Period | HasMany) -> set[str]:
     has_low, has_high = part.low not in (None, ""), part.high not in (None, "")
     if has_low and has_high:
         return {"between"} if part.low != part.high else set()
@@ -591,7 +601,7 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 _MOST_READINGS = 5
-LIKELIER_RIGHT, FORM_RIGHT = 0.5, 0.55
+LIKELIER_RIGHT, FORM_RIGHT = 0.5, 0.5
 """An answer of the rules, and one of a form alone, is given from that chance of being right on: so .09 of the questions
 on graphs left out are answered wrongly."""
 _SURE_RULES, _SURE_OF_ALL, _RATHER_SURE, _SURE_RULES_RIGHT = 0.75, 0.65, 0.5, 0.8

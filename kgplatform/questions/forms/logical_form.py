@@ -97,11 +97,22 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """What has more (or less) by a property than ``other`` has."""
+    """What has more (or less) by a property than ``other`` has: than ``all`` of it, than ``any``, or ``average``."""
 
     predicate: NamedNode
     more: bool
     other: SetForm
+    than: str = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class HasMany:
+    """What has so many by a property (``outward``), or of which so many have it; None is open."""
+
+    predicate: NamedNode
+    outward: bool
+    low: int | None
+    high: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +129,7 @@ class Top:
     size: int = 1
 
 
-SetForm: TypeAlias = Named | Kind | Follow | Has | And | Or | Without | Compare | Period | Against | Top
+SetForm: TypeAlias = Named | Kind | Follow | Has | And | Or | Without | Compare | Period | Against | HasMany | Top
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +184,27 @@ class IsMore:
     second: SetForm
 
 
-Form: TypeAlias = Listed | SizeOf | Aggregated | Grouped | IsAny | IsMore
+@dataclass(frozen=True, slots=True)
+class DifferenceOf:
+    """How far apart two things are by a number that they have, or by how many they have (``counted``)."""
+
+    predicate: NamedNode
+    outward: bool
+    first: SetForm
+    second: SetForm
+    counted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Which part of ``whole`` is in ``part``, too: of one, or of a hundred."""
+
+    whole: SetForm
+    part: SetForm
+    percent: bool = False
+
+
+Form: TypeAlias = Listed | SizeOf | Aggregated | Grouped | IsAny | IsMore | DifferenceOf | Share
 
 Row: TypeAlias = tuple[object, ...]
 
@@ -181,7 +212,7 @@ Row: TypeAlias = tuple[object, ...]
 def could_be(items: Items, form: SetForm, graph: FactGraph) -> bool:
     """Whether things are of a kind with what a set form may denote, whatever it does: no person is a year.
 
-    A thing may be of any class, and one of no class may be anything.
+    A thing may be of any class, and one of no class may be anything. One without a number is neither more nor less.
     """
     kinds = frozenset().union(*(graph.kinds_of.get(item, frozenset()) for item in items))
     match form:
@@ -195,10 +226,10 @@ def could_be(items: Items, form: SetForm, graph: FactGraph) -> bool:
             return False
         case Follow(predicate, outward):
             return not kinds or bool(kinds & graph.kinds_at(predicate, outward=outward))
-        case Has(predicate, outward):
+        case Has(predicate, outward) | HasMany(predicate, outward):
             return not kinds or bool(kinds & graph.kinds_at(predicate, outward=not outward))
         case Compare(predicate) | Period(predicate) | Against(predicate):
-            return not kinds or bool(kinds & graph.kinds_at(predicate, outward=False))
+            return items <= graph.subjects.get(predicate, NOTHING)
         case _:
             return True
 
@@ -224,14 +255,18 @@ def items_of(form: SetForm, graph: FactGraph) -> Items:
             return _measured_off(form, graph)
 
 
-def _measured_off(form: Compare | Period | Against | Top, graph: FactGraph) -> Items:
+def _measured_off(form: Compare | Period | Against | HasMany | Top, graph: FactGraph) -> Items:
     match form:
         case Compare(predicate, low, high, strict):
             return compared(graph, predicate, low, high, strict=strict)
         case Period(predicate, low, high):
             return graph.in_period(predicate, low, high)
-        case Against(predicate, more, other):
-            return _against(graph, predicate, items_of(other, graph), more=more)
+        case Against(predicate, more, other, than):
+            return _against(graph, predicate, items_of(other, graph), more=more, than=than)
+        case HasMany(predicate, outward, low, high):
+            ways = (graph.forward if outward else graph.backward).get(predicate, {})
+            fit = range(low or 1, len(graph.terms) + 1 if high is None else high + 1)
+            return frozenset(item for item, ends in ways.items() if len(ends) in fit)
         case Top(base, path, most, counted, size):
             return _top(graph, items_of(base, graph), path, most=most, counted=counted, size=size)
 
@@ -259,14 +294,20 @@ def compared(graph: FactGraph, predicate: NamedNode, low: float | None, high: fl
     return graph.follow(predicate, values, outward=False)
 
 
-def _against(graph: FactGraph, predicate: NamedNode, other: Items, *, more: bool) -> Items:
-    sizes = [
-        size for item in graph.follow(predicate, other, outward=True) if (size := graph.magnitude(item)) is not None
-    ]
-    if not sizes:
+def _against(graph: FactGraph, predicate: NamedNode, other: Items, *, more: bool, than: str = "all") -> Items:
+    limit = _aggregate(graph, _LIMITS[than, more], predicate, other)
+    if limit is None:
         return NOTHING
-    low, high = (max(sizes), None) if more else (None, min(sizes))
-    return compared(graph, predicate, low, high, strict=True) - other
+    low, high = (limit, None) if more else (None, limit)
+    found = compared(graph, predicate, low, high, strict=True)
+    return found - other if than == "all" else found
+
+
+_LIMITS = {
+    ("all", True): "MAX", ("all", False): "MIN", ("any", True): "MIN", ("any", False): "MAX",
+    ("average", True): "AVG", ("average", False): "AVG",
+}  # fmt: skip
+"""The value that what has more (or less) than others has to be above (or below)."""
 
 
 def along(graph: FactGraph, items: Items, path: Path) -> Items:
@@ -320,6 +361,20 @@ def denotation(form: Form, graph: FactGraph) -> list[Row]:
             return [(bool(items_of(of, graph)),)]
         case IsMore(predicate, more, first, second):
             return [(bool(items_of(first, graph) & _against(graph, predicate, items_of(second, graph), more=more)),)]
+        case DifferenceOf(first=first, second=second):
+            one, other = (_size(form, items_of(side, graph), graph) for side in (first, second))
+            return [] if one is None or other is None else [(abs(one - other),)]
+        case Share(whole, part, percent):
+            every = items_of(whole, graph)
+            share = len(every & items_of(part, graph)) * (100 if percent else 1) / len(every) if every else None
+            return [] if share is None else [(share,)]
+
+
+def _size(form: DifferenceOf, items: Items, graph: FactGraph) -> float | None:
+    ends = graph.follow(form.predicate, items, outward=form.outward)
+    if form.counted:
+        return float(len(ends))
+    return max((size for end in ends if (size := graph.magnitude(end)) is not None), default=None)
 
 
 def _rows(graph: FactGraph, items: Items, columns: Path) -> Iterator[Row]:
@@ -413,7 +468,7 @@ class _Writer:
             case _:
                 return self._measured_off(form, variable)
 
-    def _measured_off(self, form: Compare | Period | Against | Top, variable: str) -> str:
+    def _measured_off(self, form: Compare | Period | Against | HasMany | Top, variable: str) -> str:
         match form:
             case Compare(predicate, low, high, strict):
                 return self._bounds(predicate, variable, low, high, strict=strict)
@@ -425,13 +480,23 @@ class _Writer:
                     if bound
                 ]
                 return f"{self.step(predicate, variable, end, outward=True)} FILTER ({' && '.join(tests)})"
-            case Against(predicate, more, other):
+            case Against(predicate, more, other, than):
                 mine, others, thing, best = (self.fresh() for _ in range(4))
-                function, sign = ("MAX", ">") if more else ("MIN", "<")
                 inner = f"{self.pattern(other, thing)} {self.step(predicate, thing, others, outward=True)}"
+                if than == "average":  # a value that two things have counts twice
+                    inner = f"{{ SELECT DISTINCT {thing} {others} WHERE {{ {inner} }} }}"
+                sign = ">" if more else "<"
                 return (
-                    f"{{ SELECT ({function}({others}) AS {best}) WHERE {{ {inner} }} }} "
+                    f"{{ SELECT ({_LIMITS[than, more]}({others}) AS {best}) WHERE {{ {inner} }} }} "
                     f"{self.step(predicate, variable, mine, outward=True)} FILTER ({mine} {sign} {best})"
+                )
+            case HasMany(predicate, outward, low, high):
+                end = self.fresh()
+                number = f"COUNT(DISTINCT {end})"
+                tests = [f"{number} {sign} {bound}" for sign, bound in ((">=", low), ("<=", high)) if bound is not None]
+                return (
+                    f"{{ SELECT {variable} WHERE {{ {self.step(predicate, variable, end, outward=outward)} }} "
+                    f"GROUP BY {variable} HAVING ({' && '.join(tests)}) }}"
                 )
             case Top():
                 return self._top(form, variable)
@@ -486,9 +551,13 @@ class _Writer:
 
 def _bound(value: float, *, temporal: bool) -> str:
     if temporal:
-        seconds = int(value)
-        return f'"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"^^<{XSD}time>'
+        return f'"{_time(value)}"^^<{XSD}time>'
     return f"{value:.0f}" if value == int(value) else repr(value)
+
+
+def _time(value: float) -> str:
+    seconds = int(value)
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def sparql(form: Form, graph: FactGraph) -> str:
@@ -523,6 +592,27 @@ def sparql(form: Form, graph: FactGraph) -> str:
         case IsMore(predicate, more, first, second):
             part = And((first, Against(predicate, more, second)))
             return f"ASK {{ {writer.pattern(part, '?answer')} }}"
+        case DifferenceOf() | Share():
+            return _of_two(form, writer)
+
+
+def _of_two(form: DifferenceOf | Share, writer: _Writer) -> str:
+    """The query that calculates with what two sub-queries give."""
+
+    def side(function: str, name: str, body: str) -> str:
+        return f"{{ SELECT ({function} AS {name}) WHERE {{ {body} }} }}"
+
+    if isinstance(form, Share):
+        of = ((And((form.whole, form.part)), "?part"), (form.whole, "?whole"))
+        sides = (side("COUNT(DISTINCT ?item)", name, writer.pattern(one, "?item")) for one, name in of)
+        value = "100 * ?part / ?whole AS ?percentage" if form.percent else "?part / ?whole AS ?share"
+    else:
+        function = "COUNT(DISTINCT ?of)" if form.counted else "MAX(?of)"
+        step = writer.step(form.predicate, "?item", "?of", outward=form.outward)
+        pairs = ((form.first, "?one"), (form.second, "?other"))
+        sides = (side(function, name, f"{writer.pattern(one, '?item')} {step}") for one, name in pairs)
+        value = "ABS(?one - ?other) AS ?difference"
+    return f"SELECT ({value}) WHERE {{ {' '.join(sides)} }}"
 
 
 def numbers_in(form: object) -> int:
@@ -588,6 +678,16 @@ class FormWording:
                 return self._say(
                     "is_more" if more else "is_less", self.term(predicate), self.set(first), self.set(second)
                 )
+            case DifferenceOf() | Share():
+                return self._of_two(form)
+
+    def _of_two(self, form: DifferenceOf | Share) -> str:
+        if isinstance(form, Share):
+            both = self.set(And((form.whole, form.part)))
+            return self._say("percentage" if form.percent else "share", self.set(form.whole), both)
+        what = self._end(form.predicate, outward=form.outward)
+        what = self._say("number_of", what) if form.counted else what
+        return self._say("difference", what, self.set(form.first), self.set(form.second))
 
     def _say(self, name: str, *parts: str) -> str:
         return self._said[name].format(*parts)
@@ -636,7 +736,7 @@ class FormWording:
             name = self._say("or", name, other)
         return name
 
-    def _restricted(self, form: Without | Compare | Period | Against | Top, kind: str) -> str:
+    def _restricted(self, form: Without | Compare | Period | Against | HasMany | Top, kind: str) -> str:
         what = kind or self._say("thing")
         match form:
             case Without(base, Has(predicate, outward)):
@@ -651,8 +751,12 @@ class FormWording:
                 if low and high:
                     return self._say("between", what, self.term(predicate), low, high)
                 return self._say("since" if low else "until", what, self.term(predicate), low or high)
-            case Against(predicate, more, other):
-                return self._say("more_than" if more else "less_than", what, self.term(predicate), self.set(other))
+            case Against(predicate, more, other, than):
+                limit = self.set(other) if than == "all" else self._say(than, self.term(predicate), self.set(other))
+                return self._say("more_than" if more else "less_than", what, self.term(predicate), limit)
+            case HasMany(predicate, outward, low, high):
+                name = "as_many" if low == high else "at_most" if low is None else "at_least"
+                return self._say(name, what, self._end(predicate, outward=outward), str(high if low is None else low))
             case Top(base, path, most, _, size):
                 name = ("most" if most else "least") + ("_many" if size > 1 else "")
                 return self._say(name, self._with(base, kind), self._path(path), str(size))
@@ -688,10 +792,10 @@ class FormWording:
 
     def _compared(self, what: str, predicate: NamedNode, low: float | None, high: float | None, *, strict: bool) -> str:
         label = self.term(predicate)
+        timed = self._graph.ordered.get(predicate, False)
+        bounds = [_time(bound)[:5] if timed else f"{bound:g}" for bound in (low, high) if bound is not None]
         if low is not None and high is not None:
-            if low == high:
-                return self._say("exactly", what, label, f"{low:g}")
-            return self._say("between", what, label, f"{low:g}", f"{high:g}")
+            return self._say("exactly" if low == high else "between", what, label, *bounds)
         if low is not None:
-            return self._say("over" if strict else "from", what, label, f"{low:g}")
-        return self._say("under" if strict else "to", what, label, f"{high:g}")
+            return self._say("over" if strict else "from", what, label, *bounds)
+        return self._say("under" if strict else "to", what, label, *bounds)

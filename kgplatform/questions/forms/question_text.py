@@ -6,8 +6,9 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, reduce
+from itertools import pairwise
 from operator import or_
 from typing import Protocol
 
@@ -86,7 +87,7 @@ class Quantity:
     """A number, a date or a time of the question.
 
     ``kind`` is ``number``, ``ordinal``, ``date`` (``text`` as a prefix of a date) or ``time`` (seconds as ``value``);
-    ``unit`` is the word after a number.
+    ``unit`` is the word after a number; ``until`` is the other end where both are named as one: *150-200*.
     """
 
     kind: str
@@ -94,6 +95,7 @@ class Quantity:
     mask: int
     text: str = ""
     unit: str = ""
+    until: Quantity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,7 @@ class _Quantities:
         self._numbers()
         self._single()
         self._number_words()
+        self._ranges()
         return tuple(self.found)
 
     def _mask(self, start: int, end: int) -> int:
@@ -214,7 +217,7 @@ class _Quantities:
                     yield self._mask(*match.span()), said, language
 
     def _iso(self) -> None:
-        for match in re.finditer(r"\d{4}-\d\d(?:-\d\d)?", self._text):
+        for match in re.finditer(r"(?<!\d)\d{4}-(?:0[1-9]|1[0-2])(?:-\d\d)?(?!\d)", self._text):
             self._add("date", 0, self._mask(*match.span()), match.group())
 
     def _dates(self) -> None:
@@ -290,7 +293,8 @@ class _Quantities:
                 written = said["written"]
                 small = language.scales.get(written, 1)
                 value = small if small < 1 else han_number(written)
-                if written in language.words("article") and "ordinal" not in said:
+                compared = self._is_compared((mask & -mask).bit_length() - 1)
+                if written in language.words("article") and "ordinal" not in said and not compared:
                     continue
             if value is not None:
                 self._add("ordinal" if "ordinal" in said else "number", value, mask, unit=self._unit_after(mask))
@@ -332,10 +336,25 @@ class _Quantities:
                     break
                 i += 1
             value += part
-            if i > start and value and not (i == start + 1 and value == 1):
+            if i > start and value and (value != 1 or i > start + 1 or self._is_compared(start)):
                 mask = mask_of(start, i)
                 self._add("number", value, mask, unit=self._unit_after(mask))
             i = max(i, start + 1)
+
+    def _ranges(self) -> None:
+        """Two numbers or days as the ends of one: *150-200元*, *5 to 10 km*, 50到100."""
+        found = sorted(self.found, key=lambda quantity: quantity.mask)
+        for one, other in pairwise(found):
+            start, end = self._tokens[one.mask.bit_length() - 1].end, self._tokens[_lowest(other.mask)].start
+            between = self._text[start:end].strip().casefold().removeprefix(one.unit).strip()
+            if one.kind == other.kind and one.until is None and between in (*_DASHES, *self._listed["range"]):
+                low, high = (one.value, one.text), (other.value, other.text)
+                if one.kind in ("number", "date") and low < high:
+                    unit = other.unit if unit_of(other.unit) else one.unit
+                    place = self.found.index(one)
+                    mask = mask_of(_lowest(one.mask), other.mask.bit_length())
+                    self.found[place] = replace(one, mask=mask, unit=unit, until=other)
+                    self.found.remove(other)
 
     def _stands_alone(self, place: int) -> bool:
         """Whether a scale needs no number before it: *half*, and any after an article."""
@@ -359,9 +378,13 @@ class _Quantities:
             article = self._words[place] in self._listed["article"] and self._words[place - 1] not in self._scales
             if not article or self._taken >> place & 1 or unit_of(unit) is None:
                 continue
-            if self._compared & mask_of(max(0, place - _CLOSE), place):
+            if self._is_compared(place):
                 share, last = self._share_after(place + 2) or (0.0, place + 2)
                 self._add("number", 1 + share, mask_of(place, last), unit=unit)
+
+    def _is_compared(self, place: int) -> bool:
+        """Whether a sign of a comparison stands shortly before a place."""
+        return bool(self._compared & mask_of(max(0, place - _CLOSE), place))
 
     def _unit_after(self, mask: int) -> str:
         last = mask.bit_length()
@@ -381,10 +404,16 @@ class _Quantities:
 
 
 _CLOSE = 4
-_COMPARING = ("more", "less", "at_least", "at_most")
+_DASHES = ("-", "–", "—", "~", "～")
+_COMPARING = ("more", "less", "at_least", "at_most", "exactly")
 _LISTS = (
     "months", "months_short", "no_month", "beside_days", "ordinals", "scales_alone", "joint", "article", "shared",
+    "range",
 )  # fmt: skip
+
+
+def _lowest(mask: int) -> int:
+    return (mask & -mask).bit_length() - 1
 
 
 def _day(text: str) -> int:
@@ -535,7 +564,7 @@ def _shortened(word: str) -> set[str]:
     return {word, *(word[:i] + word[i + 1 :] for i in range(len(word)))}
 
 
-def read(text: str, language: str, names: Names) -> Read:
+def read(text: str, language: str, names: Names | None) -> Read:
     """The question as it is said, with every name of the graph that it may hold."""
     if languages()[language].data.get("decimal_comma"):
         text = _WITH_COMMA.sub(lambda found: found[0].translate(str.maketrans(".,", ",.")), text)
@@ -551,7 +580,7 @@ def read(text: str, language: str, names: Names) -> Read:
         tokens=tokens,
         cues=cues,
         quantities=_Quantities(text, tokens, language, compared).read(),
-        anchors=names.find(tokens, light)[:_MOST_ANCHORS],
+        anchors=names.find(tokens, light)[:_MOST_ANCHORS] if names else (),
         light=light,
     )
 
@@ -607,7 +636,7 @@ def _counted_in(property_: SchemaProperty | None) -> list[float]:
     return sorted(sizes)
 
 
-def _own(property_: SchemaProperty | None) -> list[tuple[str, float]]:
+def units_of(property_: SchemaProperty | None) -> list[tuple[str, float]]:
     """The units that the ontology gives a property: its unit, else those that its words and comments name."""
     if property_ is None:
         return []
@@ -629,7 +658,7 @@ def _own(property_: SchemaProperty | None) -> list[tuple[str, float]]:
 def factors_between(unit: str, property_: SchemaProperty | None) -> list[tuple[float, float]]:
     """By what a number in ``unit`` may have to be multiplied for a property, each with how sure that is."""
     asked = unit_of(unit) if unit else None
-    own = _own(property_)
+    own = units_of(property_)
     if asked is None:
         return [(1.0, 0.9 if own else 1.0), *((1 / size, 0.8) for size in _counted_in(property_))]
     same = [size for measure, size in own if measure == asked[0]]

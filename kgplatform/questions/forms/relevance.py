@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,19 @@ from pyoxigraph import Literal, NamedNode
 from kgplatform.errors import WorkspaceError
 from kgplatform.lexicon import LEXICONS
 from kgplatform.models.embed import CARRIED_SHA256
-from kgplatform.questions.forms.fact_graph import FactGraph
+from kgplatform.ontology.schema import Word
+from kgplatform.questions.forms.fact_graph import NOTHING, FactGraph
 from kgplatform.questions.forms.question_language import glossed, in_english, languages, segments
-from kgplatform.questions.forms.question_text import Read, TextToken, light_words, mask_of, tokens_of
+from kgplatform.questions.forms.question_text import (
+    Read,
+    TextToken,
+    factors_between,
+    light_words,
+    mask_of,
+    read,
+    tokens_of,
+    unit_of,
+)
 from kgplatform.retrieval import index
 from kgplatform.text import has_han
 from kgplatform.types import Embedder
@@ -45,6 +56,7 @@ _EXPLAINING = (
 )
 _NEXT_CODE = re.compile(r"(?:or|and|或|和)?\s*\w{1,3}")
 _WORDS = re.compile(r"[A-Za-z]{2,}")
+_CLAUSE = re.compile(r"[;.。；](?=\s|$|[^\d])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +133,107 @@ class _Phrase:
     weight: float
 
 
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a comment says that a word means of a kind: a property within bounds, or without these what ranks it.
+
+    "A major river is longer than 750 km", "a good restaurant is one rated above 2.5", "the largest state by area".
+    """
+
+    stems: tuple[str, ...]
+    kind: NamedNode
+    predicate: NamedNode
+    low: float | None = None
+    high: float | None = None
+    strict: bool = True
+
+    def said_in(self, read: Read) -> int:
+        """The tokens of a question that are the word, or in English mean it; 0 where none is."""
+        said = [token.stem for token in read.tokens]
+        for start in range(len(said) - len(self.stems) + 1):
+            if tuple(said[start : start + len(self.stems)]) == self.stems:
+                return mask_of(start, start + len(self.stems))
+        if glossed(read.text, read.language) is None:
+            return 0
+        for start, end, senses in segments(read.text, read.language):
+            if any(tuple(token.stem for token in tokens_of(sense)) == self.stems for sense in senses):
+                return sum(1 << i for i, token in enumerate(read.tokens) if token.start < end and token.end > start)
+        return 0
+
+
+def definitions(graph: FactGraph) -> Iterator[Definition]:
+    """What the comments of classes, and of properties with numbers, define."""
+    for class_, found in graph.schema.classes.items():
+        members = graph.classes.get(class_, NOTHING)
+        sized = [p for p, temporal in graph.ordered.items() if not temporal and members & graph.subjects[p]]
+        for comment in found.comments if sized else ():
+            yield from _defined(comment, class_, sized, graph, own=False)
+    for predicate, temporal in graph.ordered.items():
+        for class_ in () if temporal else graph.of(predicate):
+            for comment in graph.schema.properties[predicate].comments:
+                yield from _defined(comment, class_, [predicate], graph, own=True)
+
+
+def _defined(
+    comment: Word, class_: NamedNode, sized: Sequence[NamedNode], graph: FactGraph, *, own: bool
+) -> Iterator[Definition]:
+    language = comment.language if comment.language in languages() else "en"
+    for clause in _CLAUSE.split(comment.text):
+        asked = read(clause, language, None)
+        numbers = [quantity for quantity in asked.quantities if quantity.kind == "number"]
+        if len(numbers) == 1 and (found := _meant(asked, numbers[0].unit, sized, graph, own=own)):
+            value = numbers[0].value * found[1]
+            more, less = asked.cue("more", "at_least"), asked.cue("less", "at_most")
+            strict = not asked.cue("at_least", "at_most")
+            word = _before_label(clause, language, class_, graph)
+            if word and bool(more) != bool(less):
+                low, high = (value, None) if more else (None, value)
+                yield Definition(word, class_, found[0], low, high, strict)
+        elif not numbers and (found := _meant(asked, "", sized, graph, own=own)):
+            for place, token in enumerate(asked.tokens):
+                if asked.cue("most", "least") >> place & 1:
+                    yield Definition((token.stem,), class_, found[0])
+
+
+def _meant(
+    asked: Read, unit: str, sized: Sequence[NamedNode], graph: FactGraph, *, own: bool
+) -> tuple[NamedNode, float] | None:
+    """The property that a clause names, else the one with its unit, else its own; with the factor to that unit."""
+    said = {token.stem for token in asked.tokens}
+    properties = {predicate: graph.schema.properties[predicate] for predicate in sized}
+    named = [
+        predicate
+        for predicate, found in properties.items()
+        if any({token.stem for token in tokens_of(word.text)} <= said for word in found.words)
+    ]
+    factors = {one: max(factors_between(unit, found), key=itemgetter(1)) for one, found in properties.items()}
+    fitting = [predicate for predicate in sized if unit_of(unit) and factors[predicate][1] == 1]
+    alike = next((found for found in (named, fitting, sized if own else ()) if len(found) == 1), None)
+    return (alike[0], factors[alike[0]][0]) if alike else None
+
+
+def _before_label(clause: str, language: str, class_: NamedNode, graph: FactGraph) -> tuple[str, ...]:
+    """The stems of the word before the label of a class: *a major river*, 主要河流."""
+    labels = sorted((word.text for word in graph.schema.classes[class_].words), key=len, reverse=True)
+    signs = (re.escape(label) if has_han(label) else rf"(?<!\w){re.escape(label)}" for label in labels)
+    found = next((match for sign in signs if (match := re.search(sign, clause, re.IGNORECASE))), None)
+    if found is None:
+        return ()
+    before = clause[: found.start()]
+    cuts = languages()[language].segments(before) if has_han(before) else ()
+    parts = [before[start:end] for start, end in cuts] or before.split()
+    word = next((part for part in reversed(parts) if part not in light_words(language)), "")
+    stems = tuple(token.stem for token in tokens_of(word))
+    return () if set(stems) & light_words(language) else stems
+
+
 class Vocabulary:
     """The terms of an ontology as they may be said, with the vectors of their phrases."""
 
     def __init__(self, graph: FactGraph, embedder: Embedder | None, kept: Path | None = None) -> None:
         """Embeds every label and comment once; ``kept`` is the file that keeps their vectors."""
         self._embedder = embedder
+        self.definitions = tuple(definitions(graph))
         self._keys: list[object] = []
         self._phrases: list[_Phrase] = []
         schema = graph.schema

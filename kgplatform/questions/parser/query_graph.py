@@ -116,9 +116,8 @@ class QueryGraph:
     """What a question asks for: the connected nodes, what to show of them, and how to restrict and sum them up.
 
     ``form`` "mean" is the average, over the groups, of how many of the target each has. ``also`` are functions beside
-    that of ``form``: "the least and the most". With ``whole`` the form is "share" or "percentage": so many of the
-    target for each of the target of ``whole``; or "difference" or "distance": by how much the value or number exceeds
-    that of ``whole``, or how far they are apart; or "more" or "fewer": whether it does.
+    that of ``form``: "the least and the most". With ``whole`` the form is "difference" or "distance": by how
+    much the value or number exceeds that of ``whole``, or how far they are apart; or "more" or "fewer", whether so.
     """
 
     nodes: tuple[Node, ...] = ()

@@ -22,8 +22,6 @@ _RESERVED = (
     "?m",
     "?limit",
     "?order",
-    "?part",
-    "?whole",
     *(f"?{name.lower()}" for name in _FUNCTIONS),
 )
 _CALLED = f"({LABEL}|<{SKOS}prefLabel>|{ALT_LABEL})"
@@ -47,8 +45,7 @@ class QueryWriter:
         """The query."""
         graph = self._graph
         if graph.whole is not None:
-            differs = graph.form in ("difference", "distance", "more", "fewer")
-            return self._difference(graph.whole) if differs else self._quotient(graph.whole)
+            return self._difference(graph.whole)
         if graph.form == "mean":
             counts = QueryWriter(replace(graph, form="count", order=None), wide=self._wide).text()
             return "SELECT (AVG(?count) AS ?avg) WHERE {\n  {\n" + self._indented(counts.splitlines()) + "  }\n}"
@@ -76,20 +73,6 @@ class QueryWriter:
             return f"ASK {{\n  {{ {one} }}\n  {{ {two} }}\n  FILTER(?one {sign} ?other)\n}}"
         value = "?one - ?other" if self._graph.form == "difference" else "ABS(?one - ?other)"
         return f"SELECT ({value} AS ?difference) WHERE {{\n  {{ {one} }}\n  {{ {two} }}\n}}"
-
-    def _quotient(self, whole: QueryGraph) -> str:
-        """How many of one by how many of the other."""
-        counts = []
-        for name, graph in (("?part", replace(self._graph, whole=None)), ("?whole", whole)):
-            text = QueryWriter(replace(graph, form="count", order=None), wide=self._wide).text()
-            counts.append(text.replace("AS ?count)", f"AS {name})", 1))
-        part, all_ = ("\n    ".join(text.splitlines()) for text in counts)
-        value = (
-            "(100 * ?part / ?whole AS ?percentage)"
-            if self._graph.form == "percentage"
-            else "(?part / ?whole AS ?share)"
-        )
-        return f"SELECT {value} WHERE {{\n  {{ {part} }}\n  {{ {all_} }}\n}}"
 
     def _ordered(self) -> tuple[list[str], str]:
         """The pattern for what the rows are sorted by, where the others have none, and the clause that sorts them."""

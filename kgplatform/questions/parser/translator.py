@@ -19,7 +19,7 @@ from kgplatform.errors import QueryError
 from kgplatform.questions.check import DIFFERS, dropped, essential, half_said, uncompared
 from kgplatform.questions.name_index import GraphName, NameIndex, NameSpan
 from kgplatform.questions.parser.assembly import Assembler
-from kgplatform.questions.parser.comparisons import Comparer, Differ, Excepter, Samenesses, Sharer
+from kgplatform.questions.parser.comparisons import Comparer, Differ, Excepter, Samenesses
 from kgplatform.questions.parser.completion import CompleteGraph, Finisher
 from kgplatform.questions.parser.coordination import demands_both, either
 from kgplatform.questions.parser.draft import GraphDraft
@@ -622,7 +622,6 @@ class BuiltinTranslator:
         self._comparer = Comparer(names, self.read, self._plain, measures)
         self._excepter = Excepter(names, self.read, self._plain, finder)
         self._samenesses = Samenesses(names, self.read, self._plain, finder)
-        self._sharer = Sharer(names, self.read, self._plain, finder)
 
     def read(self, question: str) -> QuestionReading:
         """The question as mentions and cues, its words at their places."""
@@ -695,7 +694,7 @@ class BuiltinTranslator:
 
     def candidates(self, reading: QuestionReading) -> list[CompleteGraph]:
         """The query graphs a question may mean, best first, without running any."""
-        found = self._samenesses.same(reading) or self._sharer.shared(reading) or self._differ.differed(reading)
+        found = self._samenesses.same(reading) or self._differ.differed(reading)
         found = found or self._comparer.compared(reading) or self._excepter.excepted(reading)
         return found or self._plain(reading)
 
