@@ -415,6 +415,7 @@ def test_saved_results_are_scored_right_withheld_or_wrong_at_each_level(tmp_path
         read_web_questions(tmp_path / "bad.jsonl")
 
 
-def test_an_answer_that_leaves_out_a_name_is_never_sure(travel):
+def test_an_answer_that_leaves_out_a_name_is_none(travel):
     """The only number of rooms in the graph is another thing's."""
-    assert travel.ask("How many rooms does the hotel Xizha have?").confidence_level == "medium"
+    answer = travel.ask("How many rooms does the hotel Xizha have?")
+    assert (answer.verdict, answer.confidence_level) == (Verdict.UNANSWERABLE, "low")

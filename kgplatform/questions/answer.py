@@ -63,7 +63,6 @@ from kgplatform.questions.forms.form_reader import (
     choice_signs,
     shipped_weights,
 )
-from kgplatform.questions.forms.logical_form import IsAny, IsMore
 from kgplatform.questions.forms.question_language import language_of_question
 from kgplatform.questions.model_translator import Briefer, TranslationOptions, TranslationTask
 from kgplatform.questions.model_translator import query_by_model as drafted
@@ -464,11 +463,6 @@ _QUICK, _MOST_TOLD = 0.25, 12
 """A query that took longer is not followed by another for the sentence alone, nor one with more rows."""
 
 
-def _leaves_out(reading: Reading) -> bool:
-    """Whether a reading leaves out what it may not: a name that is surely there, or any word of a yes or no."""
-    return bool(reading.signs.get("left any name")) or (isinstance(reading.form, IsAny | IsMore) and reading.left > 0)
-
-
 def _sureness(chance: float, *, whole: bool) -> float:
     """The confidence of an answer with that chance to be right; ``whole``: nothing that counts is left out."""
     return chance if whole and chance >= _SURELY_RIGHT else min(chance, _AT_MOST)
@@ -670,8 +664,7 @@ class _Asking:
             if self._left and readings[0].missing and any(found.same[:1]):
                 return self._not_understood(self._read())
             return replace(ruled, confidence=_sureness(max(by_rules, LIKELIER_RIGHT), whole=not self._left))
-        whole = not _leaves_out(readings[0])
-        if whole and by_form >= FORM_RIGHT and (answer := self._of_form(readings[0], by_form)) is not None:
+        if by_form >= FORM_RIGHT and (answer := self._of_form(readings[0], by_form)) is not None:
             return answer
         if found is not None and readings[0].missing:
             return self._not_understood(self._read())
@@ -704,8 +697,8 @@ class _Asking:
             return []
 
     def _of_form(self, reading: Reading, chance: float) -> Answer | None:
-        """The answer that a logical form gives; None where its query gives nothing."""
-        solutions = self._ran(reading.query)
+        """The answer that a logical form gives; None where its query gives nothing, or it leaves out too much."""
+        solutions = self._ran(reading.query) if not reading.leaves_out else None
         if solutions is None or is_empty(solutions):
             return None
         self.trace.append(f"Interpreted as: {reading.words}")

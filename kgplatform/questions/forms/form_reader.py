@@ -632,6 +632,11 @@ class Reading:
     """What the ranking saw of it, if it is the first."""
 
     @property
+    def leaves_out(self) -> bool:
+        """Whether it leaves out what no answer may: a name that is surely there, or any word of a yes or no."""
+        return bool(self.signs.get("left any name") or (isinstance(self.form, IsAny | IsMore) and self.left))
+
+    @property
     def is_partial(self) -> bool:
         """Whether it leaves out half of what is said or more, or takes words for what they hardly mean.
 
