@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from asked import Asked
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode
 
 from benchmarks.question_sets import EMBEDDER, graph_of
 from benchmarks.train_questions import asked_for
@@ -729,3 +729,32 @@ def test_a_reading_is_answered_in_the_sentences_of_a_query_graph():
     graph = graph_for_words(SizeOf(of_slate), forms.graph)
     assert frame_of(graph, names, "en").things == "quarries that yield slate"
     assert graph_for_words(DifferenceOf(quarry("depth"), True, named("q4"), named("q2")), forms.graph) is None
+
+
+@pytest.mark.embedding
+def test_a_named_blank_node_and_what_no_ontology_declares_are_read_without_an_error():
+    told = """@prefix : <http://shop.test/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+    [] a :Stall ; rdfs:label "Blue Stall" ; :rent 40 ; :yearlyBudget 8000000 .
+    :x a :Stall ; rdfs:label "Red Stall" ; :rent 12 . """
+    stalls = Asked(told)
+    parts = stalls.parts_with(embedder=lambda: EMBEDDER)
+    for text in ("What is the rent of Blue Stall?", "stalls with a rent over 30", "Blue Stall的租金是多少？"):
+        assert ask(text, parts=parts).verdict in Verdict
+    graph = stalls.known.forms.graph
+    blank = next(n for n, term in enumerate(graph.terms) if isinstance(term, BlankNode))
+    rent = Follow(NamedNode("http://shop.test/rent"), True, Named(frozenset((blank,))))
+    assert graph_for_words(Listed(rent), graph) is None
+
+
+@pytest.mark.embedding
+def test_eight_m_are_millions_though_another_property_is_in_metres():
+    told = (
+        QUARRIES
+        + """:budget a owl:DatatypeProperty ; rdfs:label "budget"@en ; rdfs:domain :Quarry ;
+      rdfs:range xsd:integer . :q1 :budget 9000000 . :q2 :budget 3000000 ."""
+    )
+    forms = Asked(told).known.forms
+    asked_so = read("quarries with a budget over 8 m", "en", forms.names)
+    made = Generator(forms.graph, forms.vocabulary(EMBEDDER), asked_so, forms.intents.intent(asked_so))
+    found = [state.form for state in made.seeds() if isinstance(state.form, Compare)]
+    assert any(form.predicate == quarry("budget") and form.low == 8_000_000 for form in found)

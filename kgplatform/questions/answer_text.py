@@ -503,6 +503,8 @@ class _FormGraph:
             case Named(items):
                 every = (self._facts.terms[item] for item in sorted(items))
                 terms = tuple(term for term in every if isinstance(term, NamedNode | Literal))
+                if not terms:  # blank nodes with a name
+                    raise _NotInGraphError
                 node = self._new()
                 self._nodes[node] = replace(self._nodes[node], terms=terms, literal=isinstance(terms[0], Literal))
                 return node

@@ -14,7 +14,7 @@ from itertools import combinations, islice, product
 
 from pyoxigraph import Literal, NamedNode
 
-from kgplatform.questions.forms.fact_graph import FactGraph, Items, Path
+from kgplatform.questions.forms.fact_graph import NOTHING, FactGraph, Items, Path
 from kgplatform.questions.forms.intent import NO_INTENT, Intent
 from kgplatform.questions.forms.logical_form import (
     Against,
@@ -361,7 +361,7 @@ class Generator(NamedSets):
         ranking = {
             told.predicate: mask
             for told in self._vocabulary.definitions
-            if told.low is told.high and sample & self.graph.classes[told.kind] and (mask := told.said_in(self.read))
+            if told.ranks and sample & self.graph.classes.get(told.kind, NOTHING) and (mask := told.said_in(self.read))
         }
         for predicate in self.graph.ordered:
             meaning = self.meaning(predicate, taken)

@@ -28,6 +28,7 @@ from kgplatform.questions.forms.logical_form import (
     SetForm,
     items_of,
 )
+from kgplatform.questions.forms.question_language import languages
 from kgplatform.questions.forms.question_text import Anchor, Quantity, Read, factors_between, union, unit_of, units_of
 from kgplatform.questions.forms.relevance import NO_MEANING, Meaning, Vocabulary
 from kgplatform.vocab import LABEL
@@ -228,7 +229,7 @@ class NamedSets:
     def _defined(self) -> Iterator[SetState]:
         """What a comment calls by a word of the question: *major* rivers."""
         for told in self._vocabulary.definitions:
-            if (told.low is not None or told.high is not None) and (mask := told.said_in(self.read)):
+            if not told.ranks and (mask := told.said_in(self.read)):
                 form = And((Kind(told.kind), Compare(told.predicate, told.low, told.high, told.strict)))
                 yield SetState(
                     form, items_of(form, self.graph), (Ground("defined", 1.0, mask, told.predicate, worded=True),)
@@ -313,8 +314,11 @@ class NamedSets:
                 yield Compare(predicate, quantity.value, quantity.value), quantity.mask, 0.8
 
     def _of_unit(self, unit: str) -> frozenset[NamedNode]:
-        """The properties with a unit of the kind that a number has, which it is then of; empty where there is none."""
-        if (kind := unit_of(unit)) is None:
+        """The properties with a unit of the kind that a number has, which it is then of; empty where there is none.
+
+        Also where the unit may be a number itself: 8 m are metres, or millions.
+        """
+        if (kind := unit_of(unit)) is None or any(unit in one.scales for one in languages().values()):
             return frozenset()
         properties = self.graph.schema.properties
         return frozenset(p for p in self.graph.ordered if any(own == kind[0] for own, _ in units_of(properties.get(p))))

@@ -147,6 +147,11 @@ class Definition:
     high: float | None = None
     strict: bool = True
 
+    @property
+    def ranks(self) -> bool:
+        """Whether it says by what things are ranked, and no bounds."""
+        return self.low is None and self.high is None
+
     def said_in(self, read: Read) -> int:
         """The tokens of a question that are the word, or in English mean it; 0 where none is."""
         said = [token.stem for token in read.tokens]
@@ -170,7 +175,7 @@ def definitions(graph: FactGraph) -> Iterator[Definition]:
             yield from _defined(comment, class_, sized, graph, own=False)
     for predicate, temporal in graph.ordered.items():
         for class_ in () if temporal else graph.of(predicate):
-            for comment in graph.schema.properties[predicate].comments:
+            for comment in graph.schema.properties[predicate].comments if predicate in graph.schema.properties else ():
                 yield from _defined(comment, class_, [predicate], graph, own=True)
 
 
@@ -200,21 +205,23 @@ def _meant(
 ) -> tuple[NamedNode, float] | None:
     """The property that a clause names, else the one with its unit, else its own; with the factor to that unit."""
     said = {token.stem for token in asked.tokens}
-    properties = {predicate: graph.schema.properties[predicate] for predicate in sized}
+    known = graph.schema.properties
+    properties = {predicate: known[predicate] for predicate in sized if predicate in known}
     named = [
         predicate
         for predicate, found in properties.items()
         if any({token.stem for token in tokens_of(word.text)} <= said for word in found.words)
     ]
     factors = {one: max(factors_between(unit, found), key=itemgetter(1)) for one, found in properties.items()}
-    fitting = [predicate for predicate in sized if unit_of(unit) and factors[predicate][1] == 1]
-    alike = next((found for found in (named, fitting, sized if own else ()) if len(found) == 1), None)
+    fitting = [predicate for predicate in factors if unit_of(unit) and factors[predicate][1] == 1]
+    alike = next((found for found in (named, fitting, list(factors) if own else ()) if len(found) == 1), None)
     return (alike[0], factors[alike[0]][0]) if alike else None
 
 
 def _before_label(clause: str, language: str, class_: NamedNode, graph: FactGraph) -> tuple[str, ...]:
     """The stems of the word before the label of a class: *a major river*, 主要河流."""
-    labels = sorted((word.text for word in graph.schema.classes[class_].words), key=len, reverse=True)
+    known = graph.schema.classes.get(class_)
+    labels = sorted((word.text for word in known.words), key=len, reverse=True) if known else []
     signs = (re.escape(label) if has_han(label) else rf"(?<!\w){re.escape(label)}" for label in labels)
     found = next((match for sign in signs if (match := re.search(sign, clause, re.IGNORECASE))), None)
     if found is None:
