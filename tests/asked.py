@@ -11,6 +11,7 @@ from typing import Any
 import pyoxigraph as ox
 from pyoxigraph import Literal, NamedNode, Triple
 
+from benchmarks.question_sets import EMBEDDER
 from kgplatform.ontology.schema import read_ontology
 from kgplatform.questions.answer import QuestionParts, ask, knowledge
 from kgplatform.store.dataset import EvidenceDataset, quad
@@ -57,8 +58,8 @@ class Asked:
         self.parts = self.parts_with()
 
     def parts_with(self, **others: Any) -> QuestionParts:
-        """The parts of an answer, with others beside them, such as a model."""
-        store = self.dataset.store
+        """The parts of an answer as the product has them, with others beside them, such as a model."""
+        store, others = self.dataset.store, {"embedder": lambda: EMBEDDER, **others}
         return QuestionParts(
             self.dataset,
             self.ontology,
@@ -76,9 +77,16 @@ class Asked:
     def __call__(self, text: str) -> Answer:
         return ask(text, parts=self.parts)
 
+    def by_rules(self, text: str) -> Answer:
+        """The answer without logical forms, as where the carried sentence model is not the one in use."""
+        return ask(text, parts=self.parts_with(embedder=lambda: None))
+
     def rows(self, text: str) -> list[str]:
         """The rows of the answer, a text each, things by their names; yes and no as one row."""
-        answer = self(text)
+        return self.rows_of(self(text))
+
+    def rows_of(self, answer: Answer) -> list[str]:
+        """The rows of an answer, as `rows` has them."""
         if answer.solutions is None or answer.solutions.boolean is not None:
             return list(answer.values)
         rows = ([term for term in row if term is not None] for row in answer.solutions.rows)

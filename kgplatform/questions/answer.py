@@ -663,7 +663,7 @@ class _Asking:
         if found is not None and (found.asks or likelier):
             if self._left and readings[0].missing and any(found.same[:1]):
                 return self._not_understood(self._read())
-            return replace(ruled, confidence=_sureness(max(by_rules, LIKELIER_RIGHT), whole=not self._left))
+            return ruled if found.asks else replace(ruled, confidence=_sureness(by_rules, whole=not self._left))
         if by_form >= FORM_RIGHT and (answer := self._of_form(readings[0], by_form)) is not None:
             return answer
         if found is not None and readings[0].missing:

@@ -8,9 +8,9 @@ word rules nothing out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations, islice, product
+from itertools import combinations, filterfalse, islice, product
 
 from pyoxigraph import Literal, NamedNode
 
@@ -54,6 +54,7 @@ _WHOLES = 4
 _FEW_SETS = 12
 _FUNCTIONS = {"sum": "SUM", "average": "AVG", "count": "SUM", "amount": "SUM", "most": "MAX", "least": "MIN"}
 _SAMPLE = 40
+_SURE_NAME = 0.9
 _RESTRICTING = frozenset(("name", "value", "code", "quantity", "truth", "counted", "defined"))
 _BY_NAME = frozenset(("name", "value", "code", "class"))
 _MEASURING = frozenset(("quantity", "against"))
@@ -89,6 +90,8 @@ class Generator(NamedSets):
         """Looks up what the pieces of the question may mean; ``intent`` is what its whole wording is after."""
         super().__init__(graph, vocabulary, read, intent)
         self._seeds: list[SetState] = []
+        exact = (anchor.mask for anchor in read.anchors if anchor.exact and anchor.score >= _SURE_NAME)
+        self._whole = [mask for mask in exact if mask.bit_count() > 1]
 
     def _bases(self, kinds: list[SetState]) -> list[SetState]:
         """The classes that are spoken of, and those that have the properties which are; else the largest."""
@@ -335,9 +338,16 @@ class Generator(NamedSets):
                     classed.add(grown)
         chosen = list(dict.fromkeys((*classed.spread(3 * _FINALS), *lacking.spread(_TOPS))))
         found: dict[Form, Candidate] = {}
-        for candidate in self._readings(chosen, kinds):
+        for candidate in filterfalse(self._is_unfounded, self._readings(chosen, kinds)):
             found.setdefault(candidate.form, candidate)
         return list(found.values())
+
+    def _is_unfounded(self, candidate: Candidate) -> bool:
+        """Whether it tears a name apart that is surely there, or says no to a relation that nothing asks for."""
+        told = [name for name in self._whole if not name & ~candidate.mask]
+        torn = any(all(name & ~use.mask for use in candidate.uses) for name in told)
+        denies = isinstance(candidate.form, IsAny) and not candidate.items
+        return torn or (denies and any(use.kind == "bridge" and not use.mask for use in candidate.uses))
 
     def _readings(self, chosen: list[SetState], kinds: list[SetState]) -> Iterator[Candidate]:
         read = self.read
@@ -392,9 +402,11 @@ class Generator(NamedSets):
         whole = (q for q in read.quantities if q.kind == "number" and 1 < q.value <= 50 and q.value == int(q.value))
         number = next(whole, None) if ways else None
         size, told = (int(number.value), number.mask) if number else (1, 0)
-        sides = {most: mask for mask, most in ways or ((read.cue("more"), True), (read.cue("less", "more"), False))}
+        said = {most: mask for mask, most in ways or ((read.cue("more"), True), (read.cue("less", "more"), False))}
+        sized, dated = self._told_apart(said, ("most", "least")), self._told_apart(said, ("last", "first"))
         for base in bases:
             for path, meaning, counted in self._ordered_paths(base.items, base.mask):
+                sides = dated if not counted and self.graph.ordered.get(path[-1][0], False) else sized
                 for most in (True, False):
                     mask = sides.get(most, 0) or next(iter(sides.values()))
                     agrees = most in sides
@@ -411,6 +423,12 @@ class Generator(NamedSets):
         for state in found[:14]:
             found += [grown for grown in self._grown(state) if grown.uses[-1].kind == "step" or len(found) < 80]
         return found
+
+    def _told_apart(self, sides: Mapping[bool, int], names: tuple[str, str]) -> Mapping[bool, int]:
+        """The sides without words that say the other one here: the oldest has most years, and the first birthday."""
+        own = dict(zip((True, False), map(self.read.cue, names), strict=True))
+        left = {most: mask & ~(own[not most] & ~own[most]) for most, mask in sides.items()}
+        return {most: mask for most, mask in left.items() if mask or not sides[most]} or sides
 
     def _pairs(self) -> Iterator[SetState]:
         """Two things that the question names side by side."""
@@ -572,16 +590,13 @@ class Generator(NamedSets):
             yield Candidate(IsAny(state.form), state.items, (*state.uses, Ground("ask", 1.0, mask & 1)))
         named = [s for s in self._seeds if s.uses[0].kind == "name"][:6]
         for one in named:
-            # false is an answer too: the thing is there, and not in the set
             for other in (*self._seeds, *states[:40], *self.kinds()):
-                if other.mask & one.mask or other.form == one.form:
+                if other.mask & one.mask or other.form == one.form or _compares(other.form):
                     continue
-                if not one.items & other.items and could_be(one.items, other.form, self.graph):
-                    yield Candidate(
-                        IsAny(_and(one.form, other.form)),
-                        frozenset(),
-                        (*one.uses, *other.uses, Ground("ask", 0.9, mask & 1)),
-                    )
+                both = one.items & other.items  # false is an answer too: the thing is there, and not in the set
+                if both or could_be(one.items, other.form, self.graph):
+                    use = Ground("ask", 0.9, mask & 1)
+                    yield Candidate(IsAny(_and(one.form, other.form)), both, (*one.uses, *other.uses, use))
             for other in named:
                 if other is one or other.mask & one.mask:
                     continue
@@ -707,6 +722,11 @@ def _may_meet(one: SetState, other: SetState) -> bool:
     """Whether it says something that a thing is in both: of one thing that is named only if both name it."""
     alone = [isinstance(side.form, Named) and len(side.items) == 1 for side in (one, other)]
     return not any(alone) or all(isinstance(side.form, Named | Kind) for side in (one, other))
+
+
+def _compares(form: SetForm) -> bool:
+    """Whether it is what has more or less than one thing that is named; `IsMore` asks that the way it is said."""
+    return isinstance(form, Against) and isinstance(form.other, Named)
 
 
 def _both_name(one: SetState, other: SetState) -> bool:

@@ -63,6 +63,8 @@ Features = dict[str, float]
 Add: TypeAlias = Callable[[str, float], None]
 
 _WEAK = 0.35
+_COMPARED = 0.4 + 0.6 * _WEAK
+"""The least that a word of comparison and a word for its property have together."""
 _SAID_SURELY = 0.45
 _ASKED_FOR = 0.2
 """A property that no word names is asked for if it is the likeliest by the whole wording, and that likely."""
@@ -114,11 +116,11 @@ class Describer:
         return (self._content & ~said).bit_count()
 
     def asks_otherwise(self, candidate: Candidate) -> bool:
-        """Whether a candidate gives what one property says, for which neither a word asks nor the whole wording."""
+        """Whether a candidate rests on what one property says, for which neither a word asks nor the whole wording."""
         match candidate.form:
-            case Listed(Follow(predicate), ()) if terms := self._intent.terms:
+            case Listed(Follow(predicate), ()) | IsMore(predicate) if terms := self._intent.terms:
                 found = [u for u in candidate.uses if u.term == predicate and (not u.mask or u.mask & ~self._named)]
-                said = any(use.worded or use.score >= _WEAK for use in found)
+                said = any(use.worded or use.score >= (_COMPARED if use.kind == "more" else _WEAK) for use in found)
                 return not said and terms.get(predicate, 0.0) < max(_ASKED_FOR, *terms.values())
         return False
 
@@ -633,8 +635,9 @@ class Reading:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether it leaves out what no answer may: a name that is surely there, or any word of a yes or no."""
-        return bool(self.signs.get("left any name") or (isinstance(self.form, IsAny | IsMore) and self.left))
+        """Whether it leaves out what no answer may: a number, a name that is surely there, any word of a yes or no."""
+        told = self.signs.get("left any name") or self.signs.get("left number")
+        return bool(told or (isinstance(self.form, IsAny | IsMore) and self.left))
 
     @property
     def is_partial(self) -> bool:

@@ -346,10 +346,13 @@ class NamedSets:
         if later and self.read.cue("between"):
             yield Period(predicate, text, later[0].text), mask | later[0].mask, 1.0
         if before:
-            yield Period(predicate, "", _shifted(text, -1)), mask | before, 1.0
+            yield Period(predicate, "", _shifted(text, -1)), mask | before, 0.9
+            if self.read.cue("until") & before:
+                yield Period(predicate, "", text), mask | before, 1.0
         if after:
             yield Period(predicate, _shifted(text, 1), ""), mask | after, 0.9
-            yield Period(predicate, text, ""), mask | after, 1.0
+            if self.read.cue("since") & after:
+                yield Period(predicate, text, ""), mask | after, 1.0
         yield Period(predicate, text, text), mask, 0.6 if before or after else 0.95
 
     def _sized(

@@ -520,7 +520,7 @@ class Names:
         for word in (first,) if first in self._by_word else sorted(self._spelt_like(first)):
             if len(self._by_word[word]) > _MOST_HOLDERS:
                 continue
-            for length, matches in self._runs(word, [token.stem for token in tokens[start:]]).items():
+            for length, matches in self._runs(word, [token.stem for token in tokens], start).items():
                 mask = mask_of(start, start + length)
                 if (tokens[start].han and length < 2) or (mask & covered == mask and word == first):
                     continue
@@ -544,20 +544,30 @@ class Names:
             if counts[kinds] <= _MOST_OF_A_KIND:
                 yield -share, key
 
-    def _runs(self, word: str, said: Sequence[str]) -> dict[int, list[tuple[float, tuple[str, ...]]]]:
-        """The names with a word, by how many words in a row are as they are said, each with its share of the name."""
+    def _runs(self, word: str, said: Sequence[str], start: int) -> dict[int, list[tuple[float, tuple[str, ...]]]]:
+        """The names with a word, by how many words in a row from there on are as said, each with its share of the name.
+
+        One with another number beside them is another name.
+        """
         found: dict[int, list[tuple[float, tuple[str, ...]]]] = defaultdict(list)
         for key in self._by_word[word]:
             whole = sum(self._rarity[part] for part in key)
             for place in (i for i, part in enumerate(key) if part == word):
                 length = 1
-                while length < min(len(key) - place, len(said)) and (
-                    key[place + length] == said[length] or key[place + length] in self._spelt_like(said[length])
+                while length < min(len(key) - place, len(said) - start) and (
+                    key[place + length] == said[start + length]
+                    or key[place + length] in self._spelt_like(said[start + length])
                 ):
                     length += 1
                 share = sum(self._rarity[part] for part in key[place : place + length]) / whole
-                found[length].append((share, key))
+                ends = ((place + length, start + length), (place - 1, start - 1))
+                if not any(_are_digits(key, one) and _are_digits(said, other) for one, other in ends):
+                    found[length].append((share, key))
         return found
+
+
+def _are_digits(words: Sequence[str], place: int) -> bool:
+    return 0 <= place < len(words) and words[place].isdigit()
 
 
 def _shortened(word: str) -> set[str]:

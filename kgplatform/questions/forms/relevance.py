@@ -35,6 +35,7 @@ from kgplatform.questions.forms.question_text import (
     mask_of,
     read,
     tokens_of,
+    union,
     unit_of,
 )
 from kgplatform.retrieval import index
@@ -323,12 +324,14 @@ class Vocabulary:
                 self._cache.clear()
             near = vectors @ self._vectors.T
             places = {text: place for place, text in enumerate(texts)}
+            # likeness tells no number
+            digits = union(1 << place for place, token in enumerate(read.tokens) if token.text.isdigit())
             for text, mask in pieces:
                 row = near[places[text]]
                 for number in map(int, np.flatnonzero(row > _FLOOR + 0.12)):
                     phrase = self._phrases[number]
                     score = float((row[number] - _FLOOR) / (1 - _FLOOR)) * phrase.weight
-                    keep(self._keys[number], Meaning(min(score, 1.0), mask))
+                    keep(self._keys[number], Meaning(min(score, 1.0), mask & ~digits or mask))
         for number, meaning in self._by_words(read):
             keep(self._keys[number], meaning)
         return {key: tuple(_distinct(known.values())) for key, known in found.items()}

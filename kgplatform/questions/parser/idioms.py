@@ -23,7 +23,6 @@ from kgplatform.questions.usage import SchemaView
 
 _COUNT: Final = lexicon.expression("idioms.count")
 _COMPARED: Final = lexicon.expression("idioms.compared")
-_SMALL: Final = " ".join(lexicon.words("idioms.small"))
 _UNITS: Final = lexicon.numbers("idioms.units")
 _SCALES: Final = lexicon.numbers("idioms.scales")
 _SCALE: Final = "|".join(_SCALES)
