@@ -354,7 +354,7 @@ class Thresholds:
     statement: float
     candidate: float
     surer: float = 0.65
-    spreads: float = 0.75
+    spreads: float = 0.65
 
 
 class SentenceNetwork:
