@@ -425,6 +425,8 @@ def test_a_text_says_this_and_nothing_else(text, terms, wanted):
         ("乌镇门票150元，望津里门票110元。", [], ["乌镇 | ticketPrice | 110"]),
         ("A ticket for Elm Temple costs 30 yuan, Oak Temple is 20 yuan.",
          ["Elm Temple | ticketPrice | 30", "Oak Temple | ticketPrice | 20"], []),
+        ("Elm Temple: old cedars, 30 yuan, 8:00-17:00.",
+         ["Elm Temple | ticketPrice | 30", "Elm Temple | openingHours | 08:00-17:00"], []),
         ("南门门票30元,石巷门票20元。石巷很安静。", ["南门 | ticketPrice | 30"], []),
         ("Wufangzhai, a hotel, was founded in Jiaxing City in 1921.", [], ["Jiaxing City | builtIn | 1921"]),
         *((text, ["Elm Temple | ticketPrice | 0"], []) for text in

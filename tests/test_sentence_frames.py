@@ -17,7 +17,7 @@ from kgplatform.extraction.sentence_network import (
     ClassLabels,
     ScoredSpan,
     carried_network,
-    label_rows,
+    label_row,
     seen_sentence,
 )
 from kgplatform.extraction.values import values_in
@@ -229,7 +229,7 @@ def test_a_line_without_end_is_no_sentence_to_look_at_word_by_word():
 
 
 def test_a_code_in_brackets_is_that_of_the_name_before_it():
-    found = said(read("Deep Learning (CS4820) is taught by Ana Reyes. 深海声学（OE3020）学分为3。", "academic").claims)
+    found = said(read("Deep Learning (CS4820) is taught by Ana Reyes. 深海声学（OE3020）是3学分。", "academic").claims)
     assert {
         ("CS4820", "courseCode", "CS4820"),
         ("CS4820", "taughtBy", "Ana Reyes"),
@@ -262,9 +262,8 @@ def test_a_comma_parts_clauses_in_chinese():
 
 
 def test_the_words_of_an_identifier_are_those_of_the_label():
-    identifiers = label_rows([["AdministrativeRegion"], ["head_of_state"]])
-    labels = label_rows([["administrative region"], ["head of state"]])
-    assert all(np.allclose(one, other) for one, other in zip(identifiers, labels, strict=True))
+    assert np.allclose(label_row(["AdministrativeRegion"]), label_row(["administrative region"]))
+    assert np.allclose(label_row(["head_of_state"]), label_row(["head of state"]))
 
 
 def test_an_ontology_tells_which_of_two_inverses_it_defines_by_the_other():

@@ -21,7 +21,6 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.extraction.context import WORD_LIST, DocumentReading, Referents, TextLine
@@ -411,7 +410,6 @@ class FrameReader:
         self._finder = SlotFinder(reading, referents)
         self.sentences: list[_Sentence] = []
         self._placed: list[PlacedWords | None] = []
-        self._fitting: dict[object, NDArray[np.int8]] = {}
         self._terms = self._forms.asked(reading.takes)
         self._numbers = {iri: n for n, iri in enumerate(reading.lexicon.class_labels.classes)}
         for sentence in reading.scored():
@@ -419,6 +417,10 @@ class FrameReader:
         self._at = {id(slot): (n, m) for n, one in enumerate(self.sentences) for m, slot in enumerate(one.slots)}
         self._headings = [section.heading for section in reading.sections if section.heading is not None]
         self._main = self._main_slot()
+        self._read: dict[int, list[tuple[Claim, str]]] = defaultdict(list)
+        for key, claim in reading.claims.items():
+            if way := reading.ways.get(key):
+                self._read[claim.start].append((claim, way))
 
     def _take(self, sentence: ScoredSentence) -> None:
         """Finds the slots of a sentence, and what the network makes of them."""
@@ -497,15 +499,17 @@ class FrameReader:
             for cue in under:
                 if cue.term.iri not in told and self._fits_object(cue.term, slot):
                     told[cue.term.iri] = FormEvidence(cue.term, 1, ("heading",))
-            terms, numbers = [term for _, term in said], [n for n, _ in said]
+            terms = [term for _, term in said]
+            fits = [[FITS[self._fit_subject(other, term)] for other in subjects] for term in terms]
             asked = AskedObject(
                 number,
                 place,
-                numbers,
+                [n for n, _ in said],
                 [self._at.get(id(other)) for other in subjects],
                 np.array(features, np.float32),
-                np.stack([self._subject_fits(other)[numbers] for other in subjects], axis=1),
+                np.array(fits, np.int8),
                 [self._signs(term, told, slot) for term in terms],
+                self._as_read(terms, subjects, slot, start),
             )
             yield OpenFrames(asked, terms, subjects, slot, (start, end))
 
@@ -549,6 +553,22 @@ class FrameReader:
         if self._reading.takes:  # examples tell how often a property is stated, and of what
             more += [f"is {term.iri.value}", f"{taken_as(slot)} is {term.iri.value}"]
         return [*(evidence.signs if evidence is not None else ("no form",)), f"rank {min(3, nearer)}", *more]
+
+    def _as_read(
+        self, terms: Sequence[OntologyProperty], subjects: Sequence[Slot], slot: Slot, start: int
+    ) -> dict[tuple[int, int], list[str]]:
+        """What the ways of reading by phrases have made of the same object: this, or something else."""
+        found: dict[tuple[int, int], list[str]] = {}
+        claims = self._read.get(start, ())
+        pairs = itertools.product(enumerate(terms), enumerate(subjects)) if claims else ()
+        for (n, term), (m, subject) in pairs:
+            hows = [(self._compared(claim, term, subject, slot), way) for claim, way in claims]
+            same = sorted({f"read {way}" for how, way in hows if how == "same"})
+            others = dict(hows)
+            signs = same or [f"other read {how}" for how in ("inverse", "pair", "subject", "object") if how in others]
+            if signs:
+                found[n, m] = signs
+        return found
 
     def _nested(self, fillings: Sequence[tuple[float, Filling]]) -> Iterator[tuple[float, Filling]]:
         """Of two places in one word that the same is in, the second in the first: 嘉兴市桐乡县.
@@ -678,15 +698,6 @@ class FrameReader:
             return bounded(term.pattern).fullmatch(slot.name) is not None
         return term.iri in self._forms.written
 
-    def _subject_fits(self, slot: Slot) -> NDArray[np.int8]:
-        """How it fits as the subject of each property (`FITS`), by the properties' numbers."""
-        like = slot.kind, slot.type, slot.sure, taken_as(slot)
-        if like not in self._fitting:
-            told = [(n, FITS[self._fit_subject(slot, term)]) for n, term in self._terms]
-            found = self._fitting[like] = np.full(1 + max(n for n, _ in told), FITS[None], np.int8)
-            found[[n for n, _ in told]] = [fit for _, fit in told]
-        return self._fitting[like]
-
     def _fit_subject(self, slot: Slot, term: OntologyProperty) -> str | None:
         found = self._fit(slot, term.domains) if term.domains else "unknown"
         return "unknown" if found is None and self._is_taken(slot, term, as_subject=True) else found
@@ -707,6 +718,20 @@ class FrameReader:
         first, last = sorted((subject, slot), key=lambda one: one.start)
         beside = slot.kind != "value" and _BRACKET.fullmatch(self._text[first.end : last.start])
         return bool(beside) or slot.name in self._reading.finder.names.aliases.get(subject.name, ())
+
+    def _compared(self, claim: Claim, term: OntologyProperty, subject: Slot, slot: Slot) -> str:
+        """How what was read stands to a filling: the ``same``, of one ``pair``, ``subject`` or ``object``, or not."""
+        mine = claim.subject.name == subject.name
+        if isinstance(claim.object, Mention):
+            if claim.subject.name == slot.name and claim.object.name == subject.name:
+                return "inverse" if claim.predicate == term.inverse else "pair"
+            if claim.object.name != slot.name:
+                return ""
+        elif (term.is_object and slot.value is None) or said_value(term, slot, self._text) != claim.object.value:
+            return ""
+        if mine:
+            return "same" if claim.predicate == term.iri else "pair"
+        return "subject" if claim.predicate == term.iri else "object"
 
     def _outside(self, number: int, heading: TextLine | None) -> list[tuple[Floats, Slot]]:
         """What was spoken of before the sentence, the latest first, with how it was; the main entity is among it."""
@@ -872,7 +897,7 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
         (item.predicate, item.object.start) for item in reading.claims.values() if isinstance(item.object, Mention)
     }
     fixed = {(item.subject.name, item.predicate) for item in reading.claims.values()}
-    formed = [reading.claims[key] for key in reading.labelled]
+    formed = [claim for key, claim in reading.claims.items() if not reading.ways.get(key)]
     labelled = {(claim.subject.name, claim.predicate) for claim in formed}
     turned = {
         (_object_key(item), item.predicate, item.subject.name)
@@ -882,7 +907,6 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
     inverses = {term.inverse: term for term in reading.lexicon.forms.terms if term.inverse is not None}
     offered = min(network.taught.candidate, network.thresholds.candidate)
     for fillings in FrameReader(reading, referents, network).statements(offered):
-        measured = set[tuple[str, NamedNode]]()
         for share, found in chosen(fillings):
             item = _turned(found, inverses)
             claim = claim_of(reading, item, share)
@@ -902,9 +926,6 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
             told = (claim.predicate, item.object.start) in placed
             least = thresholds.surer if strange or told or about in labelled else thresholds.statement
             least = thresholds.spreads if spreads else least
-            if item.object.value is not None and item.object.value.kind in _AMOUNTS:
-                least = _NEARLY_CERTAIN if about in measured else least  # another amount is rather of another thing
-                measured.add(about)
             if share >= thresholds.candidate and not (item.term.functional and about in fixed):
                 (reading.claim if share >= least else reading.offer)(claim)
 
