@@ -48,7 +48,7 @@ from kgplatform.extraction.sentence_network import (
     SentenceNetwork,
     Thresholds,
     english_gloss,
-    label_row,
+    label_rows,
     packed,
     seen_sentence,
 )
@@ -124,9 +124,9 @@ def lesson_of(frames: FrameReader, reading: DocumentReading, row: Row, canon: Ca
     return replace(held, classes=classes, spoken=spoken, called=called, near=near, gold=gold, other=read)
 
 
-def spoken_labels(labels: ClassLabels, ontology: Ontology) -> list[Any]:
+def spoken_labels(labels: ClassLabels, ontology: Ontology) -> Sequence[Any]:
     """For each class the rows of its labels."""
-    return [np.stack([label_row([word.text]) for word in ontology.classes[one].words]) for one in labels.classes]
+    return label_rows([[word.text for word in ontology.classes[one].words] for one in labels.classes])
 
 
 def _classes_of(seen: SeenSentence, keys: set[str], of: Mapping[str, int]) -> Any:
@@ -159,7 +159,7 @@ def _read(reading: DocumentReading, canon: Canon) -> set[Triple]:
     return {
         canon.triple(_said(claim))
         for key, claim in reading.claims.items()
-        if local_name(claim.predicate.value) not in UNCOUNTED and not reading.ways[key]
+        if local_name(claim.predicate.value) not in UNCOUNTED and key in reading.labelled
     }
 
 
@@ -222,7 +222,7 @@ class WholeLearner(Learner):
         wide = model.config.hidden_size
         super().__init__(_begun(wide, signs, classes, features), {}, fixed=(), dropped=0.2)
         self.embeddings, self.encoder = model.embeddings, nn.Module()
-        self.encoder.layer = model.encoder.layer[:LAYERS]
+        self.encoder.layer = model.encoder.layer[: max(LAYERS)]
         for layer in self.encoder.layer:
             own = layer.attention.self
             own.query, own.key, own.value = (Adapted(part, RANK) for part in (own.query, own.key, own.value))
@@ -238,11 +238,12 @@ class WholeLearner(Learner):
         for part in (order[n : n + 12] for n in range(0, len(order), 12)):
             ids = nn.utils.rnn.pad_sequence([torch.tensor(coded[n]) for n in part], batch_first=True)
             mask = nn.utils.rnn.pad_sequence([torch.ones(len(coded[n])) for n in part], batch_first=True)
-            states = self.embeddings(ids)
-            for layer in self.encoder.layer:
+            states, kept = self.embeddings(ids), list[torch.Tensor]()
+            for number, layer in enumerate(self.encoder.layer, 1):
                 told = layer(states, (1 - mask[:, None, None, :]) * -1e9)
                 states = told[0] if isinstance(told, tuple) else told
-            for n, row in zip(part, states, strict=True):
+                kept += [states] * (number in LAYERS)
+            for n, row in zip(part, torch.cat(kept, 2), strict=True):
                 ends = torch.tensor(np.minimum(np.cumsum([0, *map(len, sentences[n].pieces)]), len(coded[n]) - 2))
                 sums = torch.cat([torch.zeros(1, row.shape[1]), row[1 : len(coded[n]) - 1].cumsum(0)])
                 means = (sums[ends[1:]] - sums[ends[:-1]]) / (ends[1:] - ends[:-1]).clamp(min=1)[:, None]
@@ -291,17 +292,20 @@ class WholeLearner(Learner):
         """The classes by their labels, or by some of them: another ontology calls the same thing by one of these."""
         rows, spoken = lesson.labels, lesson.spoken if isinstance(lesson, ClassLesson) else ()
         if self.training and len(rows) and self.draw.random() < FEWER:
-            some = [self.draw.sample(range(len(one)), self.draw.randint(1, len(one))) for one in spoken]
-            rows = np.stack([one[kept].mean(axis=0) for one, kept in zip(spoken, some, strict=True)])
+            rows = np.stack([self._some_of(one).mean(axis=0) for one in spoken])
         return torch.tanh(torch.tensor(rows, dtype=torch.float32) @ self.weights["classlabels"].T)
 
-    def told_terms(self, terms: PropertyLabels) -> list[Any]:
-        """The words of each property, or some of them."""
-        words = super().told_terms(terms)
+    def told_terms(self, terms: PropertyLabels) -> tuple[list[Any], Any]:
+        """The words of each property, or some of them, and what its labels say together, or some of them."""
+        words, means = super().told_terms(terms)
         if self.training and self.draw.random() < FEWER:
             kept = [[n for n in range(len(one)) if self.draw.random() < KEPT] for one in words]
             words = [one[some or [0]] for one, some in zip(words, kept, strict=True)]
-        return words
+            means = np.stack([self._some_of(one).mean(axis=0) for one in terms.labels])
+        return words, means
+
+    def _some_of(self, rows: Any) -> Any:
+        return rows[self.draw.sample(range(len(rows)), self.draw.randint(1, len(rows)))]
 
     def packed(self) -> tuple[dict[str, Any], dict[str, float]]:
         """The weights as they are shipped, and what the signs weigh."""
@@ -320,17 +324,18 @@ class WholeLearner(Learner):
 
 def _begun(wide: int, signs: int, classes: int, features: int) -> dict[str, Any]:
     """The weights to begin with."""
+    seen = (len(LAYERS) + 1) * wide
     shapes: dict[str, tuple[int, ...]] = {"spansigns": (WIDTH, signs), "classsigns": (WIDTH, signs)}
     shapes |= {"spanout": (1, WIDTH + signs), "spanlast": (1,), "classlabels": (WIDTH, classes)}
     shapes |= {"noclass": (1, WIDTH), "noclassshift": (1,)}
     for name in ("span", "class", "object", "subject"):
-        shapes |= {f"{name}words": (ROLES * WIDTH, 2 * wide), f"{name}offset": (ROLES * WIDTH,)}
+        shapes |= {f"{name}words": (ROLES * WIDTH, seen), f"{name}offset": (ROLES * WIDTH,)}
     shapes |= {"objectkind": (len(KINDS), WIDTH), "subjectkind": (len(KINDS), WIDTH)}
     for name in ("objectside", "subjectside", "pairobject", "pairsubject"):
         shapes |= {name: (WIDTH, WIDTH), re.sub("side$", "", name) + "shift": (WIDTH,)}
     for n in (1, 2):
-        shapes |= {f"label{n}": (WIDTH, wide), f"labelshift{n}": (WIDTH,)}
-    shapes |= {"trigger": (WIDTH, 2 * wide), "triggerlabel": (WIDTH, wide), "triggerplace": (2 * len(AWAY) + 3,)}
+        shapes |= {f"label{n}": (WIDTH, classes), f"labelshift{n}": (WIDTH,)}
+    shapes |= {"trigger": (WIDTH, seen), "triggerlabel": (WIDTH, wide), "triggerplace": (2 * len(AWAY) + 3,)}
     shapes |= {"features": (32, features), "featureshift": (32,), "featureout": (1, 32), "featurelast": (1,)}
     shapes |= {"featureplain": (1, features), "fits": (len(FITS) - 1,)}
     found = {name: _first(name, shape).numpy() for name, shape in shapes.items()}

@@ -355,7 +355,7 @@ def test_no_kept_text_tells_of_the_workshop() -> None:
 
 def test_no_large_file_is_kept_but_as_an_example() -> None:
     found = [path.relative_to(ROOT).as_posix() for path in kept_files() if path.stat().st_size > BYTES]
-    learnt = {  # 2 MB of weights each; the pages say what they are
+    learnt = {  # some MB of weights each; the pages say what they are
         "kgplatform/extraction/learnt/sentence_network.safetensors",
         "kgplatform/questions/forms/intent.safetensors",
     }

@@ -17,7 +17,7 @@ from kgplatform.extraction.sentence_network import (
     ClassLabels,
     ScoredSpan,
     carried_network,
-    label_row,
+    label_rows,
     seen_sentence,
 )
 from kgplatform.extraction.values import values_in
@@ -229,7 +229,7 @@ def test_a_line_without_end_is_no_sentence_to_look_at_word_by_word():
 
 
 def test_a_code_in_brackets_is_that_of_the_name_before_it():
-    found = said(read("Deep Learning (CS4820) is taught by Ana Reyes. 深海声学（OE3020）是3学分。", "academic").claims)
+    found = said(read("Deep Learning (CS4820) is taught by Ana Reyes. 深海声学（OE3020）学分为3。", "academic").claims)
     assert {
         ("CS4820", "courseCode", "CS4820"),
         ("CS4820", "taughtBy", "Ana Reyes"),
@@ -261,9 +261,24 @@ def test_a_comma_parts_clauses_in_chinese():
     assert not {other for one, other in places if one == "南浔"} & {"小莲庄", "嘉业堂藏书楼", "百间楼"}
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Crane Garden: Ming dynasty garden, 15 yuan, 8:30-16:30.", "Crane Garden"),
+        ("Otter Hill: leaning pagoda, 15 yuan, 8:30-16:30.", "Otter Hill"),
+        ("鹤园：江南名园，门票15元，8:30-16:30开放。", "鹤园"),
+    ],
+)
+def test_what_is_said_of_a_description_is_said_of_what_it_describes(text, name):
+    found = said(read(text, "travel").claims)
+    assert {(name, "ticketPrice", "15"), (name, "openingHours", "08:30-16:30")} <= found
+    assert {subject for subject, _, _ in found} == {name}
+
+
 def test_the_words_of_an_identifier_are_those_of_the_label():
-    assert np.allclose(label_row(["AdministrativeRegion"]), label_row(["administrative region"]))
-    assert np.allclose(label_row(["head_of_state"]), label_row(["head of state"]))
+    identifiers = label_rows([["AdministrativeRegion"], ["head_of_state"]])
+    labels = label_rows([["administrative region"], ["head of state"]])
+    assert all(np.allclose(one, other) for one, other in zip(identifiers, labels, strict=True))
 
 
 def test_an_ontology_tells_which_of_two_inverses_it_defines_by_the_other():

@@ -23,7 +23,6 @@ from kgplatform.extraction.names import Gazetteer, MentionFinder, TaggedWord
 from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS, Lexicon, compile_lexicon
 from kgplatform.extraction.sentence_frames import read_frames
 from kgplatform.extraction.sentence_network import SentenceNetwork, carried_network
-from kgplatform.extraction.values import read_facts
 from kgplatform.lexicon import LexiconSection
 from kgplatform.models.embed import one_thread
 from kgplatform.ontology.schema import Ontology
@@ -141,9 +140,7 @@ class BuiltinExtractor:
         judge_names(reading)
         settle_main(reading)
         read_labelled(reading)
-        reading.way = "facts"
-        read_facts(reading, Referents(reading))
-        reading.way = "frames"
+        reading.labelled = frozenset(reading.claims)
         return reading
 
     def _gazetteer(self) -> Gazetteer:

@@ -18,7 +18,6 @@ from kgplatform.extraction.ontology_lexicon import Cue, Lexicon, label_key
 from kgplatform.extraction.people import Byline, find_byline, people_in
 from kgplatform.extraction.sentence_network import ScoredSentence, ScoredSpan, SentenceNetwork, seen_sentence
 from kgplatform.lexicon import LexiconSection
-from kgplatform.ontology.schema import OntologyProperty
 from kgplatform.text import has_han, normalise, sentences
 from kgplatform.types import Claim, Document, Mention, Refusal
 from kgplatform.vocab import local_name
@@ -175,10 +174,8 @@ class DocumentReading:
     claims: dict[tuple[str, str, str], Claim] = field(default_factory=dict)
     refused: dict[Refusal, int] = field(default_factory=dict)
     possible: dict[tuple[str, str, str], Claim] = field(default_factory=dict)
-    way: str = ""
-    """How the document is being read; empty: by its form, as labels, tables and bylines are."""
-    ways: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    """How each claim was read."""
+    labelled: frozenset[tuple[str, str, str]] = frozenset()
+    """The claims of labels, tables and bylines; the others are of sentences."""
     _starts: list[int] = field(default_factory=list)
     _scored: list[ScoredSentence] = field(default_factory=list)
 
@@ -241,10 +238,6 @@ class DocumentReading:
         """The mentions that begin before the position, in order."""
         return self.mentions[: bisect_right(self._starts, position - 1)]
 
-    def strange_between(self, start: int, end: int) -> bool:
-        """Whether a name of unknown class lies in the stretch."""
-        return any(start <= span.start and span.end <= end for span in self.strangers)
-
     def claim(self, claim: Claim) -> None:
         """Keeps the claim, once for each subject, property, object and place it is said."""
         object_ = claim.object.name if isinstance(claim.object, Mention) else str(claim.object)
@@ -252,7 +245,7 @@ class DocumentReading:
             return
         key = (f"{claim.subject.name}\x1f{claim.start}", claim.predicate.value, object_)
         if key not in self.claims:
-            self.claims[key], self.ways[key] = claim, self.way
+            self.claims[key] = claim
 
     def offer(self, claim: Claim) -> None:
         """Keeps as a candidate what is too unsure to be claimed, the surest of each statement."""
@@ -518,14 +511,7 @@ def _most_named(reading: DocumentReading) -> Mention | None:
 _DEFINITE = re.compile(r"\b(?:[Tt]he|[Tt]his)\s([a-z]+(?:\s[a-z]+)?)\b")
 _HAN_DEFINITE = _LEXICON.pattern("han_definite")
 _PRONOUN = _LEXICON.pattern("pronoun")
-_CLAUSE = re.compile(r"[,，、;；:：]\s*")
-_OBJECT_OF = _LEXICON.pattern("object_of")
-_NEW_SUBJECT = _LEXICON.pattern("new_subject")
 _JOINED = _LEXICON.pattern("joined")
-_GOES_ON = _LEXICON.pattern("goes_on")
-_MADE_BY = _LEXICON.pattern("made_by")
-_TOPIC_TAGS = "njilgfsv"
-_NO_TOPIC = _LEXICON.words("no_topic")
 
 
 class Referents:
@@ -614,123 +600,3 @@ class Referents:
     def _stand_in(self, start: int, end: int, antecedent: Mention) -> Mention:
         text = self.reading.document.text[start:end]
         return Mention(text, start, end, antecedent.type, antecedent.name, antecedent.aliases)
-
-    # whom a fact is about
-
-    def subject(
-        self, term: OntologyProperty, mentions: list[Mention], sentence: tuple[int, int], position: int
-    ) -> Mention | None:
-        """Whom a property said at the position is about: a name in its sentence, its heading, the title."""
-        ontology, text = self.reading.lexicon.ontology, self.reading.text
-        start = sentence[0]
-        fitting = [
-            item
-            for item in mentions
-            if item.start < position
-            and ontology.is_a(item.type, term.domains)
-            and not self._aside(item, mentions, start)
-        ]
-        resumed = self._resumed(fitting, sentence, position)
-        if resumed is not None:
-            return resumed
-        if fitting:
-            nearest = self._outermost(fitting)
-            between = text[fitting[-1].end : position]
-            if self.reading.strange_between(fitting[-1].end, position) or re.search(r"[;；。]", between):
-                return None
-            if self._other_topic(fitting[-1].end, position) or _NEW_SUBJECT.search(between):
-                return None
-            return nearest if len(between) <= 120 else None
-        if any(item.start < position for item in mentions) or self.reading.strange_between(start, position):
-            return None
-        if self._other_topic(start, position):
-            return None
-        return self._carried(term, sentence, position)
-
-    def _resumed(self, fitting: list[Mention], sentence: tuple[int, int], position: int) -> Mention | None:
-        """Whom a later clause of a Chinese sentence goes on about: "楼外楼在西湖边,始建于…" about the first name."""
-        text = self.reading.text
-        for topic in reversed(fitting):
-            lead = re.split(r"[,，:：。;；]", text[sentence[0] : topic.start])[-1]
-            between = text[topic.end : position]
-            if len(lead) > 2 or not has_han(topic.text) or len(re.findall("[,，]", between)) > 3:
-                continue
-            opens = _GOES_ON.search(between) or _MADE_BY.match(between)
-            return topic if opens and not re.search(r"[。;；!！?？]", between) else None
-        return None
-
-    def _aside(self, mention: Mention, mentions: list[Mention], start: int) -> bool:
-        """Whether the name only says where or than what: not what an English sentence is about."""
-        lead = self.reading.text[max(start, mention.start - 40) : mention.start]
-        if re.search(r"\bof\s(?:the\s)?$", lead):
-            earlier = any(item.start < mention.start for item in mentions)
-            return earlier or self.reading.strange_between(start, mention.start)
-        return bool(_OBJECT_OF.search(lead))
-
-    def _main_near(self, position: int) -> bool:
-        """Whether the paragraph names the main entity before the position."""
-        low = max(self.reading.text.rfind("\n\n", 0, position), 0)
-        main = self.reading.main
-        return main is not None and any(item.name == main.name for item in self.reading.within(low, position))
-
-    def _outermost(self, fitting: list[Mention]) -> Mention:
-        """The last name, or the one it qualifies: in "西栅的白莲塔" the last, in "the museum in Dongzha" the first."""
-        last = fitting[-1]
-        if has_han(last.text) or has_han(self.reading.text[last.end : last.end + 3]):
-            clause = max(self.reading.text.rfind(sign, 0, last.start) for sign in ",，。;；:：\n")
-            return next(item for item in fitting if item.start > clause)
-        for earlier in reversed(fitting[:-1]):
-            gap = self.reading.text[earlier.end : last.start]
-            if not re.fullmatch(
-                r"(?:\s?[（(][^()（）]{0,60}[)）])?,?\s(?:is\s|stands\s|lies\s)?(?:on|in|at|near|beside)\s(?:the\s)?|\s?[（(]",
-                gap,
-            ):
-                break
-            last = earlier
-        return last
-
-    def _other_topic(self, start: int, position: int) -> bool:
-        """Whether the Chinese clause of the position has a noun of its own in front: "东栅" in "东栅门票110元"."""
-        text = self.reading.text
-        if not has_han(text[start : position + 4]):
-            return False
-        clauses = _CLAUSE.split(text[start:position])
-        if len(clauses) > 4:
-            return True
-        low = position - len(clauses[-1])
-        return any(
-            token.tag[:1] in _TOPIC_TAGS and token.text not in _NO_TOPIC and has_han(token.text)
-            for token in self.reading.finder.tokens_in(low, position)
-        )
-
-    def _carried(self, term: OntologyProperty, sentence: tuple[int, int], position: int) -> Mention | None:
-        """The subject of the sentence before, of the heading, or of the document, where the sentence names none."""
-        ontology = self.reading.lexicon.ontology
-        lead = self.reading.text[sentence[0] : position]
-        if len(lead) > (12 if has_han(lead) else 40):
-            return None
-        before = self._previous(sentence[0])
-        if before is not None:
-            fitting = [item for item in self.in_sentence(*before) if ontology.is_a(item.type, term.domains)]
-            if len({item.name for item in fitting}) == 1 and fitting[0].start - before[0] <= 25:
-                return fitting[0]
-            if fitting or (self.reading.strange_between(*before) and not self._main_near(sentence[0])):
-                return None
-        index = bisect_right(self._breaks, sentence[0]) - 1
-        if index >= 0:
-            line = self._headings[index]
-            named = [
-                item for item in self.reading.within(line.start, line.end) if ontology.is_a(item.type, term.domains)
-            ]
-            if named:
-                return named[-1]
-            if self.reading.strange_between(line.start, line.end):
-                return None
-        main = self.reading.main
-        if main is None or not ontology.is_a(main.type, term.domains):
-            return None
-        if self.reading.structured:
-            return main
-        recent = (item for item in reversed(self.reading.before(position)) if ontology.is_a(item.type, term.domains))
-        last = next(recent, main)
-        return main if last.name == main.name else None

@@ -12,7 +12,7 @@ import logging
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -73,10 +73,19 @@ def tag(text: str) -> list[TaggedWord]:
     """The words of the text; what stands between Chinese passages is kept in larger pieces."""
     tokens: list[TaggedWord] = []
     position = 0
-    for pair in _tagger().cut(text):
-        tokens.append(TaggedWord(pair.word, pair.flag, position))
-        position += len(pair.word)
+    for word, flag in itertools.chain.from_iterable(map(_cut, _BLOCKS.split(text))):
+        tokens.append(TaggedWord(word, flag, position))
+        position += len(word)
     return tokens
+
+
+_BLOCKS: Final = re.compile(r"([\u4E00-\u9FD5a-zA-Z0-9+#&\._]+)")
+"""What jieba cuts by itself, whatever stands around it."""
+
+
+@lru_cache(maxsize=8192)  # a document is cut as a whole and by its sentences
+def _cut(block: str) -> Sequence[tuple[str, str]]:
+    return [(pair.word, pair.flag) for pair in _tagger().cut(block)] if block else ()
 
 
 def _nameish(token: TaggedWord) -> bool:

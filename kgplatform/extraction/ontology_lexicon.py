@@ -58,7 +58,6 @@ class Lexicon:
     han_suffixes: Mapping[str, NamedNode]
     labels: Mapping[str, tuple[Cue, ...]]
     value_cues: Mapping[str, tuple[Cue, ...]]
-    value_pattern: re.Pattern[str] | None
     keys: tuple[tuple[NamedNode, OntologyProperty, re.Pattern[str]], ...]
     titled: NamedNode | None
     names: Mapping[str, NamedNode] = field(default_factory=dict)
@@ -150,7 +149,6 @@ def compile_lexicon(ontology: Ontology) -> Lexicon:
         han_suffixes={word: iri for word, iri in class_words.items() if has_han(word)},
         labels={key: tuple(cues) for key, cues in labels.items() if key},
         value_cues={key: tuple(cues) for key, cues in values.items()},
-        value_pattern=_alternatives(values),
         keys=tuple(_key_patterns(ontology)),
         titled=_titled(ontology),
         names=_example_names(ontology),
@@ -167,14 +165,6 @@ def label_key(text: str) -> str:
     if has_han(text):
         return re.sub(r"[\s：:*#|（）()]", "", text).casefold()
     return " ".join(singular(word) for word in tokens(text) if word not in ("the", "a", "an"))
-
-
-def _alternatives(words: Iterable[str]) -> re.Pattern[str] | None:
-    listed = sorted(words, key=len, reverse=True)
-    if not listed:
-        return None
-    parts = [re.escape(word) if has_han(word) else rf"\b{re.escape(word)}s?\b" for word in listed]
-    return re.compile("|".join(parts), re.IGNORECASE)
 
 
 def _usable(words: Iterable[Word]) -> Iterator[tuple[int, str]]:

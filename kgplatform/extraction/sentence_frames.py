@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.extraction.context import WORD_LIST, DocumentReading, Referents, TextLine
@@ -326,6 +327,7 @@ _IN_TURN: Final = _LEXICON.pattern("in_turn", re.IGNORECASE)
 _COSTS: Final = {"strong": 0, "weak": 2, "part": 3, "lead": 3}
 _BREAK: Final = re.compile(r"[.;。；!！?？\n](?=\s|$|[\u3400-\u9fff])")
 _BRACKET: Final = re.compile(r"\s?[（(]")
+_APPOSED: Final = _LEXICON.pattern("apposed")
 _COMMA: Final = re.compile(r"[,，、()（）]")
 
 
@@ -382,11 +384,14 @@ class FormEvidence:
 
 @dataclass(frozen=True)
 class _Sentence:
+    """A sentence with what may fill places in it; ``described``: the slots that only say what the one before is."""
+
     start: int
     end: int
     spoken: Sequence[Spoken]
     slots: Sequence[Slot]
     places: Sequence[WordPlace]
+    described: Mapping[int, Slot]
 
 
 @dataclass(frozen=True)
@@ -410,6 +415,7 @@ class FrameReader:
         self._finder = SlotFinder(reading, referents)
         self.sentences: list[_Sentence] = []
         self._placed: list[PlacedWords | None] = []
+        self._fitting: dict[object, NDArray[np.int8]] = {}
         self._terms = self._forms.asked(reading.takes)
         self._numbers = {iri: n for n, iri in enumerate(reading.lexicon.class_labels.classes)}
         for sentence in reading.scored():
@@ -417,10 +423,6 @@ class FrameReader:
         self._at = {id(slot): (n, m) for n, one in enumerate(self.sentences) for m, slot in enumerate(one.slots)}
         self._headings = [section.heading for section in reading.sections if section.heading is not None]
         self._main = self._main_slot()
-        self._read: dict[int, list[tuple[Claim, str]]] = defaultdict(list)
-        for key, claim in reading.claims.items():
-            if way := reading.ways.get(key):
-                self._read[claim.start].append((claim, way))
 
     def _take(self, sentence: ScoredSentence) -> None:
         """Finds the slots of a sentence, and what the network makes of them."""
@@ -437,7 +439,8 @@ class FrameReader:
                 placed.append((slot, WordPlace(words[0], words[-1] + 1, _kind_number(slot), class_)))
         spoken = self._forms.spoken(self._text, seen.start, seen.end)
         slots, places = [slot for slot, _ in placed], [place for _, place in placed]
-        self.sentences.append(_Sentence(seen.start, seen.end, spoken, slots, places))
+        described = {id(second): first for first, second in itertools.pairwise(slots) if self._describes(second, first)}
+        self.sentences.append(_Sentence(seen.start, seen.end, spoken, slots, places, described))
         labels = lexicon.class_labels.rows
         self._placed.append(self._network.placed(sentence.rows, places, lexicon.property_labels, labels))
 
@@ -465,6 +468,7 @@ class FrameReader:
             for frames in self.open_frames(number):
                 shares = scores.shares(frames.asked)
                 shares = shares if in_turn else _shared(shares, frames, sentence.slots)
+                shares = _of_described(shares, frames, sentence.described)
                 for term, subject in np.argwhere(shares >= least):
                     share = float(shares[term, subject])
                     item = Filling(frames.terms[term], frames.subjects[subject], frames.object, frames.sentence)
@@ -499,17 +503,15 @@ class FrameReader:
             for cue in under:
                 if cue.term.iri not in told and self._fits_object(cue.term, slot):
                     told[cue.term.iri] = FormEvidence(cue.term, 1, ("heading",))
-            terms = [term for _, term in said]
-            fits = [[FITS[self._fit_subject(other, term)] for other in subjects] for term in terms]
+            terms, numbers = [term for _, term in said], [n for n, _ in said]
             asked = AskedObject(
                 number,
                 place,
-                [n for n, _ in said],
+                numbers,
                 [self._at.get(id(other)) for other in subjects],
                 np.array(features, np.float32),
-                np.array(fits, np.int8),
+                np.stack([self._subject_fits(other)[numbers] for other in subjects], axis=1),
                 [self._signs(term, told, slot) for term in terms],
-                self._as_read(terms, subjects, slot, start),
             )
             yield OpenFrames(asked, terms, subjects, slot, (start, end))
 
@@ -554,22 +556,6 @@ class FrameReader:
             more += [f"is {term.iri.value}", f"{taken_as(slot)} is {term.iri.value}"]
         return [*(evidence.signs if evidence is not None else ("no form",)), f"rank {min(3, nearer)}", *more]
 
-    def _as_read(
-        self, terms: Sequence[OntologyProperty], subjects: Sequence[Slot], slot: Slot, start: int
-    ) -> dict[tuple[int, int], list[str]]:
-        """What the ways of reading by phrases have made of the same object: this, or something else."""
-        found: dict[tuple[int, int], list[str]] = {}
-        claims = self._read.get(start, ())
-        pairs = itertools.product(enumerate(terms), enumerate(subjects)) if claims else ()
-        for (n, term), (m, subject) in pairs:
-            hows = [(self._compared(claim, term, subject, slot), way) for claim, way in claims]
-            same = sorted({f"read {way}" for how, way in hows if how == "same"})
-            others = dict(hows)
-            signs = same or [f"other read {how}" for how in ("inverse", "pair", "subject", "object") if how in others]
-            if signs:
-                found[n, m] = signs
-        return found
-
     def _nested(self, fillings: Sequence[tuple[float, Filling]]) -> Iterator[tuple[float, Filling]]:
         """Of two places in one word that the same is in, the second in the first: 嘉兴市桐乡县.
 
@@ -590,13 +576,12 @@ class FrameReader:
                 yield min(share, certain), replace(large, subject=small.object, is_nested=True)
 
     def _is_barred(self, item: Filling, share: float) -> bool:
-        """Whether the two cannot be stated of each other, whatever the sentence says.
+        """Whether the two cannot be stated of each other, whatever the sentence says: they may be names of one thing.
 
-        They may be names of one thing, a common noun where things go by names (unless that is nearly certain), or the
-        subject is behind a denial.
+        Or one is a common noun where things go by names (unless nearly certain), or the subject is behind a denial.
         """
         subject, slot, (start, _) = item.subject, item.object, item.sentence
-        if subject.name == slot.name or self._is_other_name(subject, slot):
+        if subject.name == slot.name or self._is_other_name(subject, slot) or self._describes(slot, subject):
             return True
         sides = [(subject, item.term.domains), *([(slot, item.term.ranges)] if item.term.is_object else [])]
         common = [(one, side) for one, side in sides if one.is_common and not self._forms.is_common(side)]
@@ -698,6 +683,15 @@ class FrameReader:
             return bounded(term.pattern).fullmatch(slot.name) is not None
         return term.iri in self._forms.written
 
+    def _subject_fits(self, slot: Slot) -> NDArray[np.int8]:
+        """How it fits as the subject of each property (`FITS`), by the properties' numbers."""
+        like = slot.kind, slot.type, slot.sure, taken_as(slot)
+        if like not in self._fitting:
+            told = [(n, FITS[self._fit_subject(slot, term)]) for n, term in self._terms]
+            found = self._fitting[like] = np.full(1 + max(n for n, _ in told), FITS[None], np.int8)
+            found[[n for n, _ in told]] = [fit for _, fit in told]
+        return self._fitting[like]
+
     def _fit_subject(self, slot: Slot, term: OntologyProperty) -> str | None:
         found = self._fit(slot, term.domains) if term.domains else "unknown"
         return "unknown" if found is None and self._is_taken(slot, term, as_subject=True) else found
@@ -718,20 +712,6 @@ class FrameReader:
         first, last = sorted((subject, slot), key=lambda one: one.start)
         beside = slot.kind != "value" and _BRACKET.fullmatch(self._text[first.end : last.start])
         return bool(beside) or slot.name in self._reading.finder.names.aliases.get(subject.name, ())
-
-    def _compared(self, claim: Claim, term: OntologyProperty, subject: Slot, slot: Slot) -> str:
-        """How what was read stands to a filling: the ``same``, of one ``pair``, ``subject`` or ``object``, or not."""
-        mine = claim.subject.name == subject.name
-        if isinstance(claim.object, Mention):
-            if claim.subject.name == slot.name and claim.object.name == subject.name:
-                return "inverse" if claim.predicate == term.inverse else "pair"
-            if claim.object.name != slot.name:
-                return ""
-        elif (term.is_object and slot.value is None) or said_value(term, slot, self._text) != claim.object.value:
-            return ""
-        if mine:
-            return "same" if claim.predicate == term.iri else "pair"
-        return "subject" if claim.predicate == term.iri else "object"
 
     def _outside(self, number: int, heading: TextLine | None) -> list[tuple[Floats, Slot]]:
         """What was spoken of before the sentence, the latest first, with how it was; the main entity is among it."""
@@ -758,6 +738,16 @@ class FrameReader:
             signs[_RECENT + 9] = 1
             found[self._main.name] = signs, slot
         return list(found.values())
+
+    def _describes(self, second: Slot, first: Slot) -> bool:
+        """Whether a slot only says what the one before it is: *Tiger Hill: leaning pagoda*, *Tiger Hill, a pagoda*."""
+        if first.kind not in NAMES[:-1] or first.is_common or second.kind not in NAMES:
+            return False
+        word = second.name.rpartition(" ")[2]
+        class_ = self._reading.lexicon.class_words.get(word) if word.islower() else None
+        fits = class_ is not None and (first.type is None or self._ontology.may_be(first.type, (class_,)))
+        small = second.kind == "noun" or second.is_common or fits
+        return small and _APPOSED.fullmatch(self._text, first.end, second.start) is not None
 
     def _is_denied(self, slot: Slot, sentence: tuple[int, int]) -> bool:
         """Whether the clause denies what it says of the slot, or a price is not that of all."""
@@ -807,6 +797,17 @@ def _shared(shares: Floats, frames: OpenFrames, slots: Sequence[Slot]) -> Floats
         those = [n for n, one in enumerate(frames.subjects) if one.enumeration == group]
         whole, most = shares[:, those].sum(axis=1, keepdims=True), shares[:, those].max(axis=1, keepdims=True)
         found[:, those] = np.where(shares[:, those] >= _TOGETHER * most, np.minimum(whole, _MOST), shares[:, those])
+    return found
+
+
+def _of_described(shares: Floats, frames: OpenFrames, described: Mapping[int, Slot]) -> Floats:
+    """What is likely of a description is likely of what it describes."""
+    places, found = {id(one): n for n, one in enumerate(frames.subjects)}, shares.copy()
+    for second, one in enumerate(frames.subjects):
+        first = places.get(id(described.get(id(one))))
+        if first is not None:
+            found[:, first] = np.minimum(found[:, first] + found[:, second], _MOST)
+            found[:, second] = 0
     return found
 
 
@@ -891,22 +892,19 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
         return
     network = reading.network
     _claim_codes(reading, reading.lexicon.forms)
-    said = {(item.predicate, _object_key(item)) for item in reading.claims.values()}
-    pairs = {_pair(item) for item in reading.claims.values()}
-    placed = {
-        (item.predicate, item.object.start) for item in reading.claims.values() if isinstance(item.object, Mention)
-    }
-    fixed = {(item.subject.name, item.predicate) for item in reading.claims.values()}
-    formed = [claim for key, claim in reading.claims.items() if not reading.ways.get(key)]
+    claims = reading.claims.values()
+    said = {(item.predicate, _object_key(item)) for item in claims}
+    pairs = {_pair(item) for item in claims}
+    placed = {(item.predicate, item.object.start) for item in claims if isinstance(item.object, Mention)}
+    fixed = {(item.subject.name, item.predicate) for item in claims}
+    formed = [reading.claims[key] for key in reading.labelled]
     labelled = {(claim.subject.name, claim.predicate) for claim in formed}
-    turned = {
-        (_object_key(item), item.predicate, item.subject.name)
-        for item in reading.claims.values()
-        if isinstance(item.object, Mention)
-    }
+    named = (item for item in claims if isinstance(item.object, Mention))
+    turned = {(_object_key(item), item.predicate, item.subject.name) for item in named}
     inverses = {term.inverse: term for term in reading.lexicon.forms.terms if term.inverse is not None}
     offered = min(network.taught.candidate, network.thresholds.candidate)
     for fillings in FrameReader(reading, referents, network).statements(offered):
+        measured = set[tuple[str, NamedNode]]()
         for share, found in chosen(fillings):
             item = _turned(found, inverses)
             claim = claim_of(reading, item, share)
@@ -926,6 +924,9 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
             told = (claim.predicate, item.object.start) in placed
             least = thresholds.surer if strange or told or about in labelled else thresholds.statement
             least = thresholds.spreads if spreads else least
+            if item.object.value is not None and item.object.value.kind in _AMOUNTS:
+                least = _NEARLY_CERTAIN if about in measured else least  # another amount is rather of another thing
+                measured.add(about)
             if share >= thresholds.candidate and not (item.term.functional and about in fixed):
                 (reading.claim if share >= least else reading.offer)(claim)
 

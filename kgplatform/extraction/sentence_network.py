@@ -1,6 +1,6 @@
 """What the sentences of a document name and state, by one network that is learnt from annotated texts.
 
-The words of a sentence, Chinese ones as their English glosses, go through the lower layers of the carried sentence
+The words of a sentence, Chinese ones as their English glosses, go through the layers of the carried sentence
 model with low-rank adapters (Hu et al. 2021, LoRA). On their vectors stand three readers: whether a stretch names
 something; of which class or none, against the labels of classes; and which property an object has of which subject,
 against the labels of properties. So it knows no ontology. Weights: ``benchmarks.train_sentence_frames --write``.
@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -25,14 +25,15 @@ from kgplatform.extraction.han_tagger import NAMED, TaggedName
 from kgplatform.extraction.learnt.stretches import Stretch, Stretches, TextWord, stretch_signs, words_of
 from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS
 from kgplatform.lexicon import glosses
-from kgplatform.models.embed import MiniLM, carried_path
+from kgplatform.models.embed import MiniLM, carried_path, unit_length
 from kgplatform.ontology.schema import Ontology, OntologyProperty
 from kgplatform.text import has_han, spoken_label
 
 Floats: TypeAlias = NDArray[np.float32]
 
 WEIGHTS: Final = Path(__file__).with_name("learnt") / "sentence_network.safetensors"
-LAYERS: Final = 3
+LAYERS: Final = (3, 6)
+"""A word is seen as these layers have it: the lower ones tell more of its form, the upper ones more of what is said."""
 ROLES: Final = 7
 """A stretch is seen as the mean of its words, its first and last, the two before it and the two behind it."""
 AWAY: Final = (0, 1, 2, 3, 4, 6, 9, 13)
@@ -41,7 +42,7 @@ _MAY_BE: Final = 0.3
 """How far a class fits that may be a kind of the right one, where the ontology does not say."""
 LEAST_SHARE: Final = 0.08
 """From this share on a stretch may name something."""
-_LONGEST, _PIECES, _MOST_PIECES, _MOST_WORDS = 1_500, 5, 254, 14
+_LONGEST, _PIECES, _MOST_PIECES, _MOST_WORDS, _MOST_LABELS = 1_500, 5, 254, 14, 4
 _CLS, _SEP, _UNKNOWN = 101, 102, 100
 _TAGS: Final = ("n", "nr", "ns", "nz", "v", "a", "m", "u", "d")
 _KINDS: Final = ("person", "place", "organisation")
@@ -191,7 +192,8 @@ class ClassLabels:
         closed = {type_ for item in ontology.individuals.values() for type_ in item.types}
         found = [item for item in ontology.domain_classes if item.iri not in closed and item.words]
         self.classes = [item.iri for item in found]
-        self.rows = np.array([label_row([word.text for word in item.words][:4]) for item in found], np.float32)
+        labels = [[word.text for word in item.words][:_MOST_LABELS] for item in found]
+        self.rows = np.array([rows.mean(axis=0) for rows in label_rows(labels)], np.float32)
         numbers = {iri: n for n, iri in enumerate(self.classes)}
         self._is_flat = ontology.is_flat
         self._below = [[numbers[one] for one in ontology.subclasses(iri) if one in numbers] for iri in self.classes]
@@ -211,16 +213,17 @@ class ClassLabels:
 class PropertyLabels:
     """Properties as the network is told them: the words of their labels, and which classes stand on either side.
 
-    ``words`` has the vectors of all words, those of a property from its number in ``starts`` on; ``means`` has one row
-    a property; ``domains`` and ``ranges`` have a 1 for each class that fits, less where it may (a row a property, a
-    column a class).
+    ``words`` has the vectors of all words, those of a property from its number in ``starts`` on; ``labels`` has the
+    rows of each property's labels, ``means`` one row a property; ``domains`` and ``ranges`` have a 1 for each class
+    that fits, less where it may (a row a property, a column a class).
     """
 
     def __init__(self, terms: Sequence[OntologyProperty], ontology: Ontology, labels: ClassLabels) -> None:
         spoken = [self._spoken(term) for term in terms]
         self.starts = np.cumsum([0, *map(len, spoken)])[:-1]
         self.words = np.concatenate(spoken) if spoken else np.zeros((0, _width()), np.float32)
-        self.means = np.array([rows.mean(axis=0) for rows in spoken], np.float32)
+        self.labels = label_rows([[word.text for word in term.words][:_MOST_LABELS] for term in terms])
+        self.means = np.array([rows.mean(axis=0) for rows in self.labels], np.float32)
         self.is_object = np.array([term.is_object for term in terms], bool)
         sides = [[term.domains for term in terms], [term.ranges if term.is_object else () for term in terms]]
         self.domains, self.ranges = (
@@ -248,10 +251,26 @@ def _told(word: TextWord) -> str:
     return plain_word if tells else ""
 
 
-def label_row(words: Sequence[str]) -> Floats:
-    """What a class's labels say together: the mean of their words' vectors."""
-    parts = (part for word in words for part in ([word] if has_han(word) else spoken_label(word).casefold().split()))
-    rows = [word_vector(part) for part in parts]
+def label_rows(labels: Sequence[Sequence[str]]) -> list[Floats]:
+    """For each class or property the rows of its labels: the mean of the words' vectors, and the label as a sentence.
+
+    One without a label has one row that says nothing.
+    """
+    if not labels:
+        return []
+    told = [[_in_english(label) for label in some] or [""] for some in labels]
+    called = unit_length(_model().embed([label for some in told for label in some]))
+    of_words = [_mean([word_vector(word) for word in label.split()]) for some in told for label in some]
+    rows, ends = np.hstack([np.array(of_words, np.float32), called]), np.cumsum([len(some) for some in told])
+    return np.split(rows, ends[:-1])
+
+
+def _in_english(label: str) -> str:
+    words = words_of(spoken_label(label)) if has_han(label) else ()
+    return " ".join(_english(word.text) for word in words) or spoken_label(label).casefold()
+
+
+def _mean(rows: Sequence[Floats]) -> Floats:
     return np.asarray(np.mean(rows, axis=0) if rows else np.zeros(_width()), np.float32)
 
 
@@ -281,7 +300,7 @@ class AskedObject:
 
     ``terms``: the numbers of the properties; ``subjects``: sentence and place of each subject, None for one that is in
     no sentence; ``features``: what is seen of each subject; ``fits``: for property and subject how these fit, -1: not;
-    ``signs``: of each property the signs of its words; ``read``: signs of property and subject together.
+    ``signs``: of each property the signs of its words.
     """
 
     sentence: int
@@ -291,7 +310,6 @@ class AskedObject:
     features: Floats
     fits: NDArray[np.int8]
     signs: Sequence[Sequence[str]]
-    read: Mapping[tuple[int, int], Sequence[str]] = field(default_factory=dict)
 
 
 def how_far(words: int) -> int:
@@ -336,7 +354,7 @@ class Thresholds:
     statement: float
     candidate: float
     surer: float = 0.65
-    spreads: float = 0.75
+    spreads: float = 0.7
 
 
 class SentenceNetwork:
@@ -497,8 +515,6 @@ class StatementScores:
         sides = [self._side(item, terms, placed.pair_objects[number]) for item in asked.subjects]
         scores = whole[:, None] + subject[None] + np.stack(sides, axis=1)
         scores = scores + network.weighed("fits")[np.maximum(asked.fits, 0)] - network.weighed("none")[0]
-        for (term, place), signs in asked.read.items():
-            scores[term, place] += sum(map(network.sign, signs))
         scores[asked.fits < 0] = -np.inf
         most = max(0.0, float(scores.max(initial=0.0)))
         powers = np.exp(scores - most)

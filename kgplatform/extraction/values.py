@@ -1,11 +1,10 @@
-"""Statements with a value: a price, hours, a year or a rating, bound to the property that the words beside it name."""
+"""Values in texts: prices, hours, years, amounts with their units, and what they are for a property."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -15,13 +14,11 @@ from typing import Final
 from pyoxigraph import Literal, NamedNode
 
 from kgplatform.documents.parts import iso_date
-from kgplatform.extraction.context import DocumentReading, Referents
-from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS, Cue
+from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS
 from kgplatform.lexicon import LexiconSection, read
 from kgplatform.lexicon.amounts import han_number
 from kgplatform.ontology.schema import OntologyProperty
 from kgplatform.text import has_han, singular
-from kgplatform.types import Claim, Mention
 from kgplatform.vocab import (
     RDF,
     XSD,
@@ -38,6 +35,10 @@ from kgplatform.vocab import (
 # Times of day and spans of hours
 
 _LEXICON: Final = LexiconSection("extraction", "values")
+NOT_THE_VALUE = _LEXICON.pattern("not_the_value", re.IGNORECASE)
+PARTIAL = _LEXICON.pattern("partial")
+_FREE = _LEXICON.pattern("free", re.IGNORECASE)
+NOT_FREE = _LEXICON.pattern("not_free")
 _AFTERNOON = _LEXICON.words("afternoon")
 _CLOCK = _LEXICON.text("clock")
 _DASH = _LEXICON.text("dash")
@@ -461,281 +462,3 @@ def _year(text: str) -> str:
     if len(found) != 1:
         raise ValueError(f"{text!r} is not a year")
     return found.pop()
-
-
-# Statements
-
-NOT_THE_VALUE = _LEXICON.pattern("not_the_value", re.IGNORECASE)
-PARTIAL = _LEXICON.pattern("partial")
-_FREE = _LEXICON.pattern("free", re.IGNORECASE)
-NOT_FREE = _LEXICON.pattern("not_free")
-_SPENT = _LEXICON.pattern("spent")
-_NAME_TO_VALUE = _LEXICON.pattern("name_to_value", re.IGNORECASE)
-_APART = re.compile(r"\*{0,2}\s?(?:[（(][^()（）\n]{0,60}[)）])?\*{0,2}\s?[:：,，—–-]")
-_ALONE = _LEXICON.pattern("alone", re.IGNORECASE)
-_FOR = _LEXICON.pattern("for")
-_BEFORE, _AFTER, _YEAR_GAP = 32, 14, 14
-_GENERIC_UNITS = _LEXICON.words("generic_units")
-_SENTENCE_BREAK = re.compile(r"[。;；!！?？]")
-
-
-def read_facts(reading: DocumentReading, referents: Referents) -> None:
-    """Adds the claims whose object is a value found in the sentence."""
-    terms = [
-        term for term in reading.lexicon.ontology.domain_properties if not term.is_object and term.ranges and term.words
-    ]
-    for start, end in reading.sentences:
-        _free(reading, referents, terms, (start, end))
-        values = values_in(reading.text, start, end)
-        if not values:
-            continue
-        cues = list(_cues(reading, start, end))
-        mentions = referents.in_sentence(start, end)
-        said: dict[str, OntologyProperty] = {}
-        for value in values:
-            options = [term for term in terms if accepts(term, value)]
-            if not options or _inside_a_name(value, mentions):
-                continue
-            term = (
-                _bind(reading, referents, value, options, cues, mentions, (start, end), values)
-                or _shared(reading, value, said.get(value.kind), mentions, (start, end))
-                or _by_class(reading, referents, value, options, mentions, (start, end))
-            )
-            if term is not None:
-                said[value.kind] = term
-
-
-def _inside_a_name(value: FoundValue, mentions: list[Mention]) -> bool:
-    return any(mention.start <= value.start and value.end <= mention.end for mention in mentions)
-
-
-def _cues(reading: DocumentReading, start: int, end: int) -> Iterator[tuple[int, int, tuple[Cue, ...]]]:
-    pattern = reading.lexicon.value_pattern
-    if pattern is None:
-        return
-    for match in pattern.finditer(reading.text, start, end):
-        word = match.group().casefold()
-        cues = reading.lexicon.value_cues.get(word) or reading.lexicon.value_cues.get(word.removesuffix("s"), ())
-        if cues:
-            yield match.start(), match.end(), cues
-
-
-def _bind(
-    reading: DocumentReading,
-    referents: Referents,
-    value: FoundValue,
-    options: list[OntologyProperty],
-    cues: list[tuple[int, int, tuple[Cue, ...]]],
-    mentions: list[Mention],
-    sentence: tuple[int, int],
-    values: list[FoundValue],
-) -> OntologyProperty | None:
-    """Binds the value to the property that the words beside it name; the property, or None where nothing was bound."""
-    if NOT_THE_VALUE.search(reading.text[sentence[0] : value.start]) or re.match(
-        r"\s?/\s?\d", reading.text[value.end : value.end + 3]
-    ):
-        return None
-    unsure: str | None = None
-    for low, _high, named in _ranked(reading, value, cues, values):
-        fitting = [cue for cue in named if cue.term in options]
-        if not fitting:
-            continue
-        found = _subject(reading, referents, fitting, mentions, sentence, value, min(low, value.start))
-        if found is None:
-            unsure = "nothing beside it is what the value may be said of"
-            _offer(reading, fitting, value, sentence)
-            continue
-        subject, cue = found
-        if is_currency(cue.term.unit) and PARTIAL.search(
-            reading.text[max(sentence[0], subject.end, value.start - 40) : value.end + 6]
-        ):
-            return None
-        _claim(reading, subject, cue.term, value, sentence)
-        return cue.term
-    if not _by_unit(reading, referents, options, value, mentions, sentence) and unsure:
-        reading.refuse(*sentence, f"{reading.text[value.start : value.end]!r}: {unsure}")
-    return None
-
-
-def _offer(reading: DocumentReading, cues: list[Cue], value: FoundValue, sentence: tuple[int, int]) -> None:
-    """Offers that the value is said of what the paragraph begins with, or of the nearest thing named before it."""
-    paragraph = reading.within(reading.text.rfind("\n\n", 0, sentence[0]) + 1, sentence[0])
-    main = [reading.main] if reading.main is not None else []
-    subjects = {item.name: item for item in (*main, *reading.before(sentence[0]), *paragraph[:1])}
-    offered = 0
-    for subject in reversed(subjects.values()):
-        cue = next((cue for cue in cues if reading.lexicon.ontology.is_a(subject.type, cue.term.domains)), None)
-        if cue is not None and offered < len(_UNPLACED):
-            with suppress(ValueError):
-                literal = _literal(value, cue.term, reading)
-                reading.offer(Claim(subject, cue.term.iri, literal, *sentence, _UNPLACED[offered]))
-            offered += 1
-
-
-_UNPLACED: Final = (0.3, 0.2)
-"""How sure a value is said of one thing named before it, and of a second, where its own sentence names none."""
-
-
-def _shared(
-    reading: DocumentReading,
-    value: FoundValue,
-    term: OntologyProperty | None,
-    mentions: list[Mention],
-    sentence: tuple[int, int],
-) -> OntologyProperty | None:
-    """Binds a value that only has its name before it, where the property was said before: "…, the East one is 110"."""
-    before = [item for item in mentions if item.end <= value.start]
-    if term is None or not before or not _NAME_TO_VALUE.fullmatch(reading.text[before[-1].end : value.start]):
-        return None
-    if not reading.lexicon.ontology.is_a(before[-1].type, term.domains):
-        return None
-    _claim(reading, before[-1], term, value, sentence)
-    return term
-
-
-def _by_class(
-    reading: DocumentReading,
-    referents: Referents,
-    value: FoundValue,
-    options: list[OntologyProperty],
-    mentions: list[Mention],
-    sentence: tuple[int, int],
-) -> OntologyProperty | None:
-    """Binds a price or hours that stand by themselves to the one property that the topic's class has for them."""
-    text = reading.text
-    clause = re.split(r"[,，:：;；—–(（|]|\s-\s", text[sentence[0] : value.start])[-1]
-    around = text[max(sentence[0], value.start - 40) : value.end + 8]
-    if value.kind not in ("money", "span") or not _ALONE.fullmatch(clause) or PARTIAL.search(around):
-        return None
-    if _SPENT.search(around):
-        return None
-    for term in options:
-        subject = _heading_name(reading, term, mentions, sentence)
-        if subject is None and value.kind == "span":
-            subject = referents.subject(term, mentions, sentence, value.start)
-        fitting = [item for item in options if subject and reading.lexicon.ontology.is_a(subject.type, item.domains)]
-        if subject is not None and len(fitting) == 1:
-            _claim(reading, subject, term, value, sentence)
-            return term
-    return None
-
-
-def _heading_name(
-    reading: DocumentReading, term: OntologyProperty, mentions: list[Mention], sentence: tuple[int, int]
-) -> Mention | None:
-    """The name that opens the sentence and is set apart from the rest of it: "Shen Garden: …, 40 yuan"."""
-    first = mentions[0] if mentions else None
-    if first is None or not re.fullmatch(r"[\W\d]{0,8}", reading.text[sentence[0] : first.start]):
-        return None
-    apart = _APART.match(reading.text, first.end)
-    return first if apart and reading.lexicon.ontology.is_a(first.type, term.domains) else None
-
-
-def _free(
-    reading: DocumentReading, referents: Referents, terms: list[OntologyProperty], sentence: tuple[int, int]
-) -> None:
-    """Says that nothing is to be paid as a price of 0: "entry is free", "免费", "costs nothing"."""
-    for match in _FREE.finditer(reading.text, *sentence):
-        around = reading.text[max(sentence[0], match.start() - 24) : match.end() + 10]
-        if PARTIAL.search(around) or NOT_FREE.search(around):
-            continue
-        mentions = referents.in_sentence(*sentence)
-        for term in (item for item in terms if is_currency(item.unit)):
-            subject = referents.subject(term, mentions, sentence, match.start())
-            if subject is not None and reading.lexicon.ontology.is_a(subject.type, term.domains):
-                literal = literal_of("0", term)
-                reading.claim(Claim(subject, term.iri, literal, *sentence, 0.75))
-                break
-
-
-def _ranked(
-    reading: DocumentReading, value: FoundValue, cues: list[tuple[int, int, tuple[Cue, ...]]], values: list[FoundValue]
-) -> list[tuple[int, int, tuple[Cue, ...]]]:
-    """The property words near the value, nearest first; none beyond another value or the end of a clause."""
-    near: list[tuple[int, tuple[int, int, tuple[Cue, ...]]]] = []
-    for item in cues:
-        low, high, _ = item
-        gap = reading.text[high : value.start] if high <= value.start else reading.text[value.end : low]
-        distance = len(gap)
-        before = high <= value.start
-        limit = _BEFORE if before else _AFTER
-        if value.kind == "year":
-            limit = _YEAR_GAP if before else 8
-        if low < value.end and value.start < high and not (low <= value.start or value.end <= high):
-            continue
-        if distance > limit or _SENTENCE_BREAK.search(gap) or (not before and re.search(r"[,，(（]", gap)):
-            continue
-        first, last = min(high, value.end), max(low, value.start)
-        if any(first <= other.start and other.end <= last and other.kind == value.kind for other in values):
-            continue
-        near.append((distance + (0 if before else 4), item))
-    return [item for _, item in sorted(near, key=lambda pair: pair[0])]
-
-
-def _subject(
-    reading: DocumentReading,
-    referents: Referents,
-    cues: list[Cue],
-    mentions: list[Mention],
-    sentence: tuple[int, int],
-    value: FoundValue,
-    position: int,
-) -> tuple[Mention, Cue] | None:
-    lexicon = reading.lexicon
-    following = next((item for item in mentions if item.start >= value.end), None)
-    if following is not None and _FOR.match(reading.text[value.end : following.start]):
-        cue = lexicon.best(cues, following.type)
-        if cue is not None:
-            return following, cue
-    between = [item for item in mentions if position <= item.start and item.end <= value.start]
-    if value.kind == "year":  # "founded in Jiaxing in 1921" does not speak of Jiaxing
-        between = []
-    for item in reversed(between):
-        cue = lexicon.best(cues, item.type)
-        if cue is not None and not reading.strange_between(item.end, value.start):
-            return item, cue
-    if reading.strange_between(position, value.start):
-        return None
-    for cue in sorted(cues, key=lambda item: (item.rank, item.term.order)):
-        subject = referents.subject(cue.term, mentions, sentence, position)
-        best = lexicon.best(cues, subject.type) if subject is not None else None
-        if subject is not None and best is not None:
-            return subject, best
-    return None
-
-
-def _by_unit(
-    reading: DocumentReading,
-    referents: Referents,
-    options: list[OntologyProperty],
-    value: FoundValue,
-    mentions: list[Mention],
-    sentence: tuple[int, int],
-) -> bool:
-    """Binds a value whose unit alone tells the property: 7.5 credits, 345 rooms."""
-    named = [term for term in options if value.kind == "number" and term.unit and term.unit not in _GENERIC_UNITS]
-    if len(named) != 1 or named[0].unit == "people":
-        return False
-    subject = referents.subject(named[0], mentions, sentence, value.start)
-    if subject is None or len(reading.text[subject.end : value.start]) > 40:
-        return False
-    _claim(reading, subject, named[0], value, sentence)
-    return True
-
-
-def _literal(value: FoundValue, term: OntologyProperty, reading: DocumentReading) -> Literal:
-    written = value.written(reading.text)
-    return literal_of(value.lexical if value.kind in ("span", "clock", "year", "date", "url") else written, term)
-
-
-def _claim(
-    reading: DocumentReading, subject: Mention, term: OntologyProperty, value: FoundValue, sentence: tuple[int, int]
-) -> None:
-    written = reading.text[value.start : value.end]
-    try:
-        literal = _literal(value, term, reading)
-    except ValueError as error:
-        reading.refuse(*sentence, str(error))
-        return
-    confidence = 0.85 if subject.start >= sentence[0] or has_han(written) else 0.75
-    reading.claim(Claim(subject, term.iri, literal, *sentence, confidence))

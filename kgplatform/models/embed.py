@@ -147,8 +147,8 @@ class MiniLM:
         """For each text the vectors of its tokens in their context, the marks of its ends included."""
         return self.states_of([encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))])
 
-    def states_of(self, coded: Sequence[Sequence[int]], layers: int = _LAYERS) -> Iterator[Floats]:
-        """For each text, given as the numbers of its tokens, their vectors after so many layers."""
+    def states_of(self, coded: Sequence[Sequence[int]], layers: Sequence[int] = (_LAYERS,)) -> Iterator[Floats]:
+        """For each text, given as the numbers of its tokens, their vectors after those layers, side by side."""
         for some in _batches(coded):
             with one_thread():
                 found = list(self._through(some, layers))
@@ -163,24 +163,15 @@ class MiniLM:
         ids = self.pieces(text)
         return np.asarray(self._words[ids].mean(axis=0) if ids else np.zeros(self._words.shape[1], np.float32))
 
-    def states(self, text: str, layers: Sequence[int]) -> tuple[list[tuple[int, int]], Floats]:
-        """The offsets of a text's tokens, the marks of its ends left out, and their vectors after those layers."""
-        coded = self._tokenizer.encode(text)
-        with one_thread():
-            rows = self._norm(self._words[coded.ids] + self._beside[: len(coded.ids)])
-            kept = []
-            for number, layer in enumerate(self._layers[: max(layers)], 1):
-                rows = layer(rows, [slice(0, len(rows))])
-                kept += [rows] * (number in layers)
-        return coded.offsets[1:-1], np.concatenate(kept, axis=1)[1:-1]
-
-    def _through(self, texts: Sequence[Sequence[int]], layers: int) -> Iterator[Floats]:
+    def _through(self, texts: Sequence[Sequence[int]], layers: Sequence[int]) -> Iterator[Floats]:
         ends = accumulate(map(len, texts), initial=0)
         spans = [slice(start, end) for start, end in pairwise(ends)]
         rows = np.concatenate([self._words[list(ids)] + self._beside[: len(ids)] for ids in texts])
-        rows = self._norm(rows)
-        for layer in self._layers[:layers]:
+        rows, kept = self._norm(rows), list[Floats]()
+        for number, layer in enumerate(self._layers[: max(layers)], 1):
             rows = layer(rows, spans)
+            kept += [rows] * (number in layers)
+        rows = np.concatenate(kept, axis=1)
         yield from (rows[span] for span in spans)
 
 

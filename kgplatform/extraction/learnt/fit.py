@@ -204,9 +204,9 @@ class Learner(nn.Module):  # type: ignore[misc]  # the types of PyTorch are not 
         """The classes by their labels."""
         return torch.tanh(torch.tensor(lesson.labels, dtype=torch.float32) @ self.weights["classlabels"].T)
 
-    def told_terms(self, terms: PropertyLabels) -> list[Any]:
-        """The words of each property."""
-        return np.split(terms.words, terms.starts[1:])
+    def told_terms(self, terms: PropertyLabels) -> tuple[list[Floats], Floats]:
+        """The words of each property, and what its labels say together."""
+        return np.split(terms.words, terms.starts[1:]), terms.means
 
     def class_scores(self, hidden: Any, labels: Any) -> torch.Tensor:
         """A column a class, and one for none of them."""
@@ -216,8 +216,8 @@ class Learner(nn.Module):  # type: ignore[misc]  # the types of PyTorch are not 
     def placed(self, lesson: Lesson, rows: Sequence[torch.Tensor]) -> list[Any]:
         """What is seen of the places of each sentence, as `SentenceNetwork.placed` has it; None: nothing."""
         w, terms, labels = self.weights, lesson.terms, self.told_labels(lesson)
-        told = self.told_terms(terms)
-        means, words = torch.tensor(np.stack([one.mean(axis=0) for one in told])), torch.tensor(np.concatenate(told))
+        told, labels_ = self.told_terms(terms)
+        means, words = torch.tensor(labels_), torch.tensor(np.concatenate(told))
         said, asked = (torch.tanh(means @ w[f"label{n}"].T + w[f"labelshift{n}"]) for n in (1, 2))
         domains, ranges = torch.tensor(terms.domains), torch.tensor(terms.ranges)
         is_object = torch.tensor(terms.is_object, dtype=torch.float32)
@@ -277,10 +277,6 @@ class Learner(nn.Module):  # type: ignore[misc]  # the types of PyTorch are not 
             sides.append(there[1][at[1], terms] + there[4][at[1], terms] + there[3][at[1]] @ pair[n] / 7)
         scores = whole[:, None] + subject[None] + torch.stack(sides, 1)
         scores = scores + w["fits"][torch.tensor(np.maximum(asked.fits, 0).astype(int))] - w["none"][0]
-        for (row, column), signs in asked.read.items():
-            more = torch.zeros_like(scores)
-            more[row, column] = 1
-            scores = scores + more * self.sign_weights[[self._sign(sign) for sign in signs]].sum()
         return scores.masked_fill(~torch.tensor(question.used), -1e4)
 
     def _sign(self, sign: str) -> int:

@@ -226,7 +226,7 @@ def name_as_taught(reading: DocumentReading, namings: Namings) -> None:
     """Gives the things and values that sentences state the names that examples give them."""
     for some in (reading.claims, reading.possible):
         for key, claim in list(some.items()):
-            if some is reading.possible or reading.ways.get(key):
+            if some is reading.possible or key not in reading.labelled:
                 some[key] = _named(reading, claim, namings)
 
 
