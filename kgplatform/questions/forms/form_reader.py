@@ -152,6 +152,7 @@ class Describer:
         add("left part of name", (self._loosely & ~mask & content).bit_count())
         add("left number", float(bool(self._numbers & ~mask)))
         add("left sense", sum(self._best[p] for p in _places(content & ~mask)))
+        self._of_unknown(candidate.uses, content & ~mask, add)
         self._of_uses(candidate.uses, add)
         self._of_cues(candidate, add)
         self._of_result(candidate, add)
@@ -161,6 +162,15 @@ class Describer:
         add("size", numbers_in(candidate.form) / 4)
         add("parts", len(candidate.uses))
         return found
+
+    def _of_unknown(self, uses: Sequence[Ground], left: int, add: Add) -> None:
+        """Whether words that are left out may name a thing that the graph has not: *Moonlit Heron* for *Grey Heron*."""
+        tokens = self._read.tokens
+        capitals = sum(tokens[place].text[:1].isupper() for place in _places(left & ~1))
+        add("left capitals", float(capitals) if self._language.capitals else 0.0)
+        before = union(use.mask >> 1 & ~use.mask for use in uses if use.kind == "name" and not use.worded)
+        beside = (place for place in _places(left & before) if tokens[place + 1].start - tokens[place].end <= 1)
+        add("left before part of a name", float(sum(1 for _ in beside)))
 
     def _of_uses(self, uses: Sequence[Ground], add: Add) -> None:
         kinds = Counter(use.kind for use in uses)
@@ -569,6 +579,7 @@ def signs(features: Mapping[str, float], unanswerable: float, found: Sequence[Ra
         "left", "left share", "left name", "left any name", "left number", "left sense", "name score", "nothing named",
         "likeliest left", "likely term left", "best intent is used", "unlikely term", "operations", "bridge number",
         "step weak", "name weak", "parts", "asked for", "asked for is left", "likeliest is given",
+        "left capitals", "left before part of a name",
     )  # fmt: skip
     share = min(max(first, 1e-4), 1 - 1e-4)
     return {
@@ -608,6 +619,7 @@ LIKELIER_RIGHT, FORM_RIGHT = 0.5, 0.5
 on graphs left out are answered wrongly."""
 _SURE_RULES, _SURE_OF_ALL, _RATHER_SURE, _SURE_RULES_RIGHT = 0.75, 0.65, 0.5, 0.8
 _MOST_LEFT = 0.5
+_NEVER_LEFT = ("left any name", "left number", "left capitals", "left before part of a name")
 _MOST_ODDS = 3.0
 """A reading that has no rival is not that much likelier."""
 
@@ -635,8 +647,8 @@ class Reading:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether it leaves out what no answer may: a number, a name that is surely there, any word of a yes or no."""
-        told = self.signs.get("left any name") or self.signs.get("left number")
+        """Whether it leaves out what no answer may: a number, a name or what may be one, any word of a yes or no."""
+        told = any(self.signs.get(name) for name in _NEVER_LEFT)
         return bool(told or (isinstance(self.form, IsAny | IsMore) and self.left))
 
     @property

@@ -52,6 +52,11 @@ class QuestionLanguage:
         return bool(self.data.get("ordered", True))
 
     @property
+    def capitals(self) -> bool:
+        """Whether of all words within a sentence only names begin with a capital letter."""
+        return bool(self.data.get("capitals", True))
+
+    @property
     def learnt(self) -> str:
         """The language whose learnt weights are used."""
         return str(self.data.get("learnt", self.code))
