@@ -275,6 +275,13 @@ def test_what_is_said_of_a_description_is_said_of_what_it_describes(text, name):
     assert {subject for subject, _, _ in found} == {name}
 
 
+def test_what_stands_behind_a_place_and_a_colon_does_not_describe_it():
+    found = said(
+        read("Dinner was at Otter Inn, on the water in Xizha: white-water fish steamed with ginger.", "travel").claims
+    )
+    assert not any(subject == "Xizha" and predicate == "ingredient" for subject, predicate, _ in found)
+
+
 def test_the_words_of_an_identifier_are_those_of_the_label():
     identifiers = label_rows([["AdministrativeRegion"], ["head_of_state"]])
     labels = label_rows([["administrative region"], ["head of state"]])

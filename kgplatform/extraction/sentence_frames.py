@@ -328,6 +328,8 @@ _COSTS: Final = {"strong": 0, "weak": 2, "part": 3, "lead": 3}
 _BREAK: Final = re.compile(r"[.;。；!！?？\n](?=\s|$|[\u3400-\u9fff])")
 _BRACKET: Final = re.compile(r"\s?[（(]")
 _APPOSED: Final = _LEXICON.pattern("apposed")
+_APART: Final = re.compile(r"\*{0,2}\s?(?:[:：—–]|-\s)\s?\*{0,2}")
+_OPENING: Final = re.compile(rf"(?:\A|[\n.。!！?？]){_MARKS.pattern}\Z")
 _COMMA: Final = re.compile(r"[,，、()（）]")
 
 
@@ -451,12 +453,8 @@ class FrameReader:
             return Slot(main.start, main.end, main.name, "name", main.type, mention=main)
         if len(title) > 60:
             return None
-        named = [
-            slot
-            for sentence in self.sentences
-            for slot in sentence.slots
-            if slot.kind in ("name", "stranger", "guess") and slot.name in title and slot.name != title
-        ]
+        slots = (slot for sentence in self.sentences for slot in sentence.slots)
+        named = [slot for slot in slots if slot.kind in NAMES[:-1] and slot.name in title and slot.name != title]
         return max(named, key=lambda slot: (len(slot.name), -slot.start), default=None)
 
     def statements(self, least: float) -> Iterator[list[tuple[float, Filling]]]:
@@ -747,7 +745,9 @@ class FrameReader:
         class_ = self._reading.lexicon.class_words.get(word) if word.islower() else None
         fits = class_ is not None and (first.type is None or self._ontology.may_be(first.type, (class_,)))
         small = second.kind == "noun" or second.is_common or fits
-        return small and _APPOSED.fullmatch(self._text, first.end, second.start) is not None
+        apart = _OPENING.search(self._text, max(0, first.start - _MARK), first.start) and _APART
+        ways = (way for way in (_APPOSED, apart) if way)
+        return small and any(way.fullmatch(self._text, first.end, second.start) for way in ways)
 
     def _is_denied(self, slot: Slot, sentence: tuple[int, int]) -> bool:
         """Whether the clause denies what it says of the slot, or a price is not that of all."""
