@@ -692,7 +692,7 @@ class FrameReader:
 
     def _fit_subject(self, slot: Slot, term: OntologyProperty) -> str | None:
         found = self._fit(slot, term.domains) if term.domains else "unknown"
-        return "unknown" if found is None and self._is_taken(slot, term, as_subject=True) else found
+        return found or ("unknown" if self._is_taken(slot, term, as_subject=True) else None)
 
     def _is_taken(self, slot: Slot, term: OntologyProperty, *, as_subject: bool) -> bool:
         """Whether examples have its like as an end of the property."""
@@ -918,12 +918,13 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
             if not item.term.symmetric and (*about, _object_key(claim)) in turned:
                 continue  # the other is the subject
             thresholds = network.taught if item.term.iri.value in reading.takes else network.thresholds
-            spreads = item.term.transitive or item.term.symmetric
-            things = (item.subject, item.object)[: 1 + item.term.is_object]
-            strange = any(side.mention is None and side.type is None for side in things)
+            ends = (item.subject, item.object)[: 1 + item.term.is_object]
+            strange = any(end.mention is None and end.type is None for end in ends)
             told = (claim.predicate, item.object.start) in placed
             least = thresholds.surer if strange or told or about in labelled else thresholds.statement
-            least = thresholds.spreads if spreads else least
+            apart = min(item.subject.start, item.object.start) < item.sentence[0]
+            spreads = item.term.transitive or item.term.symmetric
+            least = max(thresholds.spreads, thresholds.apart * apart) if spreads else least
             if item.object.value is not None and item.object.value.kind in _AMOUNTS:
                 least = _NEARLY_CERTAIN if about in measured else least  # another amount is rather of another thing
                 measured.add(about)
@@ -984,8 +985,7 @@ def _literal(term: OntologyProperty, slot: Slot, text: str) -> Literal | None:
 
 def said_value(term: OntologyProperty, slot: Slot, text: str) -> str | None:
     """The value that the slot gives the property, as it is written in the graph."""
-    literal = _literal(term, slot, text)
-    return literal.value if literal is not None else None
+    return literal.value if (literal := _literal(term, slot, text)) is not None else None
 
 
 def _mention(reading: DocumentReading, slot: Slot, end: str, side: tuple[NamedNode, ...]) -> Mention:

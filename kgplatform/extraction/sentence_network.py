@@ -348,13 +348,15 @@ class Thresholds:
     """The share from which on a filling is a statement, and from which on it is a candidate.
 
     ``surer``: from which on what is stated beside a label, which tells all there is, or of a thing of unknown class;
-    ``spreads``: statements of transitive and symmetric properties, of which one that is wrong makes others wrong.
+    ``spreads``: statements of transitive and symmetric properties, of which one that is wrong makes others wrong;
+    ``apart``: such with a thing of which another sentence speaks.
     """
 
     statement: float
     candidate: float
     surer: float = 0.65
-    spreads: float = 0.7
+    spreads: float = 0.65
+    apart: float = 0.75
 
 
 class SentenceNetwork:
