@@ -73,6 +73,8 @@ _MEANT = frozenset(
 )
 
 _LEAST = 0.02
+_ENDS = frozenset(".!?。！？")
+"""Behind these a sentence begins."""
 _CUED = {
     "count": ("count",), "sum": ("sum",), "average": ("average",), "most": ("most",), "least": ("least",),
     "first": ("first",), "last": ("last",), "more": ("more", "at_least"), "less": ("less", "at_most"),
@@ -166,8 +168,11 @@ class Describer:
     def _of_unknown(self, uses: Sequence[Ground], left: int, add: Add) -> None:
         """Whether words that are left out may name a thing that the graph has not: *Moonlit Heron* for *Grey Heron*."""
         tokens = self._read.tokens
-        capitals = sum(tokens[place].text[:1].isupper() for place in _places(left & ~1))
-        add("left capitals", float(capitals) if self._language.capitals else 0.0)
+        text = self._read.text
+        begins = (text[tokens[place - 1].start : tokens[place].start] for place in _places(left & ~1))
+        within = (p for p, said in zip(_places(left & ~1), begins, strict=True) if _ENDS.isdisjoint(said))
+        told = self._language.capitals and not text.isupper()
+        add("left capitals", float(sum(tokens[place].text[:1].isupper() for place in within)) if told else 0.0)
         before = union(use.mask >> 1 & ~use.mask for use in uses if use.kind == "name" and not use.worded)
         beside = (place for place in _places(left & before) if tokens[place + 1].start - tokens[place].end <= 1)
         add("left before part of a name", float(sum(1 for _ in beside)))
