@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode
 
@@ -326,6 +326,13 @@ def test_the_order_of_reading_plays_no_part(found, known, random):
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(extractions(), KNOWN)
+@example(
+    [
+        reading(mention("travel:ScenicArea", "西栅景区"), mention("travel:Attraction", "Xizha")),
+        reading(mention("geo:Township", "Xizha")),
+    ],
+    {(class_("travel:ScenicArea"), "西栅景区"): NamedNode(f"{BASE}entity/0")},
+)
 def test_no_entity_is_of_disjoint_classes(found, known):
     one_each = {iri: key for key, iri in known.items()}
     linking = link_entities(found, ontology=ontology(), base=BASE, known={key: iri for iri, key in one_each.items()})

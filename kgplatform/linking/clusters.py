@@ -296,10 +296,10 @@ class _Minting:
         return _Made(LinkedEntity(iri, type_, labels), main)
 
     def type(self, group: Group) -> NamedNode:
-        """The most specific class; of several that do not lie above one another, the one mentioned most."""
+        """The most specific of the classes that are said; of several not above one another that mentioned most."""
         counts: Counter[NamedNode] = Counter()
         for name in group.names:
-            counts[name.type] += name.count
+            counts[name.key[0]] += name.count
         lowest = [t for t in counts if not any(t != o and t in self._ontology.superclasses(o) for o in counts)]
         return min(lowest or counts, key=lambda iri: (-counts[iri], iri.value))
 
