@@ -29,7 +29,7 @@ NOUNS_LIKE_IT = frozenset({"delimited", "embed", "encoding", "feed", "zipped"}) 
 # Pages, interfaces, verbs, readers and kinds of tables are doors by where they lie; any other module that one module
 # alone imports says here why it is apart.
 DOORS = ("server.pages.", "server.interfaces.", "cli.", "packs.", "documents.readers.", "documents.tables.")
-MOST_WITH_ONE_IMPORTER = 27
+MOST_WITH_ONE_IMPORTER = 26
 ONE_IMPORTER = {
     "cluster.backup": "a door: backup, restore, move",
     "evaluation.gold_reports": "a door: what `evaluate` prints and keeps",
@@ -45,6 +45,7 @@ ONE_IMPORTER = {
     "questions.name_forms": "a stage: other forms of names",
     "questions.parser.comparisons": "a stage of the parser",
     "questions.passages.source_choice": "a stage: which source answers",
+    "questions.verification": "a stage: whether an answer is of what was asked",
     "reasoning.materialization": "a stage: conclusions by rules",
     "retrieval.picture": "a door: `search --plot`",
     "retrieval.web_search": "a door to the web",

@@ -23,20 +23,19 @@ from kgplatform.lexicon.amounts import measure
 from kgplatform.models.embed import CARRIED
 from kgplatform.ontology.schema import Ontology
 from kgplatform.questions.answer_text import (
-    AnswerColumn,
-    described_in,
-    fact_line,
+    ToldOfThing,
     frame_of,
     graph_of,
     kind_of,
     labelled,
+    meaning,
     phrased,
     phrases,
     quoted,
     said,
+    told,
     told_with,
     values_of,
-    written,
 )
 from kgplatform.questions.check import (
     Explain,
@@ -84,7 +83,8 @@ from kgplatform.questions.parser.translator import (
     understanding,
 )
 from kgplatform.questions.solved_questions import Solved, retold, shipped_examples
-from kgplatform.questions.usage import THING, SchemaView, read_facts, schema_view
+from kgplatform.questions.usage import SchemaView, read_facts, schema_view
+from kgplatform.questions.verification import answering_query, denies, is_only_read, is_turned_round, put_otherwise
 from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.types import (
     Answer,
@@ -104,7 +104,6 @@ from kgplatform.types import (
     Usage,
     Verdict,
 )
-from kgplatform.vocab import COMMENT, DCTERMS, SCHEMA, SKOS, TYPE
 
 # What answering needs to know of a graph, built in one go for one version of its store.
 
@@ -345,13 +344,7 @@ def _beside(term: NamedNode, names: NameIndex, dataset: EvidenceDataset, languag
 # And what a word of its ontology means: "what is a X", 什么是X.
 
 _ARTICLE = lexicon.pattern("answer.article")
-_DESCRIBING = (
-    NamedNode(f"{DCTERMS}description"), NamedNode(f"{SCHEMA}description"), NamedNode(f"{DCTERMS}abstract"),
-    NamedNode(f"{SKOS}definition"), COMMENT,
-)  # fmt: skip
 _SURE, _UNSURE = 0.9, 0.45
-_MOST_ROWS = 300
-_MOST_FACTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,16 +353,6 @@ class Subject:
 
     terms: tuple[NamedNode, ...]
     meant: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ToldOfThing:
-    """What is said of it: the sentence, its descriptions or else its facts as values, and the query they come from."""
-
-    text: str
-    values: tuple[str, ...]
-    query: str
-    solutions: Solutions
 
 
 def subject_of(text: str, names: NameIndex) -> Subject | None:
@@ -406,48 +389,6 @@ def _says_more(reading: QuestionReading) -> bool:
     """Whether there is a most, a number or a comparison beside the name."""
     cues = reading.cues
     return bool(cues.superlatives or cues.amounts or cues.aggregate or cues.counting is not None)
-
-
-def meaning(term: NamedNode, names: NameIndex, language: str) -> str:
-    """What the ontology's comment says that a class or property is; empty where there is none."""
-    found = names.schema.classes.get(term) or names.schema.properties.get(term)
-    comments = found.comments if found else ()
-    own = [item.text for item in comments if item.language == language] or [item.text for item in comments]
-    if not own:
-        return ""
-    return f"{names.schema.label(term, language)}{'：' if language == 'zh' else ': '}{own[0]}"
-
-
-def told(thing: NamedNode, names: NameIndex, language: str, run: RunQuery) -> ToldOfThing | None:
-    """What the graph says of a thing: its classes, its descriptions and facts; None where it says nothing.
-
-    Raises QueryError as ``run`` does.
-    """
-    query = f"SELECT ?property ?value WHERE {{ {thing} ?property ?value }} LIMIT {_MOST_ROWS}"
-    solutions = run(query)
-    pairs = [(p, v) for p, v in (row[:2] for row in solutions.rows) if isinstance(p, NamedNode) and v is not None]
-    described = described_in([v for p, v in pairs if p in _DESCRIBING and isinstance(v, Literal)], language)
-    facts: dict[NamedNode, list[str]] = {}
-    for predicate, value in pairs:
-        if predicate in names.schema.properties and predicate not in _DESCRIBING:
-            listed = facts.setdefault(predicate, [])
-            column = AnswerColumn(names.schema.unit(predicate, language))
-            label = written(names.label(value, language), value, column, language)
-            listed += [label] if label and label not in listed else []
-    if not described and not facts:
-        return None
-    chinese = language == "zh"
-    typed = [v for p, v in pairs if p == TYPE and isinstance(v, NamedNode)]
-    classes = [v for v in typed if v in names.schema.classes and v != THING]
-    narrow = [v for v in classes if not any(o != v and o in names.schema.subclasses(v) for o in classes)]
-    kinds = [names.schema.label(v, language) for v in narrow]
-    lines = [fact_line(names, p, facts[p], language) for p in sorted(facts, key=lambda p: p.value)[:_MOST_FACTS]]
-    joint, comma, stop = ("：", "、", "。") if chinese else (": ", ", ", ". ")
-    label = names.full_label(thing, language)
-    head = f"{label}{joint}{comma.join(dict.fromkeys(kinds))}" if kinds else label
-    said = [head, *(text.rstrip("。. ") for text in described), ("；" if chinese else "; ").join(lines)]
-    values = described or tuple(dict.fromkeys(v for p in facts for v in facts[p]))
-    return ToldOfThing((stop.join(part for part in said if part) + stop).strip(), values, query, solutions)
 
 
 UNHELPED = "the model did not help"
@@ -503,7 +444,7 @@ def ask(text: str, *, parts: QuestionParts) -> Answer:
     """The answer to a question in natural language, whatever the text is; it never writes."""
     began = time.perf_counter()
     asking = _Asking(parts, text)
-    answer = asking.answer()
+    answer = asking.verified(asking.answer())
     seconds = time.perf_counter() - began
     return replace(answer, usage=replace(answer.usage, seconds=seconds), trace=tuple(asking.trace))
 
@@ -564,6 +505,28 @@ class _Asking:
         if found is None:
             return self._by_builtin()
         return found if isinstance(found, Answer) else self._answered(found)
+
+    def verified(self, answer: Answer) -> Answer:
+        """The answer, if it is of what was asked; else that of the question put the other way round, or none."""
+        query, nothing = answering_query(answer), phrases(self._language)["nothing"]
+        schema = self._names.schema
+        if self._parts.model is not None:
+            return answer
+        if (otherwise := put_otherwise(self._text, self._language, query, schema)) is not None:
+            text, denied = otherwise
+            self.trace.append(f"asked for the opposite: {text}")
+            again = _Asking(self._parts, text).answer() if text else answer
+            found = answering_query(again) if text else ""
+            if found and denied == denies(found):
+                answer = replace(again, question=answer.question)
+            elif query:
+                return self._unanswerable(nothing, None, ())
+        if is_turned_round(answer, schema):
+            return self._unanswerable(nothing, None, ())
+        told = answer.solutions.boolean if answer.solutions is not None else None
+        if told is False and is_only_read(answer, self._parts.dataset):
+            return replace(answer, confidence=min(answer.confidence, _AT_MOST))
+        return answer
 
     def answer_query(self, query: str | Reading) -> Answer:
         self._linked = self._names.link(self._text)

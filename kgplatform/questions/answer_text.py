@@ -47,11 +47,23 @@ from kgplatform.questions.parser.query_graph import (
     Verbaliser,
     acts,
 )
-from kgplatform.questions.usage import names_things
+from kgplatform.questions.usage import THING, names_things
 from kgplatform.sparql.syntax import patterns_of
 from kgplatform.text import has_han, normalise, singular
-from kgplatform.types import Answer, ChatModel, Choice, Evidence, Linked, QuestionKind, Solutions, Term, Usage, Verdict
-from kgplatform.vocab import PREFIXES, TYPE, XSD_STRING
+from kgplatform.types import (
+    Answer,
+    ChatModel,
+    Choice,
+    Evidence,
+    Linked,
+    QuestionKind,
+    RunQuery,
+    Solutions,
+    Term,
+    Usage,
+    Verdict,
+)
+from kgplatform.vocab import COMMENT, DCTERMS, PREFIXES, SCHEMA, SKOS, TYPE, XSD_STRING
 
 # Sentences from rows, in the question's language: nothing is said that the rows do not hold.
 
@@ -61,6 +73,7 @@ _LONG = 60
 """A text of more characters stands behind a colon rather than inside a sentence."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NUMERIC = ("#integer", "#decimal", "#double", "#float")
+_BLANK = re.compile("…+")
 _MOST_VALUES = 5
 _AROUND = 120
 """So much of a passage is shown on either side of the sentence that is quoted."""
@@ -324,6 +337,10 @@ class _Sentence:
     def _put(self, key: str, **parts: str) -> str:
         frame = self._frame
         own = {"subject": frame.subject, "property": frame.property, "measure": measure(frame.noun)}
+        if "value" in parts and (blank := _BLANK.search(frame.property)):  # 由…授课 has a place for it
+            filled = frame.property.replace(blank.group(), parts["value"])
+            own["property"] = filled if blank.start() else f"{self._words['being']}{filled}"
+            key = "no_filled" if key == "no_that" else "filled"
         text = self._words[key].format(**{**own, **parts})
         return text[:1].upper() + text[1:] if key in ("thing", "things", "amount") else text
 
@@ -585,6 +602,65 @@ def fact_line(names: NameIndex, predicate: NamedNode, values: Sequence[str], lan
     shown = comma.join(values[:_MOST_VALUES])
     more = ("等" if language == "zh" else ", …") if len(values) > _MOST_VALUES else ""
     return f"{names.schema.label(predicate, language)}{joint}{shown}{more}"
+
+
+_DESCRIBING = (
+    NamedNode(f"{DCTERMS}description"), NamedNode(f"{SCHEMA}description"), NamedNode(f"{DCTERMS}abstract"),
+    NamedNode(f"{SKOS}definition"), COMMENT,
+)  # fmt: skip
+_MOST_ROWS, _MOST_FACTS = 300, 10
+
+
+@dataclass(frozen=True, slots=True)
+class ToldOfThing:
+    """What is said of it: the sentence, its descriptions or else its facts as values, and the query they come from."""
+
+    text: str
+    values: tuple[str, ...]
+    query: str
+    solutions: Solutions
+
+
+def meaning(term: NamedNode, names: NameIndex, language: str) -> str:
+    """What the ontology's comment says that a class or property is; empty where there is none."""
+    found = names.schema.classes.get(term) or names.schema.properties.get(term)
+    comments = found.comments if found else ()
+    own = [item.text for item in comments if item.language == language] or [item.text for item in comments]
+    if not own:
+        return ""
+    return f"{names.schema.label(term, language)}{'：' if language == 'zh' else ': '}{own[0]}"
+
+
+def told(thing: NamedNode, names: NameIndex, language: str, run: RunQuery) -> ToldOfThing | None:
+    """What the graph says of a thing: its classes, its descriptions and facts; None where it says nothing.
+
+    Raises QueryError as ``run`` does.
+    """
+    query = f"SELECT ?property ?value WHERE {{ {thing} ?property ?value }} LIMIT {_MOST_ROWS}"
+    solutions = run(query)
+    pairs = [(p, v) for p, v in (row[:2] for row in solutions.rows) if isinstance(p, NamedNode) and v is not None]
+    described = described_in([v for p, v in pairs if p in _DESCRIBING and isinstance(v, Literal)], language)
+    facts: dict[NamedNode, list[str]] = {}
+    for predicate, value in pairs:
+        if predicate in names.schema.properties and predicate not in _DESCRIBING:
+            listed = facts.setdefault(predicate, [])
+            column = AnswerColumn(names.schema.unit(predicate, language))
+            label = written(names.label(value, language), value, column, language)
+            listed += [label] if label and label not in listed else []
+    if not described and not facts:
+        return None
+    chinese = language == "zh"
+    typed = [v for p, v in pairs if p == TYPE and isinstance(v, NamedNode)]
+    classes = [v for v in typed if v in names.schema.classes and v != THING]
+    narrow = [v for v in classes if not any(o != v and o in names.schema.subclasses(v) for o in classes)]
+    kinds = [names.schema.label(v, language) for v in narrow]
+    lines = [fact_line(names, p, facts[p], language) for p in sorted(facts, key=lambda p: p.value)[:_MOST_FACTS]]
+    joint, comma, stop = ("：", "、", "。") if chinese else (": ", ", ", ". ")
+    label = names.full_label(thing, language)
+    head = f"{label}{joint}{comma.join(dict.fromkeys(kinds))}" if kinds else label
+    said = [head, *(text.rstrip("。. ") for text in described), ("；" if chinese else "; ").join(lines)]
+    values = described or tuple(dict.fromkeys(v for p in facts for v in facts[p]))
+    return ToldOfThing((stop.join(part for part in said if part) + stop).strip(), values, query, solutions)
 
 
 def unsupported(text: str, allowed: Iterable[str]) -> tuple[str, ...]:

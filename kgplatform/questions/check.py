@@ -234,7 +234,7 @@ def is_unbound(graph: QueryGraph) -> bool:
     if graph.comparisons or graph.best or graph.having or graph.searches or graph.whole:
         return False
     held = any(node.terms for node in graph.nodes) or any(link.negated for link in graph.links)
-    return graph.form == "list" and not held
+    return graph.form == "list" and not (held and graph.links)  # without a link it gives the thing that is named
 
 
 def is_near(word: str, label: str) -> bool:

@@ -15,6 +15,7 @@ from pyoxigraph import Literal, NamedNode
 
 from kgplatform import lexicon
 from kgplatform.ontology.schema import Word, label_of
+from kgplatform.questions.forms.question_language import other_names
 from kgplatform.questions.name_forms import Elsewise, HanNames
 from kgplatform.questions.parser.vocabulary import (
     FUNCTION_STEMS,
@@ -60,21 +61,10 @@ _MOST_LISTED = 5
 DEMONYMS: Mapping[str, str] = lexicon.table("name_index.demonyms")
 """Countries by the adjectives for them."""
 
-_ALSO_CALLED = (
-    ("united states", "usa", "us", "united states of america", "america", "u s a", "u s"),
-    ("united kingdom", "uk", "great britain", "britain"),
-    ("united arab emirates", "uae"),
-    ("south korea", "korea", "republic of korea"),
-    ("czechia", "czech republic"),
-    ("netherlands", "holland"),
-    ("russia", "russian federation"),
-    ("中国", "中华人民共和国"),
-    ("美国", "美利坚合众国"),
-    ("英国", "联合王国"),
-    ("韩国", "大韩民国"),
-)
 SAME_COUNTRY: Mapping[str, tuple[str, ...]] = {
-    name: tuple(other for other in group if other != name) for group in _ALSO_CALLED for name in group
+    name: tuple(other for other in (first, *others) if other != name)
+    for first, others in lexicon.lines("name_index.also_called")
+    for name in (first, *others)
 }
 """Other names of countries by their names."""
 
@@ -604,7 +594,8 @@ class _Builder:
                 continue
             for object_ in counted:
                 if isinstance(object_, Literal) and _textual(object_) and len(object_.value) <= _VALUE_LENGTH:
-                    self.add(object_.value, GraphName(object_, 0.9, "value", predicate))
+                    for text in (object_.value, *other_names(object_.value)):
+                        self.add(text, GraphName(object_, 0.9, "value", predicate))
 
     def schema_words(self) -> None:
         for iri, term in self.schema.classes.items():

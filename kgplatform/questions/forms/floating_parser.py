@@ -631,7 +631,8 @@ class Generator(NamedSets):
 
     def _differing(self) -> Iterator[Candidate]:
         """How far apart two things that are named are by a number, or by how many they have."""
-        if not (self.read.cue("difference", "amount", "count")):
+        compared = self.read.cue("than") and self.read.cue("amount", "count")
+        if not (compared or self.read.cue("difference")):
             return
         cue = self.read.cue("difference") or self.read.cue("amount", "count") | self.read.cue("more", "less")
         named = sorted([s for s in self._seeds if s.uses[0].kind == "name"][:6], key=lambda state: state.mask)
@@ -643,7 +644,7 @@ class Generator(NamedSets):
                 counted = not (outward and self.graph.ordered.get(predicate) is False)
                 meaning = self._leads_to(predicate, ends, one.mask | other.mask)
                 apart = len(ends) != len(there) if counted else bool(there)
-                if apart and (meaning.score >= _TOLD or self.read.cue("difference", "than")):
+                if apart:
                     use = Ground(
                         "difference",
                         meaning.score,

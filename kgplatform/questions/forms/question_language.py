@@ -14,7 +14,7 @@ from typing import Any
 
 from kgplatform import lexicon
 from kgplatform.models.embed import rarity
-from kgplatform.questions.parser.vocabulary import language_asked_in
+from kgplatform.questions.parser.vocabulary import language_asked_in, stem
 from kgplatform.text import has_han
 
 _TEXT = re.compile(r"\w+|[^\w\s-]")
@@ -69,6 +69,50 @@ class QuestionLanguage:
             for name, phrases in self.data.get("cues", {}).items()
             for phrase in phrases
         )
+
+    def is_outward(self, text: str, name: str, labels: Sequence[str]) -> bool:
+        """Whether a text asks for what a name has by a relation so labelled: *Ann's teachers*, not whose she is."""
+        way, inward = (str(self.data.get(key, "")) for key in ("outward", "inward"))
+        way = way.replace("{name}", re.escape(name))
+        named = [label for label in labels if not (inward and re.search(inward, label, re.IGNORECASE))]
+        if not self.spaced:
+            return bool(way and named and re.search(way.replace("{said}", "|".join(map(re.escape, named))), text))
+        stems = {stem(word) for label in named for word in label.casefold().split()}
+        found = re.finditer(way.replace("{said}", r"([\w-]+)"), text, re.IGNORECASE) if way else ()
+        return any(stem(word.casefold()) in stems for match in found for word in match.groups() if word)
+
+    @cached_property
+    def opposites(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...], bool], ...]:
+        """Words and their opposites, both ways, and whether what is not the one is the other."""
+        pairs = [
+            (tuple(one.split("|")), tuple(other.split("|")), name == "complements")
+            for name in ("complements", "contraries")
+            for one, other in self.data.get(name, {}).items()
+        ]
+        return tuple(pair for one, other, whole in pairs for pair in ((one, other, whole), (other, one, whole)))
+
+    def opposed(self, text: str, fixed: str, asked: str) -> tuple[str, bool] | None:
+        """The text with *not closed* for *open*, or *closed* for *not open*, and whether it denies; None: as it is.
+
+        ``fixed`` and ``asked`` are the labels of properties whose value is told or asked for. That a label has the
+        opposite of a word of the text, and not the word, is what is looked for. Of *born* and *died* neither follows
+        from the other: the text is empty then.
+        """
+        for said, other, whole in self.opposites:
+            labels, deny = fixed if whole else f"{fixed} | {asked}", self.words("deny")
+            there, opposite = self._any_of(said).search(text), self._any_of(other).search(labels)
+            if there is None or opposite is None or self._any_of(said, unless=deny).search(labels):
+                continue
+            before, rest, blank = text[: there.start()], text[there.end() :], " " * self.spaced
+            denied = next((w for w in deny if before.rstrip().casefold().endswith(w)), None)
+            if denied is None:
+                return (f"{before}{deny[0]}{blank}{opposite.group()}{rest}", True) if whole else ("", False)
+            return f"{before.rstrip()[: -len(denied)].rstrip()}{blank}{opposite.group()}{rest}", False
+        return None
+
+    def _any_of(self, words: Sequence[str], unless: Sequence[str] = ()) -> re.Pattern[str]:
+        edge, before = r"\b" * self.spaced, "".join(f"(?<!{word}{' ' * self.spaced})" for word in unless)
+        return re.compile(f"{edge}{before}(?:{'|'.join(words)}){edge}", re.IGNORECASE)
 
     @cached_property
     def scales(self) -> Mapping[str, float]:
@@ -196,6 +240,18 @@ def read_together(code: str) -> tuple[QuestionLanguage, ...]:
     found = {language.spaced: language for language in reversed(list(languages().values()))}
     own = languages().get(code)
     return tuple({**found, **({own.spaced: own} if own else {})}[spaced] for spaced in (True, False) if spaced in found)
+
+
+@cache
+def _weekdays() -> Mapping[str, tuple[str, ...]]:
+    named = [(n % 7, word) for one in languages().values() for n, word in enumerate(one.words("weekdays"))]
+    return {word: tuple(other for day, other in named if day == n and other != word) for n, word in named}
+
+
+def other_names(text: str) -> tuple[str, ...]:
+    """What a weekday is called besides, in all languages; empty for any other text."""
+    word = text.casefold()
+    return _weekdays().get(word) or _weekdays().get(word.removesuffix("s"), ())
 
 
 def language_of_question(text: str) -> str:

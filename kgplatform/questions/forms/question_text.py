@@ -17,7 +17,7 @@ from pyoxigraph import Literal, NamedNode
 from kgplatform import lexicon
 from kgplatform.lexicon.amounts import han_number
 from kgplatform.questions.forms.fact_graph import FactGraph, Items
-from kgplatform.questions.forms.question_language import QuestionLanguage, languages, read_together
+from kgplatform.questions.forms.question_language import QuestionLanguage, languages, other_names, read_together
 from kgplatform.questions.parser.vocabulary import stem
 from kgplatform.questions.usage import SchemaProperty
 from kgplatform.text import has_han
@@ -457,7 +457,8 @@ class Names:
                     self._add(literal.value, number)
         for number, term in enumerate(graph.terms):
             if isinstance(term, Literal) and len(term.value) <= _LONGEST_VALUE and graph.magnitude(number) is None:
-                self._add(term.value, number)
+                for text in (term.value, *other_names(term.value)):
+                    self._add(text, number)
         for key in self._whole:
             for word in key:
                 by_word[word].add(key)
