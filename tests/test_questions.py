@@ -643,6 +643,8 @@ OPEN = """
 :died a owl:DatatypeProperty ; rdfs:label "year of death"@en , "去世年份"@zh ; rdfs:domain :Person ; rdfs:range xsd:gYear .
 :sea a :Museum ; rdfs:label "Sea Museum"@en , "海洋博物馆"@zh ; :shut "Monday" , "周一" .
 :art a :Museum ; rdfs:label "Art Museum"@en , "艺术博物馆"@zh ; :shut "Tuesday" , "周二" .
+:load a owl:DatatypeProperty ; rdfs:label "maximum load"@en , "最高载重"@zh ; rdfs:domain :Museum ; rdfs:range xsd:integer .
+:sea :load 5 . :art :load 9 .
 :ada a :Person ; rdfs:label "Ada Vale"@en , "艾达"@zh ; :died "1852"^^xsd:gYear .
 """
 
@@ -665,6 +667,8 @@ def museums():
         ("In which year was Ada Vale born?", ()),  # that she died in 1852 tells nothing of it
         ("艾达出生于哪一年？", ()),
         ("In which year did Ada Vale die?", ("1852",)),
+        ("Which museum has the lowest maximum load?", ("Sea Museum",)),
+        ("哪个博物馆的最高载重最低？", ("海洋博物馆",)),
     ],
 )
 def test_a_word_is_not_taken_for_its_opposite(question, said):
@@ -680,6 +684,9 @@ TAUGHT = """
 <http://taught.test/> a owl:Ontology . :Potter a owl:Class ; rdfs:label "potter"@en , "陶艺师"@zh .
 :Kiln a owl:Class ; rdfs:label "kiln"@en , "窑"@zh .
 :teacher a owl:ObjectProperty ; rdfs:label "teacher"@en , "师父"@zh ; rdfs:domain :Potter ; rdfs:range :Potter .
+:guild a owl:ObjectProperty ; rdfs:label "member of"@en ; <http://www.w3.org/2004/02/skos/core#altLabel> "member"@en ;
+  rdfs:domain :Guild ; rdfs:range :Guild . :Guild a owl:Class ; rdfs:label "guild"@en .
+:clay a :Guild ; rdfs:label "Clay Guild"@en ; :guild :union . :union a :Guild ; rdfs:label "Crafts Union"@en .
 :admires a owl:ObjectProperty ; rdfs:label "admires"@en , "欣赏"@zh ; rdfs:domain :Potter ; rdfs:range :Potter .
 :fired a owl:ObjectProperty ; rdfs:label "fired by"@en , "由…烧制"@zh ; rdfs:domain :Kiln ; rdfs:range :Potter .
 :ann a :Potter ; rdfs:label "Ann Vale"@en , "安薇"@zh ; :teacher :bo ; :admires :bo . :bo a :Potter ; rdfs:label "Bo Lund"@en , "伦博"@zh .
@@ -700,6 +707,7 @@ def potters():
         ("Who is the teacher of Bo Lund?", ()),
         ("Whom does Bo Lund admire?", ()),
         ("Who admires Bo Lund?", ("Ann Vale",)),
+        ("Which guilds are members of Crafts Union?", ("Clay Guild",)),
         ("安薇的师父是谁？", ("伦博",)),
         ("伦博的师父是谁？", ()),
         ("谁欣赏伦博？", ("安薇",)),

@@ -78,6 +78,7 @@ class QuestionLanguage:
         if not self.spaced:
             return bool(way and named and re.search(way.replace("{said}", "|".join(map(re.escape, named))), text))
         stems = {stem(word) for label in named for word in label.casefold().split()}
+        stems -= {stem(word) for label in {*labels} - {*named} for word in label.casefold().split()}  # member of
         found = re.finditer(way.replace("{said}", r"([\w-]+)"), text, re.IGNORECASE) if way else ()
         return any(stem(word.casefold()) in stems for match in found for word in match.groups() if word)
 
@@ -102,6 +103,8 @@ class QuestionLanguage:
             labels, deny = fixed if whole else f"{fixed} | {asked}", self.words("deny")
             there, opposite = self._any_of(said).search(text), self._any_of(other).search(labels)
             if there is None or opposite is None or self._any_of(said, unless=deny).search(labels):
+                continue
+            if self._any_of(other).search(text):  # it says both
                 continue
             before, rest, blank = text[: there.start()], text[there.end() :], " " * self.spaced
             denied = next((w for w in deny if before.rstrip().casefold().endswith(w)), None)
