@@ -132,17 +132,20 @@ class KnowledgeGraph:
         base: str = DEFAULT_BASE,
         imports: Mapping[str, Path | str] | None = None,
         fetch_imports: bool = False,
+        currency: str = "",
     ) -> KnowledgeGraph:
         """A new workspace in a folder that is empty or does not exist, with shipped ontologies or one's own files.
 
-        ``imports`` are files of imports by IRI.
+        ``imports`` are files of imports by IRI. All prices are in the ``currency`` (a code of ISO 4217); without one,
+        in those that the ontologies name.
 
         Raises:
             WorkspaceError: the folder holds something.
-            OntologyError: an ontology is not known or cannot be read; nothing is left behind.
+            OntologyError: an ontology is not known or cannot be read, or has no prices; nothing is left behind.
+            ConfigError: no IRIs can begin with the base, or the currency is not known.
         """
         names = (ontology,) if isinstance(ontology, str) else tuple(ontology)
-        loaded = found(Path(folder), names, base=base, imports=imports, fetch_imports=fetch_imports)
+        loaded = found(Path(folder), names, base=base, imports=imports, fetch_imports=fetch_imports, currency=currency)
         made = cls(folder)
         made.workspace.loaded = replace(made.loaded, troubles=loaded.troubles)
         return made

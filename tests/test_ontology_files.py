@@ -153,6 +153,23 @@ def test_a_file_given_for_an_import_goes_before_all_others(tmp_path, monkeypatch
     assert not (tmp_path / "v").exists()
 
 
+def test_prices_are_in_the_currency_of_the_workspace_until_a_file_says_otherwise(tmp_path, capsys):
+    priced = NamedNode(f"{TRAVEL}ticketPrice")
+    (tmp_path / "note.md").write_text("# Trieste\n\nThe ticket for Miramare Castle costs €12.\n")
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel", currency="EUR") as kg:
+        assert kg.ontology.properties[priced].unit == "EUR"
+        list(kg.add(tmp_path / "note.md"))
+        assert [row[0].value for row in kg.query(f"SELECT ?price {{ ?place <{priced.value}> ?price }}").rows] == ["12"]
+    (tmp_path / "pounds.ttl").write_text(f'<{priced.value}> <{CORE}unit> "GBP" .\n')
+    with KnowledgeGraph.open(tmp_path / "kg") as kg:
+        kg.update_ontology(str(tmp_path / "pounds.ttl"))
+        assert kg.ontology.properties[priced].unit == "GBP"
+    for given in (["travel", "--currency", "EURO"], ["academic", "--currency", "EUR"]):
+        assert main(["create", str(tmp_path / "other"), "--ontology", *given]) != 0
+        assert "currency" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
+
+
 def test_create_says_what_is_missing_and_what_is_of_no_use(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = TURTLE + (

@@ -719,3 +719,34 @@ def test_a_relation_between_things_of_one_kind_is_not_turned_round(question, val
 
 def test_a_chinese_label_with_a_blank_has_its_value_there():
     assert potters()("老龙窑由谁烧制？").text == "老龙窑由伦博烧制。"
+
+
+INNS = """
+@prefix : <http://inns.test/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix core: <https://w3id.org/kgplatform/core#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<http://inns.test/> a owl:Ontology . :Inn a owl:Class ; rdfs:label "inn"@en , "旅馆"@zh .
+:price a owl:DatatypeProperty ; rdfs:label "price per night"@en , "每晚价格"@zh ; rdfs:domain :Inn ; rdfs:range xsd:decimal ;
+  core:unit "EUR" .
+:luna a :Inn ; rdfs:label "Pension Luna" ; :price 60.0 . :sole a :Inn ; rdfs:label "Hotel Sole" ; :price 95.0 .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Which inns cost less than 70 euros a night?", "Pension Luna"),
+        ("Which inns cost less than 70 yuan a night?", "Prices are in EUR here, not in CNY"),
+        ("哪些旅馆每晚不到70欧元？", "Pension Luna"),
+        ("哪些旅馆每晚不到70元？", "这里的价格以欧元计，不以元计"),
+        ("Hotel Sole每晚多少钱？", "95欧元"),
+        ("Luna Park每晚多少钱？", "不清楚「Luna Park」"),  # one name, of nothing that is there
+        ("Hotel Verdi每晚多少钱？", "不清楚「Verdi」"),
+    ],
+)
+def test_other_currencies_and_names_between_chinese_words(question, said):
+    assert said in inns()(question).text
+
+
+@cache
+def inns():
+    return Asked(INNS)

@@ -15,6 +15,7 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse, serialize
 from kgplatform import resources
 from kgplatform.documents.tables.cells import SourceRow
 from kgplatform.documents.tables.delimited import read_table, table_of
+from kgplatform.documents.tables.table_source import open_table
 from kgplatform.errors import ReadError
 from kgplatform.extraction.table_draft import EntityIndex, map_table
 from kgplatform.graph import KnowledgeGraph
@@ -25,7 +26,7 @@ from kgplatform.mapping.yarrrml_draft import drafted
 from kgplatform.ontology.schema import read_ontology
 from kgplatform.store.oxigraph import as_stored
 from kgplatform.vocab import ALT_LABEL, LABEL, TYPE, entity_iri
-from kgplatform.workspace.table_stage import Keeping
+from kgplatform.workspace.table_stage import Keeping, Mappings
 from tests.turtle import NAMES, ontology_of, shipped
 
 BASE = "http://example.org/"
@@ -93,6 +94,32 @@ def test_columns_are_matched_with_properties_and_the_table_with_a_class(ontology
     assert lines[:2] == ["samples: each row is a sample", "  sample_number -> sample number (key)"]
     assert "  mine_depth -> mine depth of its mine" in lines
     assert "  remark -> ignored" in lines
+
+
+@pytest.mark.parametrize(
+    ("columns", "class_name", "read"),
+    [
+        ("hotel,city,price per night", "hotel", "hotel -> name (key); city -> located in, a city"),
+        ("city,hotel,price per night", "hotel", "city -> located in, a city; hotel -> name (key)"),
+        ("酒店名称,城市,每晚价格", "hotel", "酒店名称 -> name (key); 城市 -> located in, a city"),
+        ("Museum,Town,Closed on", "museum", "Museum -> name (key); Town -> located in, a township"),
+        ("place,city,ticket price", "attraction", "place -> name (key); city -> located in, a city"),
+        ("country,capital,population", "country", "country -> name (key); capital -> capital"),
+    ],
+)
+def test_a_column_called_what_the_rows_are_holds_their_names(columns, class_name, read):
+    ontology = shipped("core", "geo", "travel")
+    lines = map_table(table_of(Path("sheet.csv"), columns.encode()), ontology, BASE).describe(ontology).splitlines()
+    assert lines[0] == f"sheet: each row is a {class_name}"
+    assert "; ".join(line.strip() for line in lines[1:]).startswith(read)
+
+
+def test_rows_of_no_known_kind_are_named_by_the_first_column_if_it_holds_texts(tmp_path):
+    mappings = Mappings(shipped("core", "geo", "travel"), BASE)
+    for first, key in (("Sunset Bay", "Beach -> name (key)"), ("1", "ticket -> ticket price (key)")):
+        place = tmp_path / f"{first}.csv"
+        place.write_text(f"Beach,city,ticket\n{first},Piran,0\n2{first},Koper,3\n")
+        assert key in mappings.draft(place.as_posix(), open_table(place.as_posix())).described
 
 
 def test_a_row_becomes_typed_statements_in_the_units_of_the_ontology(ontology):

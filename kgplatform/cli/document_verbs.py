@@ -34,6 +34,7 @@ _BASE = "https://example.org/kg/"
 @ontologies("travel, academic, airport, or a file.")
 @imports
 @option("--base", default=_BASE, metavar="IRI", help="Where the workspace's IRIs begin.")
+@option("--currency", default="", metavar="CODE", help="The currency of all prices, such as EUR.")
 def create(given: Given) -> int:
     """Make a new workspace in a folder that is empty or does not exist."""
     from kgplatform.graph import KnowledgeGraph
@@ -45,6 +46,7 @@ def create(given: Given) -> int:
         base=given.base,
         imports=pairs(given.imports, "import", "IRI=FILE"),
         fetch_imports=given.fetch_imports,
+        currency=given.currency,
     ) as kg:
         found = kg.ontology
         output.say(f"{given.folder}: {len(found.classes)} classes, {len(found.properties)} properties")

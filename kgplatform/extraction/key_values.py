@@ -19,9 +19,9 @@ from pyoxigraph import NamedNode
 from kgplatform.errors import ReadError
 from kgplatform.extraction.context import WORD_LIST, DocumentReading, DocumentSection, TextLine, bare_heading
 from kgplatform.extraction.names import clean_name
-from kgplatform.extraction.ontology_lexicon import Cue, label_key
+from kgplatform.extraction.ontology_lexicon import Cue
 from kgplatform.extraction.people import BylinePart, Person, people_in, venue_in, whole_lines
-from kgplatform.extraction.table_draft import TableMapping, map_table
+from kgplatform.extraction.table_draft import TableMapping, class_called, class_property, map_table
 from kgplatform.extraction.values import accepts, literal_of, values_in
 from kgplatform.lexicon import LexiconSection
 from kgplatform.ontology.schema import OntologyProperty
@@ -129,7 +129,6 @@ def _table(reading: DocumentReading, rows: Sequence[tuple[TextLine, list[tuple[i
         Cue(item.term, item.column) if item.role == "property" and item.term is not None else None
         for item in drafted.columns
     ]
-    cues = [cue or _by_class_word(reading, text, type_) if text else None for cue, text in zip(cues, bare, strict=True)]
     if not any(cue for place, cue in enumerate(cues) if place != first):
         return False
     for _, cells in rows[1:]:
@@ -174,8 +173,7 @@ def _class_of_rows(reading: DocumentReading, cells: Sequence[tuple[int, str]]) -
 
 def _class_named(reading: DocumentReading, text: str) -> NamedNode | None:
     """The class that a column, caption or heading names: "Hotels", "酒店"."""
-    key, lexicon = label_key(bare_heading(text)), reading.lexicon
-    return lexicon.han_suffixes.get(key) if has_han(key) else lexicon.class_words.get(key)
+    return class_called(bare_heading(text), reading.lexicon)
 
 
 def _named_at(reading: DocumentReading, start: int, end: int, name: str, class_: NamedNode) -> Mention:
@@ -232,25 +230,8 @@ def _row(line: TextLine) -> TextLine:
 
 def _cue(reading: DocumentReading, subject: Mention, label: str) -> Cue | None:
     cue = reading.lexicon.best(reading.label_cues(label), subject.type)
-    return cue or _by_class_word(reading, label, subject.type)
-
-
-def _by_class_word(reading: DocumentReading, label: str, class_: NamedNode) -> Cue | None:
-    """The only object property from the class to the class that the label names."""
-    lexicon = reading.lexicon
-    key = label_key(label)
-    target = lexicon.han_suffixes.get(key) if has_han(key) else lexicon.class_words.get(key)
-    if target is None:
-        return None
-    terms = [
-        term
-        for term in lexicon.ontology.properties_of(class_)
-        if term.is_object
-        and term.ranges
-        and lexicon.ontology.is_a(target, term.ranges)
-        and not lexicon.ontology.is_a(class_, term.ranges)
-    ]
-    return Cue(terms[0], label, rank=1) if len(terms) == 1 else None
+    term = None if cue else class_property(subject.type, class_called(label, reading.lexicon), reading.lexicon)
+    return Cue(term, label, rank=1) if term else cue
 
 
 def _value(reading: DocumentReading, subject: Mention, cue: Cue, line: TextLine) -> None:

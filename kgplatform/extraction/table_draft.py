@@ -9,7 +9,7 @@ and carries it out.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
@@ -226,10 +226,11 @@ def map_table(
     return TableMapping(table.name, class_, key, tuple(columns), base)
 
 
-def told_apart(mapping: TableMapping, unique: Collection[str]) -> TableMapping:
+def told_apart(mapping: TableMapping, unique: Mapping[str, bool]) -> TableMapping:
     """The mapping with a column that names the rows where it has none: one of ``unique``, whose cells all differ.
 
-    A column that is called some kind of name becomes the name; else the first one stands in for a key.
+    A column that is called some kind of name becomes the name. Where nothing is a key, the first column does if it
+    holds texts (as ``unique`` says) and is no property; else the first property stands in for a key.
 
     Raises:
         ReadError: the rows have no key, and there is no such column.
@@ -242,6 +243,9 @@ def told_apart(mapping: TableMapping, unique: Collection[str]) -> TableMapping:
         if item.term is not None and not item.term.is_object and item.via is None and item.column in unique
     ]
     naming = next((item for item in fit if words_of_identifier(item.column).split(" ")[-1] in _NAME_ENDINGS), None)
+    opening = next((item for item in mapping.columns[:1] if item.role == "ignored" and unique.get(item.column)), None)
+    if naming is None and mapping.key is None:
+        naming = opening
     first = naming or (fit[0] if fit else None)
     if mapping.key is None and first is None:
         raise ReadError(
@@ -264,12 +268,21 @@ def _stem_score(stem: str, class_: NamedNode, lexicon: Lexicon) -> int:
 def _draft(
     columns: tuple[str, ...], likely: Mapping[str, Sequence[_Likely]], class_: NamedNode, lexicon: Lexicon
 ) -> tuple[int, list[ColumnMapping]]:
-    """The columns as far as they fit the class, and how well they do."""
+    """The columns as far as they fit the class, and how well they do.
+
+    Where no column is called a name, the one that is called what the rows are holds their names: hotel, 酒店名称.
+    """
     total = 0
+    is_named = any(_naming(column)[0] == "name" for column in columns)
     drafted: list[ColumnMapping] = []
     for index, column in enumerate(columns):
         role, language = _naming(column)
         term, score = _property(likely[column], class_, lexicon)
+        called = None if role else class_called(_without_name(column), lexicon)
+        if called and not is_named and (called == class_ or (not term and lexicon.ontology.is_a(class_, (called,)))):
+            role, term, score, is_named = "name", None, _EXACT * (called == class_), True
+        elif term is None:
+            term = class_property(class_, called, lexicon)
         if role and (term is None or not term.is_object):
             drafted.append(ColumnMapping(column, index, role, term, language))
             total += score
@@ -281,6 +294,35 @@ def _draft(
     return total, _owned(drafted, likely, lexicon)
 
 
+def class_called(label: str, lexicon: Lexicon) -> NamedNode | None:
+    """The class that a column, caption or heading names: Hotels, 酒店."""
+    key = label_key(label)
+    return lexicon.han_suffixes.get(key) if has_han(key) else lexicon.class_words.get(key)
+
+
+def class_property(class_: NamedNode, target: NamedNode | None, lexicon: Lexicon) -> OntologyProperty | None:
+    """The only object property from the class to the other that does not lead to the class, too."""
+    ontology = lexicon.ontology
+    terms = [
+        term
+        for term in ontology.properties_of(class_)
+        if target is not None
+        and term.is_object
+        and ontology.is_a(target, term.ranges)
+        and not ontology.is_a(class_, term.ranges)
+    ]
+    return terms[0] if len(terms) == 1 else None
+
+
+def _without_name(column: str) -> str:
+    """The column's words without those for names: hotel name, 酒店名称."""
+    key = label_key(words_of_identifier(column))
+    if has_han(key):
+        return key.removesuffix(max((ending for ending in _NAMES if key.endswith(ending)), key=len, default=""))
+    before, _, last = key.rpartition(" ")
+    return before if before and last in _NAME_ENDINGS else key
+
+
 def _naming(column: str) -> tuple[str, str]:
     """Whether a column holds names or other names, and in which language."""
     match = _LANGUAGE.match(column)
@@ -290,13 +332,20 @@ def _naming(column: str) -> tuple[str, str]:
 
 
 def _likely(column: str, lexicon: Lexicon) -> list[_Likely]:
-    """The properties of any class that a column's name fits, the best first; of equals the one of fewer classes."""
+    """The properties of any class that a column's name fits, the best first; of equals the one of fewer classes.
+
+    A column called as a class is (城市) fits a little what that class is called in another language.
+    """
     ontology = lexicon.ontology
-    key = label_key(words_of_identifier(column))
+    key, class_ = label_key(words_of_identifier(column)), class_called(column, lexicon)
+    others = set()
+    if class_ is not None:
+        others = {label_key(ontology.label(class_, word.language)) for word in ontology.classes[class_].words}
     found = [
         (score, -sum(len(ontology.subclasses(item)) for item in term.domains), -term.order, term)
         for term in ontology.domain_properties
-        if term.domains and (score := _likeness(key, term))
+        if term.domains
+        and (score := _likeness(key, term) or (_PART if any(_likeness(other, term) for other in others) else 0))
     ]
     return [(score, term) for score, _, _, term in sorted(found, key=lambda item: item[:3], reverse=True)]
 

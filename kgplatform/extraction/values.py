@@ -90,14 +90,20 @@ def span(match: re.Match[str]) -> str | None:
 # `values_in` and `literal_of` serve every way of extraction, so that a price is one price whoever read it.
 
 _UNITS: Final = read("units")
-_CURRENCIES: Final[Mapping[str, str]] = _UNITS["currencies"]
-_CURRENCY_OF: Final = {form: code for code, forms in _CURRENCIES.items() for form in forms.split()}
+CURRENCIES: Final[Mapping[str, str]] = _UNITS["currencies"]
+"""The codes (ISO 4217) of the currencies that prices are read in, with the words and signs for each."""
+_CURRENCY_OF: Final = {form: code for code, forms in CURRENCIES.items() for form in forms.split()}
 _MEASURE_OF: Final = {
     form.replace("_", " "): (kind, float(factor))
     for kind, factors in _UNITS["measures"].items()
     for factor, forms in factors.items()
     for form in forms.split()
 }
+UNITS: Final[Mapping[str, tuple[str, float]]] = {
+    **_MEASURE_OF,
+    **{form.lower(): (code, 1.0) for code, forms in CURRENCIES.items() for form in (code, *forms.split())},
+}
+"""Each word for a unit in small letters: the currency or kind of measure, and how many of the first of its kind."""
 
 _SCALES: Final = {form: Decimal(factor) for factor, forms in _UNITS["scales"].items() for form in forms.split()}
 _SCALED = re.compile(rf"\s?-?(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![a-z])", re.IGNORECASE)
@@ -253,7 +259,7 @@ def _quantities(text: str, start: int, end: int) -> Iterator[FoundValue]:
 
 def _currency(unit: str) -> str | None:
     """The code of the currency that is written so."""
-    return unit if unit in _CURRENCIES else _CURRENCY_OF.get(unit)
+    return unit if unit in CURRENCIES else _CURRENCY_OF.get(unit)
 
 
 def _scaled(number: str, text: str, position: int) -> tuple[str, int]:
@@ -300,7 +306,7 @@ def is_bare(value: FoundValue) -> bool:
 
 def is_currency(unit: str | None) -> bool:
     """Whether the unit of a property is a currency."""
-    return unit is not None and (unit in _CURRENCIES or unit.lower() in _CURRENCY_OF)
+    return unit is not None and (unit in CURRENCIES or unit.lower() in _CURRENCY_OF)
 
 
 def is_length(unit: str | None) -> bool:

@@ -39,7 +39,7 @@ from kgplatform.errors import OntologyError, StoreError
 from kgplatform.network import connected, left, public_addresses
 from kgplatform.ontology.parse import SUFFIXES, parse_ontology, suffix_of
 from kgplatform.ontology.schema import Ontology, read_ontology
-from kgplatform.vocab import OWL, TYPE, local_name, slug
+from kgplatform.vocab import CORE, OWL, TYPE, local_name, slug
 
 # A plug-in is an entry point of that name, in the group of what it brings (``kgplatform.pages``). The packs of this
 # package are found by convention too, so that they work from a source tree that was never installed: the object
@@ -260,6 +260,7 @@ _OWN = "https://w3id.org/kgplatform/"
 _IMPORTS = NamedNode(f"{OWL}imports")
 _ONTOLOGY = NamedNode(f"{OWL}Ontology")
 _VERSION = NamedNode(f"{OWL}versionIRI")
+_UNIT = NamedNode(f"{CORE}unit")
 
 BESIDE = (".shapes.ttl", ".questions.ttl")
 """How the names of files end that lie beside an ontology and belong to it."""
@@ -329,6 +330,8 @@ def find(name: str, folder: Path) -> Path:
 
 def load(names: Iterable[str], *, folder: Path, rules: ImportRules | None = None) -> LoadedOntology:
     """The ontologies of those names or files together, with all they import.
+
+    A property has the unit that one's own files give it, the last of them first; else that of the shipped ontology.
 
     Raises:
         OntologyError: a file is missing, does not parse, or declares no class.
@@ -405,6 +408,7 @@ class _Reading:
         self.files: dict[Path, None] = {}
         self.triples: dict[Triple, None] = {}
         self.own: list[Triple] = []
+        self._units: dict[Any, Any] = {}
         self.places: dict[str, Path] = {}
         self.unresolved: list[str] = []
         self.unread: Counter[str] = Counter()
@@ -413,11 +417,15 @@ class _Reading:
         self._catalogues: dict[Path, ImportCatalogue] = {}
         self._home = home()
         waiting = [path.resolve() for path in files]
+        self._given = frozenset(waiting)
         while waiting:
             path = waiting.pop(0)
             if path not in self.files:
                 self.files[path] = None
                 waiting += self._read(path)
+        for triple in [triple for triple in self.triples if triple.predicate == _UNIT]:
+            if self._units.get(triple.subject, triple.object) != triple.object:
+                del self.triples[triple]
 
     def _read(self, path: Path) -> list[Path]:
         """Takes in a file; the files of its imports."""
@@ -427,6 +435,8 @@ class _Reading:
         self.triples.update(dict.fromkeys(found))
         if path.parent != self._home:
             self.own += found
+            units = {triple.subject: triple.object for triple in found if triple.predicate == _UNIT}
+            self._units = self._units | units if path in self._given else units | self._units
         local = [(iri, self._local(iri, path)) for iri in _imports(found)]
         self.unresolved += [iri for iri, place in local if place is None]
         return [place for _, place in local if place is not None]

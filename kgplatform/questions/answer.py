@@ -19,7 +19,7 @@ from pyoxigraph import Literal, NamedNode
 
 from kgplatform import lexicon
 from kgplatform.errors import ModelError, QueryError
-from kgplatform.lexicon.amounts import measure
+from kgplatform.lexicon.amounts import measure, unit
 from kgplatform.models.embed import CARRIED
 from kgplatform.ontology.schema import Ontology
 from kgplatform.questions.answer_text import (
@@ -84,7 +84,14 @@ from kgplatform.questions.parser.translator import (
 )
 from kgplatform.questions.solved_questions import Solved, retold, shipped_examples
 from kgplatform.questions.usage import SchemaView, read_facts, schema_view
-from kgplatform.questions.verification import answering_query, denies, is_only_read, is_turned_round, put_otherwise
+from kgplatform.questions.verification import (
+    answering_query,
+    denies,
+    is_only_read,
+    is_turned_round,
+    other_currency,
+    put_otherwise,
+)
 from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.types import (
     Answer,
@@ -521,6 +528,10 @@ class _Asking:
                 answer = replace(again, question=answer.question)
             elif query:
                 return self._unanswerable(nothing, None, ())
+        if (units := other_currency(self._text, answering_query(answer), schema)) is not None:
+            own, asked = (unit(code, self._language) for code in units)
+            priced = phrases(self._language)["other_currency"].format(own=own, asked=asked)
+            return self._unanswerable(priced, None, ())
         if is_turned_round(answer, schema):
             return self._unanswerable(nothing, None, ())
         told = answer.solutions.boolean if answer.solutions is not None else None
@@ -632,10 +643,17 @@ class _Asking:
         if found is not None and readings[0].missing:
             return self._not_understood(self._read())
         if found is not None:
-            read = ruled.query.reading if ruled.query else ""
-            text = phrases(self._language)["either"].format(one=read, other=readings[0].words)
-            return self._unanswerable(text, None, (), confidence=by_form, reason=NoAnswer.TWO_READINGS)
+            return self._either(ruled, readings[0], by_rules, by_form)
         return ruled if alone < FORM_RIGHT else self._by_rules()
+
+    def _either(self, ruled: Answer, reading: Reading, by_rules: float, by_form: float) -> Answer:
+        """Which of two readings is meant; the answer, where both are likely enough together and say the same."""
+        told = self._of_form(reading, by_form) if ruled.values and by_rules + by_form >= FORM_RIGHT else None
+        if told is not None and told.values == ruled.values:
+            return replace(ruled, confidence=_sureness(by_rules + by_form, whole=False))
+        read = ruled.query.reading if ruled.query else ""
+        text = phrases(self._language)["either"].format(one=read, other=reading.words)
+        return self._unanswerable(text, None, (), confidence=by_form, reason=NoAnswer.TWO_READINGS)
 
     def _as_solved(self) -> Answer | None:
         """The answer of a solved question that says the same, with the names of this one; None without rows."""

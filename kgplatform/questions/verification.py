@@ -1,4 +1,4 @@
-"""What an answer without a model is looked at for once more: opposite words, relations gone backwards, a *no*.
+"""What an answer without a model is looked at for once more: opposite words, currencies, ways of a relation, a *no*.
 
 Words that are near to one another in meaning may be opposites (*open*, *closed*), and a ranking that has learnt from
 questions with answers takes the other way of a relation where the one that is asked for leads nowhere.
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from pyoxigraph import NamedNode
 
+from kgplatform.extraction.values import converted, is_currency, values_in
 from kgplatform.questions.forms.question_language import languages
 from kgplatform.questions.usage import SchemaView
 from kgplatform.store.dataset import EvidenceDataset
@@ -50,6 +51,16 @@ def put_otherwise(text: str, language: str, query: str, schema: SchemaView) -> t
 def _labels(terms: Iterable[str], schema: SchemaView) -> list[str]:
     found = (schema.properties.get(NamedNode(term)) for term in terms)
     return [word.text for term in found if term is not None for word in term.words]
+
+
+def other_currency(text: str, query: str, schema: SchemaView) -> tuple[str, str] | None:
+    """The currency of the values that the query compares and that of the amounts in the question, if they differ."""
+    terms = (schema.properties.get(NamedNode(iri)) for iri in _TERM.findall(query))
+    own = [term.unit for term in terms if term is not None and is_currency(term.unit)]
+    asked = [value.unit for value in values_in(text) if value.kind == "money"]
+    if not own or not asked or any(converted("1", one, unit) for one in asked for unit in own):
+        return None
+    return own[0], asked[0]
 
 
 def is_turned_round(answer: Answer, schema: SchemaView) -> bool:

@@ -33,6 +33,7 @@ from kgplatform import settings as config
 from kgplatform.documents.records import Linking, State
 from kgplatform.documents.registry import Registry
 from kgplatform.errors import ConfigError, KgPlatformError, OntologyError, WorkspaceError
+from kgplatform.extraction.values import CURRENCIES, is_currency
 from kgplatform.linking.clusters import link_triples
 from kgplatform.linking.external import EXACT_MATCH
 from kgplatform.ontology import packs
@@ -42,7 +43,7 @@ from kgplatform.reasoning.ontology_change import OntologyDifference, Succession,
 from kgplatform.store.dataset import Change, EvidenceDataset, quad
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
 from kgplatform.types import Term
-from kgplatform.vocab import DCTERMS, TYPE, graph_iri, local_name
+from kgplatform.vocab import CORE, DCTERMS, TYPE, graph_iri, local_name
 from kgplatform.workspace.build import build
 from kgplatform.workspace.community_stage import find_communities
 from kgplatform.workspace.entity_linking import linked
@@ -58,18 +59,23 @@ def found(
     base: str,
     imports: Mapping[str, Path | str] | None = None,
     fetch_imports: bool = False,
+    currency: str = "",
 ) -> LoadedOntology:
     """Makes a workspace in a folder that is empty or does not exist; what its ontologies are.
 
     Raises:
         WorkspaceError: the folder holds something, or cannot be made.
-        OntologyError: an ontology is not known or cannot be read; nothing is left behind.
-        ConfigError: no IRIs can begin with the base.
+        OntologyError: an ontology is not known or cannot be read, or has no prices for the currency; nothing is left
+            behind.
+        ConfigError: no IRIs can begin with the base, or the currency is not known.
     """
     refuse_full(path)
     config.checked_base(base)
-    with import_rules(imports or {}, fetch=fetch_imports) as rules:
+    with import_rules(imports or {}, fetch=fetch_imports) as rules, TemporaryDirectory(prefix="kgplatform-") as drawn:
         loaded = packs.load(names, folder=Path.cwd(), rules=rules)
+        if currency:
+            names = [*names, str(_prices(loaded, currency, Path(drawn)))]
+            loaded = packs.load(names, folder=Path.cwd(), rules=rules)
         refuse_unusable(packs.own_files(loaded.files))
         was_there = path.exists()
         try:
@@ -84,6 +90,23 @@ def found(
                 raise WorkspaceError(f"{path}: cannot be made: {error.strerror or error}", path=path) from error
             raise
     return loaded
+
+
+def _prices(loaded: LoadedOntology, currency: str, folder: Path) -> Path:
+    """A file of the folder that gives every property whose unit is a currency this one.
+
+    Raises:
+        ConfigError: it is no code of ISO 4217 that prices are read in.
+        OntologyError: no property is in a currency.
+    """
+    if currency not in CURRENCIES:
+        raise ConfigError(f"currency {currency!r} must be one of {', '.join(CURRENCIES)}", setting="currency")
+    priced = sorted(iri.value for iri, term in loaded.ontology.properties.items() if is_currency(term.unit))
+    if not priced:
+        raise OntologyError(f"no property has a currency as its unit, so none can be in {currency}", source="currency")
+    path = folder / "currency.ttl"
+    path.write_text("".join(f'<{iri}> <{CORE}unit> "{currency}" .\n' for iri in priced), encoding="utf-8")
+    return path
 
 
 def refuse_full(path: Path) -> None:

@@ -21,7 +21,7 @@ from kgplatform.documents.records import DocumentRecord, NameKey, State, TableEn
 from kgplatform.documents.registry import Registry
 from kgplatform.documents.tables.cells import SourceRow, TableSource, length_of
 from kgplatform.documents.tables.delimited import CSV_TYPE, TSV_TYPE, table_of
-from kgplatform.documents.tables.table_source import is_table, open_table, profile
+from kgplatform.documents.tables.table_source import ValueType, is_table, open_table, profile
 from kgplatform.errors import ReadError
 from kgplatform.extraction.table_draft import EntityIndex, NamedColumns, TableMapping, map_table, told_apart
 from kgplatform.linking.projection import Projection
@@ -355,9 +355,10 @@ def mappings(folder: Path, ontology: Ontology, base: str, keeping: Keeping | Non
     return Mappings(ontology, base, how.given, folder / FOLDER, how.beside)
 
 
-def _unique(location: str) -> frozenset[str]:
-    """The columns that have a cell in each of the first rows, and no two alike."""
-    return frozenset(c.name for c in profile(open_table(location)) if c.is_unique and c.filled == 1)
+def _unique(location: str) -> dict[str, bool]:
+    """The columns that have a cell in each of the first rows, and no two alike; whether these are texts."""
+    columns = profile(open_table(location))
+    return {c.name: c.type is ValueType.TEXT for c in columns if c.is_unique and c.filled == 1}
 
 
 def _text(path: Path) -> str:

@@ -431,11 +431,11 @@ class Generator(NamedSets):
         return {most: mask for most, mask in left.items() if mask or not sides[most]} or sides
 
     def _pairs(self) -> Iterator[SetState]:
-        """Two things that the question names side by side."""
+        """Two things that the question names, with something between them: *Luna Park* is one."""
         named = [s for s in self._seeds if s.uses[0].kind == "name"][:6]
         for place, one in enumerate(named):
             for other in named[place + 1 :]:
-                if not one.mask & other.mask:
+                if not one.mask & other.mask and self.read.between(one.mask, other.mask):
                     items = one.items | other.items
                     mask = self.read.cue("or", "and")
                     yield SetState(

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from pyoxigraph import Literal, NamedNode
 
-from kgplatform import lexicon
+from kgplatform.extraction.values import UNITS
 from kgplatform.lexicon.amounts import han_number
 from kgplatform.questions.forms.fact_graph import FactGraph, Items
 from kgplatform.questions.forms.question_language import QuestionLanguage, languages, other_names, read_together
@@ -22,9 +22,11 @@ from kgplatform.questions.parser.vocabulary import stem
 from kgplatform.questions.usage import SchemaProperty
 from kgplatform.text import has_han
 
+_HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = rf"[^\W\d_{_HAN}]+"
 _TOKEN = re.compile(
     r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|"
-    r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W\d_]+(?:['’][^\W\d_]+)?|[?？!！]"
+    rf"[{_HAN}]|{_WORD}(?:['’]{_WORD})?|[?？!！]"
 )
 _MARKS = frozenset("?？!！")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -48,8 +50,8 @@ class TextToken:
 def tokens_of(text: str) -> tuple[TextToken, ...]:
     """The tokens of a text: words, numbers, times, Han characters one by one.
 
-    >>> [token.stem for token in tokens_of("Keller's hotels 12,000 西湖")]
-    ['keller', 'hotel', '12000', '西', '湖']
+    >>> [token.stem for token in tokens_of("Keller's hotels 12,000 西湖")], [t.text for t in tokens_of("Luna在哪")]
+    (['keller', 'hotel', '12000', '西', '湖'], ['Luna', '在', '哪'])
     """
     return tuple(TextToken(m.group(), _stem(m.group()), m.start(), m.end()) for m in _TOKEN.finditer(text))
 
@@ -134,6 +136,11 @@ class Read:
         """The text of some tokens."""
         places = [i for i in range(len(self.tokens)) if mask >> i & 1]
         return self.text[self.tokens[places[0]].start : self.tokens[places[-1]].end] if places else ""
+
+    def between(self, one: int, other: int) -> str:
+        """What stands between two pieces of the question, without blanks; empty where one begins inside the other."""
+        first, second = sorted((one, other), key=_lowest)
+        return self.text[self.tokens[first.bit_length() - 1].end : self.tokens[_lowest(second)].start].strip()
 
 
 def _cues(tokens: Sequence[TextToken], language: str) -> dict[str, int]:
@@ -603,32 +610,13 @@ _MOST_ANCHORS = 24
 # Units
 
 
-_UNITS = "units"
-
-
-@cache
-def _measures() -> Mapping[str, tuple[str, float]]:
-    """Each word for a unit, with the kind of measure and its size in the first unit of that kind."""
-    found: dict[str, tuple[str, float]] = {}
-    data = lexicon.read(_UNITS)
-    for measure, sizes in data.get("measures", {}).items():
-        for size, words in sizes.items():
-            for word in words.split():
-                found[word.casefold()] = (measure, float(size))
-    for currency, words in data.get("currencies", {}).items():
-        for word in (currency, *words.split()):
-            found[word.casefold()] = (currency, 1.0)
-    return found
-
-
 def unit_of(word: str) -> tuple[str, float] | None:
     """The kind of measure that a word is a unit of, and its size; of a Chinese text, its first word."""
-    known = _measures()
-    if word in known:
-        return known[word]
+    if word in UNITS:
+        return UNITS[word]
     for length in range(min(3, len(word)), 0, -1):
-        if has_han(word) and word[:length] in known:
-            return known[word[:length]]
+        if has_han(word) and word[:length] in UNITS:
+            return UNITS[word[:length]]
     return None
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pyoxigraph import NamedNode
 
 from kgplatform import lexicon
+from kgplatform.extraction.values import converted, is_currency
 from kgplatform.questions.name_index import NameIndex
 from kgplatform.questions.parser.coordination import node_of
 from kgplatform.questions.parser.cues import Superlative, read_cues
@@ -135,10 +136,9 @@ class Measures:
     def by_unit(self, types: Iterable[NamedNode], unit: str) -> NamedNode | None:
         """The property of these classes whose ontology unit is the one named."""
         wanted = stem(_UNITS_IN_ENGLISH.get(unit, unit)) if unit else ""
-        currency = {"元", "块", "块钱", "yuan", "rmb", "cny"}
         for term in self.literal_properties(types):
             own = term.unit.casefold()
-            if wanted and own and (stem(own) == wanted or (unit.casefold() in currency and own in currency)):
+            if wanted and own and (stem(own) == wanted or (is_currency(own) and converted("1", unit, term.unit))):
                 return term.iri
         return None
 
