@@ -433,7 +433,7 @@ def main() -> int:
     asked = parser.parse_args()
     rows, held, half = _drawn(
         [*rows_of("train.jsonl"), *rows_of("train2.jsonl")],
-        *(rows_of(f"train{number}.jsonl") for number in range(3, 16)),
+        *(rows_of(f"train{number}.jsonl") for number in range(3, 17)),
         *map(sentences_of, asked.also),
     )
     carried = sentence_network.carried_network()
