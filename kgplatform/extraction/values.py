@@ -100,10 +100,10 @@ _MEASURE_OF: Final = {
     for form in forms.split()
 }
 UNITS: Final[Mapping[str, tuple[str, float]]] = {
-    **_MEASURE_OF,
+    **{form.replace(" ", "_"): size for form, size in _MEASURE_OF.items()},
     **{form.lower(): (code, 1.0) for code, forms in CURRENCIES.items() for form in (code, *forms.split())},
 }
-"""Each word for a unit in small letters: the currency or kind of measure, and how many of the first of its kind."""
+"""Each word for a unit in small letters (square_metres): the currency or kind, and how many of the first of that."""
 
 _SCALES: Final = {form: Decimal(factor) for factor, forms in _UNITS["scales"].items() for form in forms.split()}
 _SCALED = re.compile(rf"\s?-?(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![a-z])", re.IGNORECASE)
