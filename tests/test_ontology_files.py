@@ -156,7 +156,7 @@ def test_a_file_given_for_an_import_goes_before_all_others(tmp_path, monkeypatch
 def test_prices_are_in_the_currency_of_the_workspace_until_a_file_says_otherwise(tmp_path, capsys):
     priced = NamedNode(f"{TRAVEL}ticketPrice")
     (tmp_path / "note.md").write_text("# Trieste\n\nThe ticket for Miramare Castle costs €12.\n")
-    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel", currency="EUR") as kg:
+    with KnowledgeGraph.create(tmp_path / "kg", ontology="travel", currency="eur") as kg:
         assert kg.ontology.properties[priced].unit == "EUR"
         list(kg.add(tmp_path / "note.md"))
         assert [row[0].value for row in kg.query(f"SELECT ?price {{ ?place <{priced.value}> ?price }}").rows] == ["12"]

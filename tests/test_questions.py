@@ -728,6 +728,7 @@ INNS = """
 :price a owl:DatatypeProperty ; rdfs:label "price per night"@en , "每晚价格"@zh ; rdfs:domain :Inn ; rdfs:range xsd:decimal ;
   core:unit "EUR" .
 :luna a :Inn ; rdfs:label "Pension Luna" ; :price 60.0 . :sole a :Inn ; rdfs:label "Hotel Sole" ; :price 95.0 .
+:three a :Inn ; rdfs:label "三元客栈" ; :price 80.0 .
 """
 
 
@@ -739,6 +740,7 @@ INNS = """
         ("哪些旅馆每晚不到70欧元？", "Pension Luna"),
         ("哪些旅馆每晚不到70元？", "这里的价格以欧元计，不以元计"),
         ("Hotel Sole每晚多少钱？", "95欧元"),
+        ("三元客栈每晚多少钱？", "80欧元"),  # the name is no three yuan
         ("Luna Park每晚多少钱？", "不清楚「Luna Park」"),  # one name, of nothing that is there
         ("Hotel Verdi每晚多少钱？", "不清楚「Verdi」"),
     ],

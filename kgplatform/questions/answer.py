@@ -528,7 +528,7 @@ class _Asking:
                 answer = replace(again, question=answer.question)
             elif query:
                 return self._unanswerable(nothing, None, ())
-        if (units := other_currency(self._text, answering_query(answer), schema)) is not None:
+        if (units := other_currency(answer, schema)) is not None:
             own, asked = (unit(code, self._language) for code in units)
             priced = phrases(self._language)["other_currency"].format(own=own, asked=asked)
             return self._unanswerable(priced, None, ())

@@ -53,8 +53,11 @@ def _labels(terms: Iterable[str], schema: SchemaView) -> list[str]:
     return [word.text for term in found if term is not None for word in term.words]
 
 
-def other_currency(text: str, query: str, schema: SchemaView) -> tuple[str, str] | None:
-    """The currency of the values that the query compares and that of the amounts in the question, if they differ."""
+def other_currency(answer: Answer, schema: SchemaView) -> tuple[str, str] | None:
+    """The currency of the values that its query is about and that of the amounts in the question, if they differ."""
+    text, query = answer.question.text, answering_query(answer)
+    for name in (item.text for item in answer.question.linked):
+        text = text.replace(name, " ")  # 三元宫 is no three yuan
     terms = (schema.properties.get(NamedNode(iri)) for iri in _TERM.findall(query))
     own = [term.unit for term in terms if term is not None and is_currency(term.unit)]
     asked = [value.unit for value in values_in(text) if value.kind == "money"]

@@ -74,7 +74,7 @@ def found(
     with import_rules(imports or {}, fetch=fetch_imports) as rules, TemporaryDirectory(prefix="kgplatform-") as drawn:
         loaded = packs.load(names, folder=Path.cwd(), rules=rules)
         if currency:
-            names = [*names, str(_prices(loaded, currency, Path(drawn)))]
+            names = [*names, str(_prices(loaded, currency.upper(), Path(drawn)))]
             loaded = packs.load(names, folder=Path.cwd(), rules=rules)
         refuse_unusable(packs.own_files(loaded.files))
         was_there = path.exists()
