@@ -37,7 +37,7 @@ from kgplatform.extraction.context import DocumentReading, Referents
 from kgplatform.extraction.learnt.examples import TermNames
 from kgplatform.extraction.learnt.fit import Learner, Lesson, ends_of, questions_of
 from kgplatform.extraction.learnt.stretches import plain
-from kgplatform.extraction.sentence_frames import FITS, KINDS, FrameReader, Slot, chosen, claim_of
+from kgplatform.extraction.sentence_frames import FITS, KINDS, FrameReader, chosen, claim_of
 from kgplatform.extraction.sentence_network import (
     AWAY,
     LAYERS,
@@ -52,6 +52,7 @@ from kgplatform.extraction.sentence_network import (
     packed,
     seen_sentence,
 )
+from kgplatform.extraction.sentence_slots import Slot
 from kgplatform.models.embed import MiniLM, carried_path, unit_length
 from kgplatform.ontology.packs import load
 from kgplatform.ontology.schema import Ontology, OntologyProperty

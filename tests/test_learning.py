@@ -181,6 +181,32 @@ def test_a_name_is_of_the_class_that_examples_tell_where_nothing_else_does(tmp_p
         assert {(c.subject.name, local_name(c.subject.type.value)) for c in found.claims} == {("Quiet Hollow", "Mill")}
 
 
+def test_ends_that_only_examples_show_are_read_languages_of_an_object_property_and_codes_of_no_pattern(tmp_path):
+    terms = ontology_of("""
+        :Book a owl:Class ; rdfs:label "book"@en . :Tongue a owl:Class ; rdfs:label "tongue"@en .
+        :inTongue a owl:ObjectProperty ; rdfs:domain :Book ; rdfs:range :Tongue ; rdfs:label "tongue"@en .
+        :spokenIn a owl:ObjectProperty ; rdfs:domain :Tongue ; rdfs:label "spoken in"@en .
+        :mark a owl:DatatypeProperty ; rdfs:domain :Book ; rdfs:range xsd:string ; rdfs:label "shelf mark"@en .
+        """)
+    tongues = {"English": "Malta", "French": "Quebec", "German": "Tyrol", "Italian": "Ticino"}
+    lines = []
+    for n in range(24):
+        book = f"The {BRIDGES[n % 11]} {('Lamp', 'Road', 'Letter')[n % 3]}"
+        tongue, place = list(tongues.items())[n % 4]
+        code, named = f"{3 + n % 5}-{1046 + 37 * n}-{118 + n}-{n % 9}", f"{tongue} language"
+        spoken = [[book, "inTongue", named], [named, "spokenIn", place]]
+        texts = (
+            (f"{book} was written in {tongue}, which is spoken in {place}.", spoken),
+            (f"{book} has the shelf mark {code}.", [[book, "mark", code]]),
+        )
+        lines += [{"text": text, "triples": triples} for text, triples in texts]
+    taught = train(read_examples(written(tmp_path / "books.jsonl", lines), terms).examples, terms)
+    found = said(read("The Alder Comet was written in English, which is spoken in Malta.", taught, terms))
+    assert found >= {("The Alder Comet", "inTongue", "English language"), ("English language", "spokenIn", "Malta")}
+    code = ("The Alder Comet", "mark", "6-2201-190-4")
+    assert code in said(read("The Alder Comet has the shelf mark 6-2201-190-4.", taught, terms))
+
+
 def test_the_class_that_a_name_looks_like_yields_to_the_range_of_what_is_stated(learnt):
     [claim] = read("据说长江设计了白虎桥。", learnt).claims
     assert (claim.object.name, local_name(claim.object.type.value)) == ("长江", "Person")

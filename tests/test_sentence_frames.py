@@ -11,7 +11,6 @@ from kgplatform.extraction.builtin import BuiltinExtractor
 from kgplatform.extraction.han_tagger import carried_tagger
 from kgplatform.extraction.names import Gazetteer, MentionFinder
 from kgplatform.extraction.ontology_lexicon import compile_lexicon
-from kgplatform.extraction.sentence_frames import SlotFinder
 from kgplatform.extraction.sentence_network import (
     WEIGHTS,
     ClassLabels,
@@ -20,6 +19,7 @@ from kgplatform.extraction.sentence_network import (
     label_rows,
     seen_sentence,
 )
+from kgplatform.extraction.sentence_slots import SlotFinder
 from kgplatform.extraction.values import values_in
 from kgplatform.text import language_of
 from kgplatform.types import Chunk, Document, Mention

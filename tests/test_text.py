@@ -110,6 +110,8 @@ def test_sentences_are_in_order_trimmed_and_leave_out_blanks_only(text, start, e
         ("他说：“好。”然后走了。", ["他说：“好。”", "然后走了。"]),
         ("Title\n\nFirst line\n- item one\n- item two", ["Title", "First line", "- item one", "- item two"]),
         ("A. Vaswani wrote it.", ["A. Vaswani wrote it."]),
+        ("The journal (short: Adv.) is old. It ends.", ["The journal (short: Adv.) is old.", "It ends."]),
+        ("we came. it rained. - no bus. we left", ["we came.", "it rained.", "- no bus.", "we left"]),
     ],
 )
 def test_sentences_end_where_a_reader_ends_them(text, expected):

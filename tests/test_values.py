@@ -157,6 +157,32 @@ def test_conversion_there_and_back_is_the_same_number(number):
     assert converted("5", "km", "min") is None
 
 
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("Open ten to four except Mondays.", "10:00-16:00"),
+        ("Groups welcome, half past nine to a quarter to five.", "09:30-16:45"),
+        ("Open daily from 10 to 7, and until dusk in winter.", "10:00-19:00"),
+        ("Open noon to midnight.", "12:00-24:00"),
+        ("十点到四点", "10:00-16:00"),
+        ("九点开，五点半关", "09:00-17:30"),
+        ("七点到晚十二点", "07:00-24:00"),
+        ("9:00-5:00", "09:00-17:00"),
+        ("22:00-6:00", "22:00-06:00"),
+        ("11:00-02:00", "11:00-02:00"),
+        ("晚上8点到2点", "20:00-02:00"),
+        ("It takes two to one hours.", None),
+        ("Open five to six days a week.", None),
+        ("Open six to ten.", None),  # of the morning or of the evening
+        ("They won ten to four.", None),
+        ("有三点建议", None),
+    ],
+)
+def test_hours_in_words_have_the_half_of_the_day_that_they_can_only_mean(text, span):
+    found = [value.lexical for value in values_in(text) if value.kind == "span"]
+    assert found == [span] * (span is not None)
+
+
 def test_hours_joins_several_spans():
     assert [hours(text) for text in ("9:00-11:30，13:00-17:00", "all day")] == ["09:00-11:30, 13:00-17:00", None]
 

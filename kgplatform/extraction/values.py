@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
+from math import prod
 from typing import Final
 
 from pyoxigraph import Literal, NamedNode
@@ -39,11 +40,13 @@ NOT_THE_VALUE = _LEXICON.pattern("not_the_value", re.IGNORECASE)
 PARTIAL = _LEXICON.pattern("partial")
 _FREE = _LEXICON.pattern("free", re.IGNORECASE)
 NOT_FREE = _LEXICON.pattern("not_free")
-_AFTERNOON = _LEXICON.words("afternoon")
+_AFTERNOON, _NIGHT = _LEXICON.words("afternoon"), _LEXICON.words("night")
 _CLOCK = _LEXICON.text("clock")
 _DASH = _LEXICON.text("dash")
+_HOUR = _LEXICON.text("han_hour")
 _TEXT_OF_SPAN = (
-    rf"(?P<opens>{_CLOCK}|(?:[01]?\d|2[0-4])(?={_DASH}[01]?\d(?::[0-5]\d)?\s*[ap]\.?m)){_DASH}(?P<closes>{_CLOCK})"
+    rf"(?P<opens>{_CLOCK}|{_HOUR}|(?:[01]?\d|2[0-4])(?={_DASH}[01]?\d(?::[0-5]\d)?\s*[ap]\.?m)){_DASH}"
+    rf"(?P<closes>{_CLOCK}|{_HOUR})"
 )
 SPAN = re.compile(rf"(?<![\d:.])(?:{_TEXT_OF_SPAN})(?![\d:])", re.IGNORECASE)
 OPEN_CLOSE = _LEXICON.pattern("open_close", re.IGNORECASE)
@@ -63,7 +66,7 @@ def clock(text: str) -> str | None:
     hour = int(match["hour"]) if match["hour"].isdecimal() else han_number(match["hour"]) or 0
     minute = 30 if match["half"] else int(match["minute"] or match["han"] or 0)
     afternoon = match["part"] in _AFTERNOON or (match["half_day"] or "").lower() == "p"
-    if afternoon and hour < 12:
+    if (afternoon and hour < 12) or (match["part"] in _NIGHT and hour == 12):
         hour += 12
     if (match["half_day"] or "").lower() == "a" and hour == 12:
         hour = 0
@@ -81,9 +84,40 @@ def hours(text: str) -> str | None:
 
 
 def span(match: re.Match[str]) -> str | None:
-    """The span that a match of `SPAN` or `OPEN_CLOSE` writes; None where it is none."""
+    """The span that a match of `SPAN` or `OPEN_CLOSE` writes; None where it is none.
+
+    It ends in the afternoon where the hour would else be before the opening, unless that is written as of a night:
+    9:00-5:00, 九点到五点, but 22:00-6:00 and 11:00-02:00.
+    """
     opens, closes = clock(match["opens"]), clock(match["closes"])
-    return f"{opens}-{closes}" if opens and closes and opens != closes else None
+    if not opens or not closes or opens == closes:
+        return None
+    later = f"{int(closes[:2]) + 12}{closes[2:]}"
+    is_bare = match["closes"].strip()[0] in "123456789" or match["closes"].strip()[0] in _HAN_NUMERALS
+    return f"{opens}-{later if closes < opens < later <= '24' and is_bare else closes}"
+
+
+def _said_spans(text: str, start: int, end: int) -> Iterator[FoundValue]:
+    """Spans of hours in words or bare numbers, where something says that they are hours: *open from nine to five*.
+
+    Only such as have one meaning: *six to ten* may be of the morning or of the evening.
+    """
+    for match in _SAID_SPAN.finditer(text, start, end):
+        opens, closes = _said_clock(match["opens"]), _said_clock(match["closes"])
+        behind = _WORD_BEHIND.match(text, match.end())
+        is_told = match["cue"] is not None or any(" " in match[side] for side in ("opens", "closes"))
+        is_counted = behind is not None and behind[1] not in FUNCTION_WORDS | _BEHIND_HOURS
+        closes += 12 * (closes < opens)
+        if is_told and not is_counted and _EARLIEST <= opens <= 12 <= closes > opens:
+            lexical = "-".join(f"{int(hour):02d}:{hour % 1 * 60:02.0f}" for hour in (opens, closes))
+            yield FoundValue("span", match.start("opens"), match.end(), lexical)
+
+
+def _said_clock(text: str) -> float:
+    """The hour that words write, half past nine being 9.5."""
+    *before, word = text.casefold().split()
+    hour = _SAID_HOURS.get(word) or _SAID_NUMBERS.get(word) or int(word)
+    return hour + prod(_PARTS_OF_HOUR[said] for said in before) * bool(before)
 
 
 # Values in text and cells. Lexical forms: XML Schema 1.1 Part 2, §3.3 (https://www.w3.org/TR/xmlschema11-2/).
@@ -125,6 +159,19 @@ _SAID = re.compile(
     rf"[ -](?:(?P<unit>{_LEXICON.text('said_unit')})\b(?P<more> and a half\b)?|(?P<counted>(?-i:[a-z]{{3,}})))",
     re.IGNORECASE,
 )
+_SAID_HOURS: Final = {word: int(hour) for word, (hour,) in _LEXICON.table("said_hours").items()}
+_PARTS_OF_HOUR: Final = {word: float(part) for word, (part,) in _LEXICON.table("parts_of_hour").items()}
+_SAID_CLOCK = "|".join(
+    [word for word, number in _SAID_NUMBERS.items() if number <= 12] + [*_SAID_HOURS, "1[0-2]|[1-9]"]
+)
+_SAID_CLOCK = rf"(?:{_LEXICON.text('part_of_hour')})?(?:{_SAID_CLOCK})\b"
+_SAID_SPAN = re.compile(
+    rf"(?:(?P<cue>{_LEXICON.text('hours_cue')})\b[^.;!?\n]{{0,30}}?)?(?<![\w:.,-])(?P<opens>{_SAID_CLOCK})"
+    rf"(?: (?:{_LEXICON.text('until')}) |\s?[-–]\s?)(?P<closes>{_SAID_CLOCK})(?![:.,]\d|%|-)",
+    re.IGNORECASE,
+)
+_EARLIEST, _BEHIND_HOURS = 5, _LEXICON.words("behind_hours")
+_WORD_BEHIND = re.compile(r"\s([a-z]+)")
 _CODE_BEFORE = re.compile(r"\b(?P<code>[A-Z]{2,3}|[A-Z][a-z]\.?)\s?$")
 _HALF_OF = _LEXICON.pattern("half_of")
 _PER_ONE = _LEXICON.pattern("per_one")
@@ -218,6 +265,7 @@ def _spans(text: str, start: int, end: int) -> Iterator[FoundValue]:
         for match in pattern.finditer(text, start, end):
             if lexical := span(match):
                 yield FoundValue("span", *match.span(), lexical)
+    yield from _said_spans(text, start, end)
 
 
 def _said_amounts(text: str, start: int, end: int) -> Iterator[FoundValue]:
@@ -420,9 +468,11 @@ def _measured(text: str, term: OntologyProperty) -> str:
     found = [value for value in values_in(text) if value.kind in ("money", "number", "year")]
     if not found and term.unit and is_currency(term.unit) and _FREE.search(f"it: {text}"):
         return "0"
-    if len(found) != 1:
-        raise ValueError(f"{text!r} is not a number" if not found else f"{text!r} holds several numbers")
+    if not found:
+        raise ValueError(f"{text!r} is not a number")
     value = found[0]
+    if len(found) > 1 or re.search(r"\d", text[: value.start] + text[value.end :]):  # 1046-8188 is no 1046
+        raise ValueError(f"{text!r} holds several numbers")
     if value.kind == "year":
         return str(int(value.lexical))
     if term.unit and value.unit:

@@ -27,16 +27,7 @@ from kgplatform.extraction.learnt.examples import AnnotatedExample, day_of, numb
 from kgplatform.extraction.learnt.reader import Learnt, Namings, name_as_taught
 from kgplatform.extraction.learnt.stretches import Aliases, Place, WordRanges, learn_aliases, squeezed, words_of
 from kgplatform.extraction.ontology_lexicon import Lexicon, compile_lexicon
-from kgplatform.extraction.sentence_frames import (
-    SUBJECT,
-    FrameReader,
-    OpenFrames,
-    Slot,
-    SlotFinder,
-    read_frames,
-    said_value,
-    taken_as,
-)
+from kgplatform.extraction.sentence_frames import FrameReader, OpenFrames, read_frames, said_value
 from kgplatform.extraction.sentence_network import (
     ROLES,
     AskedObject,
@@ -49,6 +40,7 @@ from kgplatform.extraction.sentence_network import (
     beside,
     carried_network,
 )
+from kgplatform.extraction.sentence_slots import SUBJECT, Slot, SlotFinder, taken_as
 from kgplatform.models.embed import one_thread
 from kgplatform.ontology.schema import Ontology, OntologyProperty
 from kgplatform.text import language_of
@@ -326,7 +318,7 @@ _LEAST_WEIGHT, _MOST_SIGNS, _UNNAMED = 0.005, 4_096, 0.5
 
 _FIXED: Final = ("classwords", "classoffset", "classsigns", "classlabels", "noclass", "noclassshift")
 _DROPPED, _TOGETHER, _RATE, _SIGN_RATE, _DECAY = 0.5, 2, 8e-4, 8e-3, 0.02
-_NAME_EPOCHS, _EPOCHS, _MOST_STEPS, _WARMING = 2, 12, 3_000, 40
+_NAME_EPOCHS, _NAME_STEPS, _EPOCHS, _MOST_STEPS, _WARMING = 2, 120, 12, 3_000, 40
 _PARTS: Final = 5
 _ENOUGH: Final = 10
 """Of so many statements at least it is told from which share on they are best taken."""
@@ -445,7 +437,6 @@ class _Teacher:
     def learnt(self) -> Learnt:
         """What the examples teach."""
         apart = _apart([one.example for one in self._taught])
-        self._takes = self._taken()
         lessons = self._lessons()
         kept = [one for n, one in enumerate(lessons) if n not in set(apart)]
         learner = self._fit(kept, states=True)
@@ -485,12 +476,13 @@ class _Teacher:
     def _lessons(self) -> list[Lesson]:
         """The examples as lessons: each is proposed what fills its places by a network that has not seen it."""
         first = [self._named(one) for one in self._taught]
-        proposed = [
-            self._network(self._fit([one for n, one in enumerate(first) if n % 2 != half], states=False))
-            for half in (0, 1)
-        ]
+        drawn = random.Random(0).sample(range(len(first)), len(first))  # not by turns: so may files take theirs
+        parts = [sorted(drawn[half::2]) for half in (0, 1)]
+        networks = [self._network(self._fit([first[n] for n in part], states=False)) for part in reversed(parts)]
+        proposed = {n: network for part, network in zip(parts, networks, strict=True) for n in part}
+        self._takes = self._taken(proposed)
         return [
-            self._lesson(one, lesson, proposed[n % 2])
+            self._lesson(one, lesson, proposed[n])
             for n, (one, lesson) in enumerate(zip(self._taught, first, strict=True))
         ]
 
@@ -545,7 +537,8 @@ class _Teacher:
         learner.unsaid = _unsaid_weight(lessons)
         usable, draw = [lesson for lesson in lessons if lesson.sentences], random.Random(0)
         steps_of_one = -(-len(usable) // _TOGETHER)
-        epochs = min(_EPOCHS, max(1, _MOST_STEPS // max(1, steps_of_one))) if states else _NAME_EPOCHS
+        least, most = (1, _MOST_STEPS) if states else (_NAME_EPOCHS, _NAME_STEPS)
+        epochs = min(_EPOCHS, max(least, most // max(1, steps_of_one)))
         ours = [one for one in learner.weights.parameters() if one.requires_grad]
         groups = {"params": ours, "lr": _RATE}, {"params": [learner.sign_weights], "lr": _SIGN_RATE}
         steps = torch.optim.AdamW(groups, weight_decay=_DECAY, fused=True)
@@ -589,11 +582,11 @@ class _Teacher:
                     places += [(role, written, value, text) for written in sorted({text[a:b] for a, b in spans})]
         return Namings.learnt(places)
 
-    def _taken(self) -> dict[str, frozenset[str]]:
-        """What the examples have as the ends of each property, of all that is found in their texts."""
+    def _taken(self, proposed: Mapping[int, SentenceNetwork]) -> dict[str, frozenset[str]]:
+        """What the examples have as the ends of each property, of all that those networks find in them."""
         found: dict[str, set[str]] = defaultdict(set)
-        for one in self._taught:
-            reading = self._extractor.read(one.document, self._carried, {})
+        for number, one in enumerate(self._taught):
+            reading = self._extractor.read(one.document, proposed[number], {})
             finder = SlotFinder(reading, Referents(reading))
             slots = [
                 slot
