@@ -18,7 +18,7 @@ from kgplatform.mapping.ontology_draft import (
     OntologyDraft,
     Profile,
     as_turtle,
-    draft_file,
+    draft_files,
     worded,
 )
 from kgplatform.models.stubs import ScriptedModel
@@ -214,7 +214,7 @@ def test_a_difference_tells_renamed_from_removed_and_what_it_breaks(run, tmp_pat
 
 def test_diff_and_draft_say_what_they_need(run):
     assert "needs two ontologies" in run("ontology", "diff", "travel")[2]
-    assert run("ontology", "draft", "a", "b")[0] == 2
+    assert "has the suffix (none)" in run("ontology", "draft", "a", "b")[2]
     assert "did you mean draft?" in run("ontology", "darft")[2]
     status, _, err = run("ontology", "draft", "missing.ttl")
     assert status == 1
@@ -273,6 +273,44 @@ def test_a_draft_from_rdf_finds_classes_ends_and_hierarchy(run, tmp_path):
     assert [d.value.split("#")[1] for d in properties["hardness"].domains] == ["Granite"]
 
 
+def test_tables_drafted_together_lead_to_each_other_and_amounts_have_their_unit(run, tmp_path):
+    tables = {
+        "beers.csv": "beer,style,brewery,ABV,price\nNight Tram,porter,Ems,5.8,3.50 EUR\n"
+        "Dune Grass,ale,Tide,5.0,3.40 EUR\nOld Ferry,ale,Tide,10.5,6.90 EUR\n",
+        "breweries.csv": "brewery name,town,head office,price\nEms,Emden,Tide,11 EUR\nTide,Greetsiel,,12 EUR\n",
+        "酒店.csv": "酒店名称,酒厂\n海角旅馆,Ems\n潮汐楼,Tide\n",
+    }
+    for name, text in tables.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    status, out, err = run("ontology", "draft", *tables)
+    assert (status, "3 classes" in err) == (0, True)
+    (tmp_path / "draft.ttl").write_text(out, encoding="utf-8")
+    assert run("ontology", "check", "draft.ttl")[0] == 0
+    ontology = packs.load(["draft.ttl"], folder=tmp_path).ontology
+    found = {
+        term.iri.value.split("#")[1]: (
+            {iri.value.split("#")[1] for iri in term.domains},
+            {iri.value.split("#")[1] for iri in term.ranges},
+            term.unit,
+        )
+        for term in ontology.domain_properties
+    }
+    assert found == {
+        "style": ({"Beer"}, {"string"}, None),
+        "brewery": ({"Beer"}, {"Brewery"}, None),
+        "ABV": ({"Beer"}, {"decimal"}, None),
+        "price": ({"Beer", "Brewery"}, {"decimal"}, "EUR"),
+        "town": ({"Brewery"}, {"string"}, None),
+        "headOffice": ({"Brewery"}, {"Brewery"}, None),
+        "酒厂": ({"酒店"}, {"Brewery"}, None),
+    }
+    with KnowledgeGraph.create(tmp_path / "w", ontology=str(tmp_path / "draft.ttl")) as kg:
+        assert [item.outcome for item in kg.add(*(tmp_path / name for name in tables))] == ["added"] * 3
+        assert kg.ask("How much does Night Tram cost?").text == "The price of Night Tram is 3.5 EUR."
+        assert kg.ask("Which town is the brewery of Dune Grass in?").values == ("Greetsiel",)
+    assert "is no table" in run("ontology", "draft", "beers.csv", "draft.ttl")[2]
+
+
 def test_a_draft_of_untyped_data_and_of_odd_columns_still_passes(run, tmp_path):
     (tmp_path / "plain.nt").write_text("<http://x/a> <http://x/p> 'v' .\n".replace("'", '"'), encoding="utf-8")
     odd = f"2nd,!!!,a b,a_b,{'长' * 300}\n1,2,3,4,5\n1,2,3,4,5\n"
@@ -284,7 +322,7 @@ def test_a_draft_of_untyped_data_and_of_odd_columns_still_passes(run, tmp_path):
         status, issues, _ = run("ontology", "check", "draft.ttl")
         assert status == 0
         assert all(line.startswith("info ") for line in issues.splitlines())
-    terms = {term.iri.value.split("#")[1] for term in draft_file(tmp_path / "odd.csv").properties}
+    terms = {term.iri.value.split("#")[1] for term in draft_files(tmp_path / "odd.csv").properties}
     assert {"x2nd", "aB", "aB2"} <= terms
 
 

@@ -492,12 +492,13 @@ CLUB = """
 :flowers a owl:DatatypeProperty ; rdfs:label "flowers in"@en , "花期"@zh ; rdfs:domain :Plant ; rdfs:range xsd:string .
 :seats a owl:DatatypeProperty ; rdfs:label "number of seats"@en , "座位数"@zh ; core:unit "seats" ; rdfs:domain :Boat ; rdfs:range xsd:integer .
 :built a owl:DatatypeProperty ; rdfs:label "built in"@en , "建于"@zh ; rdfs:domain :Boat ; rdfs:range xsd:gYear .
+:launched a owl:DatatypeProperty ; rdfs:label "launched"@en , "下水"@zh ; rdfs:domain :Boat ; rdfs:range xsd:gYear .
 :hours a owl:DatatypeProperty ; rdfs:label "opening hours"@en , "开放时间"@zh ; rdfs:domain :Bed ; rdfs:range xsd:string .
 :long a :Bed ; rdfs:label "Long Border"@en , "长花坛"@zh . :peru a :Country ; rdfs:label "Peru"@en , "秘鲁"@zh .
 :long :hours "9 to 5" . :old :hours "9 to 6" . :old a :Bed ; rdfs:label "Old Border"@en , "旧花坛"@zh .
 :lily a :Plant ; rdfs:label "Torch Lily"@en , "火炬百合"@zh ; :growsIn :long ; :native :peru ; :flowers "June" .
 :fern a :Plant ; rdfs:label "Tree Fern"@en , "树蕨"@zh ; :growsIn :long ; :flowers "May" .
-:dab a :Boat ; rdfs:label "Dabchick"@en , "小鸊鷉"@zh ; :seats 2 . :tern a :Boat ; rdfs:label "Tern"@en , "燕鸥"@zh ; :built "1974"^^xsd:gYear .
+:dab a :Boat ; rdfs:label "Dabchick"@en , "小鸊鷉"@zh ; :seats 2 ; :launched "1969"^^xsd:gYear . :tern a :Boat ; rdfs:label "Tern"@en , "燕鸥"@zh ; :built "1974"^^xsd:gYear .
 """
 
 
@@ -514,6 +515,7 @@ def club():
         ("How many plants grow in Long Border?", "There are 2 plants that grow in Long Border."),
         ("How many seats does Dabchick have?", "Dabchick has 2 seats."),
         ("When was Dabchick built?", "Not in the graph: “built in” of Dabchick."),
+        ("When was Dabchick launched?", "Dabchick was launched in 1969."),
         ("What is Tree Fern native to?", "Not in the graph: what Tree Fern is native to."),
         ("小鸊鷉建于哪一年？", "图谱中没有相关信息：小鸊鷉的「建于」。"),
     ],

@@ -332,7 +332,7 @@ _ACTIONS = ("tree", "check", "diff", "draft", "update")
 
 @verb("ontology", reads=lambda given: given.action != "update")
 @argument("action", "[tree|check|diff|draft|update]", default="tree", one_of=_ACTIONS)
-@argument("files", "[FILE]...", nargs=-1, help="Ontologies; for draft, RDF or a table.")
+@argument("files", "[FILE]...", nargs=-1, help="Ontologies; for draft, RDF or tables.")
 @imports
 @option("--dry-run", is_flag=True, help="update: only tell what would change.")
 @option("--replace", multiple=True, metavar="OLD=NEW", help="update: NEW replaces OLD. Repeatable.")
@@ -344,7 +344,7 @@ def ontology(given: Given) -> int:
     """Show, check, compare, draft or update ontologies.
 
     `tree` shows the classes with counts; `check [FILE]...` finds errors of structure and logic; `diff OLD NEW` says
-    what changed and what that means for the data; `draft [FILE]` proposes an ontology for RDF, a table or the
+    what changed and what that means for the data; `draft [FILE]...` proposes an ontology for RDF, tables or the
     workspace; `update FILE...` takes up new versions. Exit status 1: an ontology has errors.
     """
     actions = {"tree": _tree, "check": _check_ontology, "diff": _diff, "draft": _draft, "update": _update}
@@ -549,13 +549,11 @@ def print_renewal(plan: Renewal, *, dry_run: bool) -> None:
 
 
 def _draft(given: Given) -> int:
-    from kgplatform.mapping.ontology_draft import as_turtle, draft_data, draft_file, worded
+    from kgplatform.mapping.ontology_draft import as_turtle, draft_data, draft_files, worded
 
-    if len(given.files) > 1:
-        raise ConfigError("ontology draft takes one FILE, or none for the data of the workspace", setting="files")
     model = _model(given.workspace) if given.model else None
     if given.files:
-        draft = draft_file(given.files[0], iri=given.iri)
+        draft = draft_files(*given.files, iri=given.iri)
     else:
         with opened(given.workspace) as kg:
             draft = draft_data(kg.dataset, iri=given.iri)

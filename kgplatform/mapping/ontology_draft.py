@@ -1,4 +1,4 @@
-"""An ontology drafted from data that comes without one (RDF or a table), for a person to edit: OWL 2 in Turtle.
+"""An ontology drafted from data that comes without one (RDF or tables), for a person to edit: OWL 2 in Turtle.
 
 Datatypes, functional properties and keys are read off the values; what was guessed says so in its comment. A language
 model may word the terms (labels and comments in English and Chinese, local names that the draft coined), and nothing
@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ from kgplatform.documents.tables.table_source import (
     type_of,
 )
 from kgplatform.errors import ModelReplyError, OntologyError, StoreError
+from kgplatform.extraction.values import CURRENCIES, UNITS, values_in
 from kgplatform.lexicon import LexiconSection
 from kgplatform.models.json_replies import json_of, mismatch
 from kgplatform.models.prompts import render_messages
@@ -39,6 +41,7 @@ from kgplatform.types import ChatModel, Term
 from kgplatform.vocab import (
     ALT_LABEL,
     COMMENT,
+    CORE,
     DCTERMS,
     LABEL,
     OA,
@@ -142,6 +145,7 @@ class DraftedProperty:
     ranges: tuple[NamedNode, ...] = ()
     profile: Profile | None = None
     functional: bool = False
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +211,8 @@ def _property(draft: OntologyDraft, term: DraftedProperty) -> Iterable[Triple]:
     yield from _end(term.iri, "domain", term.domains)
     if term.profile:
         yield Triple(term.iri, NamedNode(f"{RDFS}range"), term.profile.datatype)
+        if term.unit:
+            yield Triple(term.iri, NamedNode(f"{CORE}unit"), Literal(term.unit))
         for example in term.profile.examples:
             yield Triple(term.iri, NamedNode(f"{SKOS}example"), Literal(example))
     else:
@@ -416,65 +422,152 @@ def _from_rdf_property(
 _LEXICON: Final = LexiconSection("mapping", "ontology_draft")
 _NAMES = _LEXICON.pattern("name_column", re.IGNORECASE)
 _CODES = _LEXICON.pattern("code_column", re.IGNORECASE)
+_NAME_BEHIND = _LEXICON.pattern("name_behind")
 _LONGEST = 100
-_ROWS = 50_000
+_ROWS, _BATCH_OF_ROWS = 50_000, 1_000
+_MOST_OF_THEM = 0.5
+"""More than so many of a column's different values are names of rows: it leads to them."""
 
 
-def from_table(table: TableSource, *, iri: NamedNode, source: str) -> OntologyDraft:
-    """The draft for the rows of a table, of which the first 50,000 are looked at; ``source`` names it to people.
+@dataclass(frozen=True)
+class _Table:
+    """A table as a draft sees it: its columns and, of those of text, their different values.
 
-    Raises:
-        ReadError: the table broke in the middle.
-        OntologyError: no column has a name that a term can be made of.
+    ``naming``: the place of the column that names the rows, if there is one.
     """
-    columns = profile(table, rows=_ROWS)
-    rows = columns[0].rows if columns else 0
-    namespace = iri.value.rstrip("#/") + "#"
-    before, _, last = words_of_identifier(table.name).rpartition(" ")
+
+    source: TableSource
+    words: str
+    columns: tuple[ColumnProfile, ...]
+    values: Mapping[int, frozenset[str]]
+    naming: int | None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What the rows are called."""
+        return self.values.get(self.naming, frozenset()) if self.naming is not None else frozenset()
+
+
+def _table(source: TableSource) -> _Table:
+    columns = profile(source, rows=_ROWS)
+    before, _, last = words_of_identifier(source.name).rpartition(" ")
     words = f"{before} {singular(last)}".strip() or "row"
-    class_ = NamedNode(f"{namespace}{term_name(words, is_class=True) or 'Row'}")
-    remarks = [f"row {item.number}: {item.reason}" if item.number else item.reason for item in table.problems[:5]]
-    if rows == _ROWS:
-        remarks.append(f"only the first {_ROWS} rows were looked at")
-    naming = next((place for place, column in enumerate(columns) if _NAMES.fullmatch(column.name.strip())), None)
-    taken = {class_.value}
-    properties, key = [], None
-    for place, column in enumerate(columns):
-        if place == naming:
-            continue
-        term = _from_table_property(column, namespace, class_, taken)
-        if term is None:
-            remarks.append(f"column {place + 1} has no name to make a term of, left out")
-            continue
-        properties.append(term)
-        remarks += _reference(column, term)
-        if key is None and _from_table_is_key(column, term):
-            key = term.iri
-    if not properties and naming is None:
-        raise OntologyError("no column has a name that a term can be made of", source=source)
-    names = columns[naming].samples if naming is not None else ()
-    drafted = DraftedClass(
-        class_, words[:_LONGEST], rows, (key,) if key else (), examples=tuple(dict.fromkeys(names))[:2]
-    )
-    return OntologyDraft(iri, source, (drafted,), tuple(properties), remarks=tuple(remarks))
+    written = [column.name.strip() for column in columns]
+    named = [n for n, name in enumerate(written) if _NAMES.fullmatch(name)]
+    called = [n for n, name in enumerate(written) if _NAME_BEHIND.sub("", words_of_identifier(name)) == words]
+    naming = next(iter((*named, *called)), None)
+    texts = {n: set[str]() for n, column in enumerate(columns) if column.type is ValueType.TEXT}
+    rows = (row for batch in source.batches(_BATCH_OF_ROWS) for row in batch)
+    for row in islice(rows, columns[0].rows if texts else 0):
+        for place, values in texts.items():
+            if cell := row.cells[place]:
+                separator = columns[place].separator
+                values.update(map(str.strip, cell.split(separator) if separator and place != naming else (cell,)))
+    return _Table(source, words, columns, {n: frozenset(values) for n, values in texts.items()}, naming)
 
 
-def _from_table_property(
-    column: ColumnProfile, namespace: str, class_: NamedNode, taken: set[str]
-) -> DraftedProperty | None:
-    written = column.name.strip()
-    words = words_of_identifier(written)
-    name = term_name(words if words != written.casefold() else written, is_class=False)
-    if not name:
-        return None
-    iri, number = f"{namespace}{name}", 2
-    while iri in taken:
-        iri, number = f"{namespace}{name}{number}", number + 1
-    taken.add(iri)
-    found = of_column(column)
-    label = words[:_LONGEST] if number == 2 else f"{words[:_LONGEST]} {number - 1}"
-    functional = column.separator is None
-    return DraftedProperty(NamedNode(iri), label, (class_,), found.count, profile=found, functional=functional)
+class _TableDraft:
+    """The terms of several tables: one property for columns that are called alike and hold the same sort of values."""
+
+    def __init__(self, tables: Sequence[_Table], iri: NamedNode) -> None:
+        self._tables, self._namespace = tables, iri.value.rstrip("#/") + "#"
+        self.remarks: list[str] = []
+        self.classes: list[DraftedClass] = []
+        self._terms: dict[tuple[str, object], DraftedProperty] = {}
+        self._taken: set[str] = set()
+        classes = [self._coined(term_name(table.words, is_class=True) or "Row") for table in tables]
+        for table, class_ in zip(tables, classes, strict=True):
+            self._add(table, class_, classes)
+
+    @property
+    def properties(self) -> tuple[DraftedProperty, ...]:
+        """The properties, in the order of the columns."""
+        return tuple(self._terms.values())
+
+    def _coined(self, name: str) -> NamedNode:
+        """An IRI with the name, and with a number if it is taken."""
+        names = (name, *(f"{name}{number}" for number in range(2, len(self._taken) + 3)))
+        found = next(one for one in names if one not in self._taken)
+        self._taken.add(found)
+        return NamedNode(self._namespace + found)
+
+    def _add(self, table: _Table, class_: NamedNode, classes: Sequence[NamedNode]) -> None:
+        problems = table.source.problems[:5]
+        self.remarks += [f"row {item.number}: {item.reason}" if item.number else item.reason for item in problems]
+        rows = table.columns[0].rows if table.columns else 0
+        if rows == _ROWS:
+            self.remarks.append(f"only the first {_ROWS} rows were looked at")
+        key, seen = None, set[tuple[str, object]]()
+        for place, column in enumerate(table.columns):
+            if place == table.naming:
+                continue
+            words = words_of_identifier(column.name.strip())
+            if not term_name(words, is_class=False):
+                self.remarks.append(f"column {place + 1} has no name to make a term of, left out")
+                continue
+            target = self._target(table, place, classes)
+            term = self._property(column, class_, target, table.values.get(place, frozenset()), seen)
+            if target is None:
+                self.remarks += _reference(column, term)
+            key = key or (term.iri if _from_table_is_key(column, term) else None)
+        names = table.columns[table.naming].samples if table.naming is not None else ()
+        examples = tuple(dict.fromkeys(names))[:2]
+        self.classes.append(DraftedClass(class_, table.words[:_LONGEST], rows, (key,) if key else (), (), examples))
+
+    def _target(self, table: _Table, place: int, classes: Sequence[NamedNode]) -> NamedNode | None:
+        """The class of the table whose rows the column names: most of its values are names of these."""
+        values = table.values.get(place, frozenset())
+        shares = [len(values & other.names) / len(values) if values else 0.0 for other in self._tables]
+        best = max(range(len(shares)), key=shares.__getitem__)
+        return classes[best] if shares[best] > _MOST_OF_THEM else None
+
+    def _property(
+        self,
+        column: ColumnProfile,
+        class_: NamedNode,
+        target: NamedNode | None,
+        values: frozenset[str],
+        seen: set[tuple[str, object]],
+    ) -> DraftedProperty:
+        written = column.name.strip()
+        words = words_of_identifier(written)
+        name = term_name(words if words != written.casefold() else written, is_class=False)
+        unit = _unit_of(values) if target is None else None
+        found = of_column(column) if target is None else None
+        if found is not None and unit:
+            found = replace(found, datatype=XSD_DECIMAL)
+        sort = name, target or (found.datatype if found else None, unit)
+        functional = column.separator is None
+        if sort in self._terms and sort not in seen:  # the same of another table
+            known = self._terms[sort]
+            self._terms[sort] = replace(
+                known,
+                domains=(*known.domains, class_),
+                count=known.count + column.values,
+                functional=known.functional and functional,
+            )
+        else:
+            while sort in self._terms:  # a second column of that name
+                sort = f"{sort[0]} ", sort[1]
+            iri = self._coined(name)
+            number = iri.value.removeprefix(self._namespace + name)
+            label = f"{written if written.isupper() else words[:_LONGEST]} {number}".strip()
+            ranges = (target,) if target is not None else ()
+            self._terms[sort] = DraftedProperty(
+                iri, label, (class_,), column.values, ranges, found, functional=functional, unit=unit
+            )
+        seen.add(sort)
+        return self._terms[sort]
+
+
+def _unit_of(values: frozenset[str]) -> str | None:
+    """The unit or currency that all values are written with, if they are all amounts of one; None: they are not."""
+    units = set()
+    for value in sorted(values)[:_SAMPLE]:
+        found = [one for one in values_in(value) if one.start == 0 and one.end == len(value)]
+        units.add(found[0].unit if found and found[0].kind in ("money", "number") else "")
+    unit = units.pop() if len(units) == 1 else ""
+    return unit if unit in CURRENCIES or unit.casefold() in UNITS else None
 
 
 def _reference(column: ColumnProfile, term: DraftedProperty) -> list[str]:
@@ -485,7 +578,7 @@ def _reference(column: ColumnProfile, term: DraftedProperty) -> list[str]:
         return []
     return [
         f"column {column.name!r} repeats its values ({found.distinct} in {found.count} cells): if they are things, "
-        "make it an owl:ObjectProperty with a class of its own"
+        "make it an owl:ObjectProperty with a class of its own, or draft it with a table of these"
     ]
 
 
@@ -495,6 +588,23 @@ def _from_table_is_key(column: ColumnProfile, term: DraftedProperty) -> bool:
     if found is None or not found.is_unique or found.count != column.rows or column.rows < 2:
         return False
     return found.datatype in (XSD_STRING, XSD_INTEGER) and _CODES.search(column.name.replace("_", " ")) is not None
+
+
+def from_tables(sources: Sequence[TableSource], *, iri: NamedNode, source: str) -> OntologyDraft:
+    """The draft for the rows of tables, of which the first 50,000 are looked at; ``source`` names them to people.
+
+    The column that is called *name* or what the rows are names them. A column that mostly holds names of rows, of
+    another table or its own, leads to these. Amounts that all have one unit are numbers in this unit.
+
+    Raises:
+        ReadError: a table broke in the middle.
+        OntologyError: no column has a name that a term can be made of.
+    """
+    tables = [_table(one) for one in sources]
+    draft = _TableDraft(tables, iri)
+    if not draft.properties and all(table.naming is None for table in tables):
+        raise OntologyError("no column has a name that a term can be made of", source=source)
+    return OntologyDraft(iri, source, tuple(draft.classes), draft.properties, remarks=tuple(draft.remarks))
 
 
 _RDF = {
@@ -510,24 +620,28 @@ _RDF = {
 DEFAULT_PLACE = "https://example.org/ontology/"
 
 
-def draft_file(location: Path | str, *, iri: str | None = None) -> OntologyDraft:
-    """The draft for a table (see `open_table` for what is one) or a file of RDF; ``iri`` names the ontology.
+def draft_files(*locations: Path | str, iri: str | None = None) -> OntologyDraft:
+    """The draft for tables (see `open_table` for what is one) or a file of RDF; ``iri`` names the ontology.
 
     Raises:
-        OntologyError: the file is missing, of another kind, does not parse, or describes nothing.
-        ReadError: it is no table.
+        OntologyError: a file is missing, of another kind, does not parse, or describes nothing; or files of RDF are
+            among several.
+        ReadError: one is no table.
     """
-    if is_table(location):
+    if all(map(is_table, locations)):
         given = checked_name(iri) if iri else None
-        table = open_table(location)
-        name = given or _named(table.name)
-        return from_table(table, iri=name, source=str(location).rpartition("/")[2])
-    path = Path(location)
-    name = checked_name(iri) if iri else _named(path.stem)
+        tables = [open_table(location) for location in locations]
+        name = given or _named(*(table.name for table in tables))
+        source = ", ".join(str(location).rpartition("/")[2] for location in locations)
+        return from_tables(tables, iri=name, source=source)
+    path = Path(next(location for location in locations if not is_table(location)))
     suffix = path.suffix.lower()
     if suffix not in _RDF:
         known = ", ".join((*TABLE_SUFFIXES, *_RDF))
         raise OntologyError(f"has the suffix {path.suffix or '(none)'}; drafted from are {known}", source=str(path))
+    if len(locations) > 1:
+        raise OntologyError("is no table; several files are drafted from only where all are tables", source=str(path))
+    name = checked_name(iri) if iri else _named(path.stem)
     try:
         data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
         quads = parse(data, _RDF[suffix], base_iri=path.resolve().as_uri(), source=path.name)
@@ -549,8 +663,9 @@ def draft_data(dataset: EvidenceDataset, *, iri: str | None = None) -> OntologyD
     return from_rdf(triples, source="the workspace", iri=checked_name(iri or f"{dataset.base}ontology"))
 
 
-def _named(stem: str) -> NamedNode:
-    return checked_name(f"{DEFAULT_PLACE}{slug(term_name(stem, is_class=False) or 'draft')}")
+def _named(*stems: str) -> NamedNode:
+    names = (slug(term_name(stem, is_class=False) or "draft") for stem in stems)
+    return checked_name(f"{DEFAULT_PLACE}{'-'.join(names)[:_LONGEST]}")
 
 
 def checked_name(iri: str) -> NamedNode:

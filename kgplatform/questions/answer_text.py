@@ -63,7 +63,7 @@ from kgplatform.types import (
     Usage,
     Verdict,
 )
-from kgplatform.vocab import COMMENT, DCTERMS, PREFIXES, SCHEMA, SKOS, TYPE, XSD_STRING
+from kgplatform.vocab import COMMENT, DCTERMS, PREFIXES, SCHEMA, SKOS, TYPE, XSD_DATE, XSD_STRING
 
 # Sentences from rows, in the question's language: nothing is said that the rows do not hold.
 
@@ -250,6 +250,8 @@ def _grammar(link: Link, names: NameIndex, language: str, *, literal: bool) -> t
     if lexicon.pattern("query_graph.trailing").search(label):
         past = lexicon.pattern("answer_text.participle").match(label) and term is not None and term.temporal
         return label, "verb" if acts(label) else "past" if past else "state"
+    if term is not None and term.temporal and lexicon.pattern("answer_text.participle").fullmatch(label):
+        return label, "past_day" if XSD_DATE in term.datatypes else "past_year"
     label = lexicon.pattern("query_graph.leading").sub("", label)
     head = lexicon.pattern("answer_text.head").sub("", label).rpartition(" ")[2]
     return label, "are" if singular(head) != head else "is"

@@ -145,6 +145,7 @@ class Stretches:
 
     def _names_from(self, first: int) -> Iterator[Stretch]:
         depth = small = 0
+        is_quoted = False  # Salvia 'Nachtvlinder'
         for last in range(first + 1, min(first + _MAX_NAME, len(self.words)) + 1):
             word = self.words[last - 1]
             if word.text in '"“”!?。！？;；，' or word.tag:
@@ -152,6 +153,9 @@ class Stretches:
             depth += (word.text == "(") - (word.text == ")")
             if depth < 0:
                 return
+            unquoted = is_quoted and word.text == "'"
+            apart = last > first + 1 and self.words[last - 2].end < word.start
+            is_quoted = (is_quoted and not unquoted) or (word.text == "'" and apart)
             capital = _opens_name(word)
             joining = word.key in _JOINING or word.text in ",.()-–'’:"
             small = 0 if capital else small + (not joining)
@@ -159,8 +163,9 @@ class Stretches:
                 return
             if word.text == "." and self.words[last - 2].shape not in ("X", "Xx", "X."):
                 return
-            closes = word.text == ")" or (capital or (not joining and word.text.isalnum()) or small)
-            if closes and depth == 0 and word.text not in ",.(-–'’:":
+            closes = unquoted or (capital or (not joining and word.text.isalnum()) or small)
+            ends = unquoted or word.text not in ",.(-–'’:"
+            if (closes or word.text == ")") and depth == 0 and not is_quoted and ends:
                 kind = "number" if last == first + 1 and word.shape[:1] == "d" else "name" if not small else "mixed"
                 yield self.of(first, last, kind)
 
