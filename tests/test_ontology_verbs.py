@@ -279,11 +279,13 @@ def test_tables_drafted_together_lead_to_each_other_and_amounts_have_their_unit(
         "Dune Grass,ale,Tide,5.0,3.40 EUR\nOld Ferry,ale,Tide,10.5,6.90 EUR\n",
         "breweries.csv": "brewery name,town,head office,price\nEms,Emden,Tide,11 EUR\nTide,Greetsiel,,12 EUR\n",
         "酒店.csv": "酒店名称,酒厂\n海角旅馆,Ems\n潮汐楼,Tide\n",
+        "gates.csv": "gate\nA1\nB2\n",
+        "lines.csv": "line,stops,code\nBlue,A1|B2,L1\nRed,B2,L2\n",
     }
     for name, text in tables.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     status, out, err = run("ontology", "draft", *tables)
-    assert (status, "3 classes" in err) == (0, True)
+    assert (status, "5 classes" in err) == (0, True)
     (tmp_path / "draft.ttl").write_text(out, encoding="utf-8")
     assert run("ontology", "check", "draft.ttl")[0] == 0
     ontology = packs.load(["draft.ttl"], folder=tmp_path).ontology
@@ -303,9 +305,11 @@ def test_tables_drafted_together_lead_to_each_other_and_amounts_have_their_unit(
         "town": ({"Brewery"}, {"string"}, None),
         "headOffice": ({"Brewery"}, {"Brewery"}, None),
         "酒厂": ({"酒店"}, {"Brewery"}, None),
+        "stops": ({"Line"}, {"Gate"}, None),
+        "code": ({"Line"}, {"string"}, None),
     }
     with KnowledgeGraph.create(tmp_path / "w", ontology=str(tmp_path / "draft.ttl")) as kg:
-        assert [item.outcome for item in kg.add(*(tmp_path / name for name in tables))] == ["added"] * 3
+        assert [item.outcome for item in kg.add(*(tmp_path / name for name in tables))] == ["added"] * 5
         assert kg.ask("How much does Night Tram cost?").text == "The price of Night Tram is 3.5 EUR."
         assert kg.ask("Which town is the brewery of Dune Grass in?").values == ("Greetsiel",)
     assert "is no table" in run("ontology", "draft", "beers.csv", "draft.ttl")[2]

@@ -456,7 +456,8 @@ def _table(source: TableSource) -> _Table:
     named = [n for n, name in enumerate(written) if _NAMES.fullmatch(name)]
     called = [n for n, name in enumerate(written) if _NAME_BEHIND.sub("", words_of_identifier(name)) == words]
     naming = next(iter((*named, *called)), None)
-    texts = {n: set[str]() for n, column in enumerate(columns) if column.type is ValueType.TEXT}
+    said = (ValueType.TEXT, ValueType.CODE)
+    texts = {n: set[str]() for n, column in enumerate(columns) if column.type in said or n == naming}
     rows = (row for batch in source.batches(_BATCH_OF_ROWS) for row in batch)
     for row in islice(rows, columns[0].rows if texts else 0):
         for place, values in texts.items():
@@ -508,8 +509,8 @@ class _TableDraft:
             target = self._target(table, place, classes)
             term = self._property(column, class_, target, table.values.get(place, frozenset()), seen)
             if target is None:
-                self.remarks += _reference(column, term)
-            key = key or (term.iri if _from_table_is_key(column, term) else None)
+                self.remarks += _reference(column)
+                key = key or (term.iri if _from_table_is_key(column) else None)
         names = table.columns[table.naming].samples if table.naming is not None else ()
         examples = tuple(dict.fromkeys(names))[:2]
         self.classes.append(DraftedClass(class_, table.words[:_LONGEST], rows, (key,) if key else (), (), examples))
@@ -570,11 +571,11 @@ def _unit_of(values: frozenset[str]) -> str | None:
     return unit if unit in CURRENCIES or unit.casefold() in UNITS else None
 
 
-def _reference(column: ColumnProfile, term: DraftedProperty) -> list[str]:
+def _reference(column: ColumnProfile) -> list[str]:
     """A remark where a column of text repeats its values: it may refer to things of a class of their own."""
-    found = term.profile
-    repeats = found is not None and found.datatype == XSD_STRING and found.count >= 4
-    if found is None or not repeats or found.distinct * 2 > found.count or _CODES.search(column.name):
+    found = of_column(column)
+    repeats = found.datatype == XSD_STRING and found.count >= 4
+    if not repeats or found.distinct * 2 > found.count or _CODES.search(column.name):
         return []
     return [
         f"column {column.name!r} repeats its values ({found.distinct} in {found.count} cells): if they are things, "
@@ -582,10 +583,10 @@ def _reference(column: ColumnProfile, term: DraftedProperty) -> list[str]:
     ]
 
 
-def _from_table_is_key(column: ColumnProfile, term: DraftedProperty) -> bool:
+def _from_table_is_key(column: ColumnProfile) -> bool:
     """Whether the column tells the rows apart: a code that all have and no two share."""
-    found: Profile | None = term.profile
-    if found is None or not found.is_unique or found.count != column.rows or column.rows < 2:
+    found = of_column(column)
+    if not found.is_unique or found.count != column.rows or column.rows < 2:
         return False
     return found.datatype in (XSD_STRING, XSD_INTEGER) and _CODES.search(column.name.replace("_", " ")) is not None
 
