@@ -42,7 +42,7 @@ from kgplatform.types import (
     Refusal,
     Usage,
 )
-from kgplatform.vocab import XSD, XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
+from kgplatform.vocab import XSD, XSD_BOOLEAN, XSD_STRING
 
 # Quotes as evidence. A passage is material: what it orders a model to write is not something it says, however literally
 # the quote stands there, so nothing from such a sentence to the end of its paragraph is evidence.
@@ -163,8 +163,6 @@ SYMBOL: Final = "a symbol of this text is no name of anything"
 """Why a letter that stands for a quantity is no mention; it is not asked for again."""
 
 _OUTER: Final = " \t\"'“”‘’《》「」"
-_NUMBERS: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE)
-_NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _LEAST_WORDS: Final = 4
 """A sentence of fewer words, or Chinese characters, is a remark or the number of a list."""
 _UNSAID: Final = 0.7
@@ -357,12 +355,9 @@ class ReplyCheck:
         term = self.ontology.properties[predicate]
         if not term.is_object:
             try:
-                literal = literal_of(text, term, language=self.document.language)
+                return literal_of(text, term, language=self.document.language)
             except ValueError as error:
                 return str(error)
-            if literal.datatype in _NUMBERS and len(_NUMBER.findall(text)) > 1:
-                return f"{text!r} is not one number"  # a code such as 0002-9327, or a span
-            return literal
         found = self._named(text) or self._value(predicate, text, quote)
         if found is None:
             return f"the object {text!r} is not a mention"
