@@ -31,7 +31,7 @@ _SENTENCE_END = re.compile(
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|Fig|No|approx|al|Inc|Ltd|Co|Jr|Sr|Mt|a\.m|p\.m)|\b[A-Z])\.$"
 )
-_GOES_ON, _SMALL = re.compile(r" +[a-zà-öø-ÿ]"), re.compile(r"[\s*#>•-]*[a-zà-öø-ÿ]")
+_GOES_ON = re.compile(r" +[a-zà-öø-ÿ]")
 _PLAIN = re.compile(r"[0-9A-Za-z\u4e00-\u9fff]+(?: [0-9A-Za-z\u4e00-\u9fff]+)*")
 _TRIM = " \t.,:;!?，。：；！？、\"“”‘'’()（）[]【】《》<>"
 _SWEDISH_WORDS = """
@@ -139,16 +139,15 @@ def count_tokens(text: str) -> int:
 def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
     """The offsets of the sentences of ``text[start:end]``, in order, without surrounding blanks.
 
-    Ends are 。！？； and their Latin forms, a full stop before a blank, an empty line, a line break before an item or
-    heading. No end is a full stop after an abbreviation or initial, nor one before a small letter (SB8 of
-    Unicode UAX 29) where the sentence began with a capital.
+    Ends are 。！？； and their Latin forms, a full stop before a blank (not after an abbreviation or initial, nor before a
+    small letter in brackets), an empty line, and a line break before a new item or heading.
     """
     stop = len(text) if end is None else end
     begin = start
     for match in _SENTENCE_END.finditer(text, start, stop):
         if match.group().startswith(".") and (
             _ABBREVIATION.search(text[max(begin, match.start() - 12) : match.start() + 1])
-            or (_GOES_ON.match(text, match.end()) and not _SMALL.match(text, begin))
+            or (match.group()[-1] in ")）" and _GOES_ON.match(text, match.end()))
         ):
             continue
         yield from _trimmed(text, begin, match.end())
