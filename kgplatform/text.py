@@ -139,8 +139,8 @@ def count_tokens(text: str) -> int:
 def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
     """The offsets of the sentences of ``text[start:end]``, in order, without surrounding blanks.
 
-    Ends are 。！？； and their Latin forms, a full stop before a blank (not after an abbreviation or initial, nor before a
-    small letter in brackets), an empty line, and a line break before a new item or heading.
+    Ends are 。！？； and their Latin forms, an empty line, a line break before a new item or heading, and a full stop
+    before a blank; not after an abbreviation or initial, nor in brackets that a small letter follows.
     """
     stop = len(text) if end is None else end
     begin = start
