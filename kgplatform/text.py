@@ -147,7 +147,7 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tup
     for match in _SENTENCE_END.finditer(text, start, stop):
         if match.group().startswith(".") and (
             _ABBREVIATION.search(text[max(begin, match.start() - 12) : match.start() + 1])
-            or (match.group()[-1] in ")）" and _GOES_ON.match(text, match.end()))
+            or (match.group().endswith(")") and _GOES_ON.match(text, match.end()))
         ):
             continue
         yield from _trimmed(text, begin, match.end())

@@ -277,7 +277,8 @@ def test_tables_drafted_together_lead_to_each_other_and_amounts_have_their_unit(
     tables = {
         "beers.csv": "beer,style,brewery,ABV,price\nNight Tram,porter,Ems,5.8,3.50 EUR\n"
         "Dune Grass,ale,Tide,5.0,3.40 EUR\nOld Ferry,ale,Tide,10.5,6.90 EUR\n",
-        "breweries.csv": "brewery name,town,head office,price\nEms,Emden,Tide,11 EUR\nTide,Greetsiel,,12 EUR\n",
+        "breweries.csv": "brewery name,short,town,head office,price\nEms,Ems,Emden,Tide,11 EUR\n"
+        "Tide,Tide,Greetsiel,,12 EUR\n",
         "酒店.csv": "酒店名称,酒厂\n海角旅馆,Ems\n潮汐楼,Tide\n",
         "gates.csv": "gate\nA1\nB2\n",
         "lines.csv": "line,stops,code\nBlue,A1|B2,L1\nRed,B2,L2\n",
@@ -302,12 +303,14 @@ def test_tables_drafted_together_lead_to_each_other_and_amounts_have_their_unit(
         "brewery": ({"Beer"}, {"Brewery"}, None),
         "ABV": ({"Beer"}, {"decimal"}, None),
         "price": ({"Beer", "Brewery"}, {"decimal"}, "EUR"),
+        "short": ({"Brewery"}, {"string"}, None),  # another name of the row, and no other row
         "town": ({"Brewery"}, {"string"}, None),
         "headOffice": ({"Brewery"}, {"Brewery"}, None),
         "酒厂": ({"酒店"}, {"Brewery"}, None),
         "stops": ({"Line"}, {"Gate"}, None),
         "code": ({"Line"}, {"string"}, None),
     }
+    assert {word.text for term in ontology.domain_properties if term.unit for word in term.examples} == {"3.50", "3.40"}
     with KnowledgeGraph.create(tmp_path / "w", ontology=str(tmp_path / "draft.ttl")) as kg:
         assert [item.outcome for item in kg.add(*(tmp_path / name for name in tables))] == ["added"] * 5
         assert kg.ask("How much does Night Tram cost?").text == "The price of Night Tram is 3.5 EUR."

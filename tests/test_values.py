@@ -171,6 +171,9 @@ def test_conversion_there_and_back_is_the_same_number(number):
         ("22:00-6:00", "22:00-06:00"),
         ("11:00-02:00", "11:00-02:00"),
         ("晚上8点到2点", "20:00-02:00"),
+        ("12:00-2:00", "12:00-02:00"),  # may be of the afternoon: as it is written
+        ("9:00-2:00", "09:00-14:00"),
+        ("Open noon to two.", None),
         ("It takes two to one hours.", None),
         ("Open five to six days a week.", None),
         ("Open six to ten.", None),  # of the morning or of the evening
@@ -181,6 +184,18 @@ def test_conversion_there_and_back_is_the_same_number(number):
 def test_hours_in_words_have_the_half_of_the_day_that_they_can_only_mean(text, span):
     found = [value.lexical for value in values_in(text) if value.kind == "span"]
     assert found == [span] * (span is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("4.5/5", "4.5"), ("CO2 400", "400"), ("45-60", None), ("1046-8188", None)],
+)
+def test_a_text_with_one_number_is_that_and_a_code_or_range_is_none(text, number):
+    if number is None:
+        with pytest.raises(ValueError, match="holds several numbers"):
+            literal_of(text, prop("decimal"))
+    else:
+        assert literal_of(text, prop("decimal")).value == number
 
 
 def test_hours_joins_several_spans():

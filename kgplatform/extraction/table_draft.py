@@ -278,7 +278,7 @@ def _draft(
     for index, column in enumerate(columns):
         role, language = _naming(column)
         term, score = _property(likely[column], class_, lexicon)
-        called = None if role else class_called(_without_name(column), lexicon)
+        called = None if role else class_called(without_name(column), lexicon)
         if called and not is_named and (called == class_ or (not term and lexicon.ontology.is_a(class_, (called,)))):
             role, term, score, is_named = "name", None, _EXACT * (called == class_), True
         elif term is None:
@@ -314,7 +314,7 @@ def class_property(class_: NamedNode, target: NamedNode | None, lexicon: Lexicon
     return terms[0] if len(terms) == 1 else None
 
 
-def _without_name(column: str) -> str:
+def without_name(column: str) -> str:
     """The column's words without those for names: hotel name, 酒店名称."""
     key = label_key(words_of_identifier(column))
     if has_han(key):

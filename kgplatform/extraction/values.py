@@ -51,6 +51,8 @@ _TEXT_OF_SPAN = (
 SPAN = re.compile(rf"(?<![\d:.])(?:{_TEXT_OF_SPAN})(?![\d:])", re.IGNORECASE)
 OPEN_CLOSE = _LEXICON.pattern("open_close", re.IGNORECASE)
 ONE_CLOCK = re.compile(rf"(?<![\d:.])({_CLOCK})(?![\d:])", re.IGNORECASE)
+_EARLIEST, _LATE, _SMALL_HOURS = 5, 11, 3
+"""No opening in words is before the first; what opens from the second on may close at night, up to the third."""
 _CLOCK_PARTS = _LEXICON.pattern("clock_parts", re.IGNORECASE)
 
 
@@ -86,15 +88,22 @@ def hours(text: str) -> str | None:
 def span(match: re.Match[str]) -> str | None:
     """The span that a match of `SPAN` or `OPEN_CLOSE` writes; None where it is none.
 
-    It ends in the afternoon where the hour would else be before the opening, unless that is written as of a night:
-    9:00-5:00, 九点到五点, but 22:00-6:00 and 11:00-02:00.
+    It ends in the afternoon where the hour would else be before the opening, unless that is or may be one of a night:
+    9:00-5:00, 九点到五点, but 22:00-6:00, 9:00-02:00 and 12:00-2:00.
     """
     opens, closes = clock(match["opens"]), clock(match["closes"])
     if not opens or not closes or opens == closes:
         return None
+    hour = match["closes"].strip()[0]
+    is_bare = hour in "123456789" or hour in _HAN_NUMERALS
     later = f"{int(closes[:2]) + 12}{closes[2:]}"
-    is_bare = match["closes"].strip()[0] in "123456789" or match["closes"].strip()[0] in _HAN_NUMERALS
-    return f"{opens}-{later if closes < opens < later <= '24' and is_bare else closes}"
+    is_later = is_bare and closes < opens < later <= "24" and not _may_be_night(float(opens[:2]), float(closes[:2]))
+    return f"{opens}-{later if is_later else closes}"
+
+
+def _may_be_night(opens: float, closes: float) -> bool:
+    """Whether what opens about noon may close in the small hours as well as in the afternoon."""
+    return opens >= _LATE and closes <= _SMALL_HOURS
 
 
 def _said_spans(text: str, start: int, end: int) -> Iterator[FoundValue]:
@@ -107,8 +116,9 @@ def _said_spans(text: str, start: int, end: int) -> Iterator[FoundValue]:
         behind = _WORD_BEHIND.match(text, match.end())
         is_told = match["cue"] is not None or any(" " in match[side] for side in ("opens", "closes"))
         is_counted = behind is not None and behind[1] not in FUNCTION_WORDS | _BEHIND_HOURS
+        is_clear = not _may_be_night(opens, closes)
         closes += 12 * (closes < opens)
-        if is_told and not is_counted and _EARLIEST <= opens <= 12 <= closes > opens:
+        if is_told and is_clear and not is_counted and _EARLIEST <= opens <= 12 <= closes > opens:
             lexical = "-".join(f"{int(hour):02d}:{hour % 1 * 60:02.0f}" for hour in (opens, closes))
             yield FoundValue("span", match.start("opens"), match.end(), lexical)
 
@@ -161,16 +171,15 @@ _SAID = re.compile(
 )
 _SAID_HOURS: Final = {word: int(hour) for word, (hour,) in _LEXICON.table("said_hours").items()}
 _PARTS_OF_HOUR: Final = {word: float(part) for word, (part,) in _LEXICON.table("parts_of_hour").items()}
-_SAID_CLOCK = "|".join(
-    [word for word, number in _SAID_NUMBERS.items() if number <= 12] + [*_SAID_HOURS, "1[0-2]|[1-9]"]
-)
-_SAID_CLOCK = rf"(?:{_LEXICON.text('part_of_hour')})?(?:{_SAID_CLOCK})\b"
+_HOUR_WORDS = "|".join([*(word for word, number in _SAID_NUMBERS.items() if number <= 12), *_SAID_HOURS])
+_SAID_CLOCK = rf"(?:{_LEXICON.text('part_of_hour')})?(?:{_HOUR_WORDS}|1[0-2]|[1-9])\b"
 _SAID_SPAN = re.compile(
     rf"(?:(?P<cue>{_LEXICON.text('hours_cue')})\b[^.;!?\n]{{0,30}}?)?(?<![\w:.,-])(?P<opens>{_SAID_CLOCK})"
     rf"(?: (?:{_LEXICON.text('until')}) |\s?[-–]\s?)(?P<closes>{_SAID_CLOCK})(?![:.,]\d|%|-)",
     re.IGNORECASE,
 )
-_EARLIEST, _BEHIND_HOURS = 5, _LEXICON.words("behind_hours")
+_GOES_ON = re.compile(r"\s?[-–—~～]\s?\d")
+_BEHIND_HOURS: Final = _LEXICON.words("behind_hours")
 _WORD_BEHIND = re.compile(r"\s([a-z]+)")
 _CODE_BEFORE = re.compile(r"\b(?P<code>[A-Z]{2,3}|[A-Z][a-z]\.?)\s?$")
 _HALF_OF = _LEXICON.pattern("half_of")
@@ -471,7 +480,7 @@ def _measured(text: str, term: OntologyProperty) -> str:
     if not found:
         raise ValueError(f"{text!r} is not a number")
     value = found[0]
-    if len(found) > 1 or re.search(r"\d", text[: value.start] + text[value.end :]):  # 1046-8188 is no 1046
+    if len(found) > 1 or _GOES_ON.match(text, value.end):  # 1046-8188 is no 1046, and 45-60 no 45
         raise ValueError(f"{text!r} holds several numbers")
     if value.kind == "year":
         return str(int(value.lexical))

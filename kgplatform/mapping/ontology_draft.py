@@ -30,6 +30,8 @@ from kgplatform.documents.tables.table_source import (
     type_of,
 )
 from kgplatform.errors import ModelReplyError, OntologyError, StoreError
+from kgplatform.extraction.ontology_lexicon import label_key
+from kgplatform.extraction.table_draft import without_name
 from kgplatform.extraction.values import CURRENCIES, UNITS, values_in
 from kgplatform.lexicon import LexiconSection
 from kgplatform.models.json_replies import json_of, mismatch
@@ -81,7 +83,7 @@ _DATATYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is common to values: their datatype, whether no two are equal, and some of them as examples."""
+    """What is common to values: their datatype, how many differ (0: not counted), and some of them as examples."""
 
     datatype: NamedNode
     count: int
@@ -206,7 +208,7 @@ def _property(draft: OntologyDraft, term: DraftedProperty) -> Iterable[Triple]:
     if term.functional:
         yield Triple(term.iri, TYPE, NamedNode(f"{OWL}FunctionalProperty"))
     yield from _words(draft, term.iri, term.label)
-    distinct = term.profile.distinct if term.profile else None
+    distinct = term.profile.distinct or None if term.profile else None
     yield Triple(term.iri, COMMENT, _comment(term.label, term.count, distinct))
     yield from _end(term.iri, "domain", term.domains)
     if term.profile:
@@ -422,7 +424,6 @@ def _from_rdf_property(
 _LEXICON: Final = LexiconSection("mapping", "ontology_draft")
 _NAMES = _LEXICON.pattern("name_column", re.IGNORECASE)
 _CODES = _LEXICON.pattern("code_column", re.IGNORECASE)
-_NAME_BEHIND = _LEXICON.pattern("name_behind")
 _LONGEST = 100
 _ROWS, _BATCH_OF_ROWS = 50_000, 1_000
 _MOST_OF_THEM = 0.5
@@ -454,14 +455,17 @@ def _table(source: TableSource) -> _Table:
     words = f"{before} {singular(last)}".strip() or "row"
     written = [column.name.strip() for column in columns]
     named = [n for n, name in enumerate(written) if _NAMES.fullmatch(name)]
-    called = [n for n, name in enumerate(written) if _NAME_BEHIND.sub("", words_of_identifier(name)) == words]
+    called = [n for n, name in enumerate(written) if without_name(name) == label_key(words)]
     naming = next(iter((*named, *called)), None)
     said = (ValueType.TEXT, ValueType.CODE)
     texts = {n: set[str]() for n, column in enumerate(columns) if column.type in said or n == naming}
     rows = (row for batch in source.batches(_BATCH_OF_ROWS) for row in batch)
     for row in islice(rows, columns[0].rows if texts else 0):
+        own = row.cells[naming] if naming is not None else None
         for place, values in texts.items():
-            if cell := row.cells[place]:
+            if (cell := row.cells[place]) and (
+                cell != own or place == naming
+            ):  # another name of the row is no other row
                 separator = columns[place].separator
                 values.update(map(str.strip, cell.split(separator) if separator and place != naming else (cell,)))
     return _Table(source, words, columns, {n: frozenset(values) for n, values in texts.items()}, naming)
@@ -536,7 +540,8 @@ class _TableDraft:
         unit = _unit_of(values) if target is None else None
         found = of_column(column) if target is None else None
         if found is not None and unit:
-            found = replace(found, datatype=XSD_DECIMAL)
+            numbers = tuple(values_in(example)[0].lexical for example in found.examples)
+            found = replace(found, datatype=XSD_DECIMAL, examples=numbers)
         sort = name, target or (found.datatype if found else None, unit)
         functional = column.separator is None
         if sort in self._terms and sort not in seen:  # the same of another table
@@ -546,6 +551,7 @@ class _TableDraft:
                 domains=(*known.domains, class_),
                 count=known.count + column.values,
                 functional=known.functional and functional,
+                profile=replace(known.profile, distinct=0) if known.profile else None,
             )
         else:
             while sort in self._terms:  # a second column of that name

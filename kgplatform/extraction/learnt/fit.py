@@ -474,9 +474,12 @@ class _Teacher:
         )
 
     def _lessons(self) -> list[Lesson]:
-        """The examples as lessons: each is proposed what fills its places by a network that has not seen it."""
+        """The examples as lessons: each is proposed what fills its places by a network that has not seen it.
+
+        What properties take is what the examples have of that.
+        """
         first = [self._named(one) for one in self._taught]
-        drawn = random.Random(0).sample(range(len(first)), len(first))  # not by turns: so may files take theirs
+        drawn = random.Random(0).sample(range(len(first)), len(first))  # the lines of a file may take turns
         parts = [sorted(drawn[half::2]) for half in (0, 1)]
         networks = [self._network(self._fit([first[n] for n in part], states=False)) for part in reversed(parts)]
         proposed = {n: network for part, network in zip(parts, networks, strict=True) for n in part}
