@@ -189,6 +189,13 @@ def singular(word: str) -> str:
 Item = TypeVar("Item")
 
 
+def with_article(label: str) -> str:
+    """The label with its English article, where it takes one: a hotel, an inn, 酒店."""
+    if not label[:1].isascii():
+        return label
+    return f"{'an' if label[:1].casefold() in 'aeiou' else 'a'} {label}"
+
+
 def read_json_lines(
     path: Path, parse: Callable[[dict[str, Any], int], Item], *, what: str, key: Callable[[Item], str] | None = None
 ) -> tuple[list[Item], list[str]]:

@@ -37,7 +37,7 @@ ONE_IMPORTER = {
     "extraction.key_values": "a stage of the built-in reader",
     "extraction.learnt.fit": "the teaching of the built-in reader, which alone needs PyTorch",
     "linking.places.hierarchy": "a stage: what documented places lie in",
-    "mapping.ontology_draft": "a door: `ontology draft`",
+    "mapping.schema_inference": "a door: `ontology draft`",
     "ontology.parse": "a stage: from a file to triples",
     "ontology.reasoner": "a process of its own",
     "questions.dialogue.follow_up": "a stage of a conversation",

@@ -18,9 +18,9 @@ from kgplatform.mapping.ontology_draft import (
     OntologyDraft,
     Profile,
     as_turtle,
-    draft_files,
     worded,
 )
+from kgplatform.mapping.schema_inference import draft_files
 from kgplatform.models.stubs import ScriptedModel
 from kgplatform.ontology import packs, reasoner
 from kgplatform.ontology.lint import Grade, class_tree, structural
@@ -316,6 +316,77 @@ def test_tables_drafted_together_lead_to_each_other_and_amounts_have_their_unit(
         assert kg.ask("How much does Night Tram cost?").text == "The price of Night Tram is 3.5 EUR."
         assert kg.ask("Which town is the brewery of Dune Grass in?").values == ("Greetsiel",)
     assert "is no table" in run("ontology", "draft", "beers.csv", "draft.ttl")[2]
+
+
+def test_tables_of_a_database_are_joined_by_their_keys(run, tmp_path):
+    tables = {
+        "artists.csv": "artist_id,name,born,died\n1,Ilse Marten,1871,1944\n2,Pavel Hroznik,1902,1988\n",
+        "loans.csv": "work_id,borrower_no,from_date,fee_eur\n101,M7,2024-03-01,500\n103,M9,2024-05-01,80\n"
+        "101,M7,2025-03-01,650\n",
+        "Museums.csv": "no,museum,rooms,area_m2\nM7,Kunsthalle Bremen,12,800\nM9,Museo de Arte Lima,30,2500\n",
+        "works.csv": "work_id,title,ARTIST_ID,height (cm),copies printed\n101,Harbour in Fog,1,60,1200\n"
+        "102,The Blue Kitchen,1,45.5,1500\n103,Stairs,2,30,1900\n",
+        "exhibitions.csv": "id,title\n1,Northern Light\n2,Paper\n",
+        "shown_at.csv": "work_id,exhibition_id\n101,1\n102,1\n103,2\n101,2\n",
+        "评语.csv": "作品编号,画家编号,评分\n101,1,4\n103,2,5\n",
+        "作品.csv": "编号,名称\n101,雾港\n103,楼梯\n",
+        "画家.csv": "编号,姓名\n1,马滕\n2,赫罗兹尼克\n",
+    }
+    for name, text in tables.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert run("ontology", "draft", *tables)[0] == 0
+    (tmp_path / "draft.ttl").write_text(run("ontology", "draft", *tables)[1], encoding="utf-8")
+    assert run("ontology", "check", "draft.ttl")[0] == 0
+    ontology = packs.load(["draft.ttl"], folder=tmp_path).ontology
+    found = {
+        term.iri.value.split("#")[1]: (
+            "|".join(sorted(iri.value.split("#")[1] for iri in term.domains)),
+            "|".join(iri.value.split("#")[1] for iri in term.ranges),
+            term.unit,
+        )
+        for term in ontology.domain_properties
+    }
+    assert found == {
+        "artistId": ("Artist", "integer", None),
+        "born": ("Artist", "gYear", None),
+        "died": ("Artist", "gYear", None),
+        "work": ("Loan", "Work", None),
+        "borrower": ("Loan", "Museum", None),
+        "fromDate": ("Loan", "date", None),
+        "fee": ("Loan", "decimal", "EUR"),
+        "museumNo": ("Museum", "string", None),
+        "rooms": ("Museum", "integer", None),
+        "area": ("Museum", "decimal", "m²"),
+        "workId": ("Work", "integer", None),
+        "artist": ("Work", "Artist", None),
+        "height": ("Work", "decimal", "cm"),
+        "copiesPrinted": ("Work", "integer", None),
+        "exhibitionId": ("Exhibition", "string", None),
+        "exhibition": ("Work", "Exhibition", None),
+        "作品2": ("评语", "作品", None),
+        "画家2": ("评语", "画家", None),
+        "评分": ("评语", "integer", None),
+        "作品编号": ("作品", "string", None),
+        "画家编号": ("画家", "string", None),
+    }
+    keys = {class_.iri.value.split("#")[1]: len(class_.key) for class_ in ontology.domain_classes}
+    assert keys == {"Artist": 1, "Loan": 0, "Museum": 1, "Work": 1, "Exhibition": 1, "评语": 2, "作品": 1, "画家": 1}
+    assert ontology.label(NamedNode(f"{ontology.domain_classes[0].iri.value.split('#')[0]}#作品2"), "zh") == "作品"
+    with KnowledgeGraph.create(tmp_path / "w", ontology=str(tmp_path / "draft.ttl")) as kg:
+        added = list(kg.add(*(tmp_path / name for name in tables)))
+        assert [item.outcome for item in added] == ["added"] * len(tables)
+        for question, answer in {
+            "Who is the artist of Stairs?": "The artist of Stairs is Pavel Hroznik.",
+            "When was Ilse Marten born?": "Ilse Marten was born in 1871.",
+            "When did Ilse Marten die?": "Ilse Marten died in 1944.",
+            "What is the area of Kunsthalle Bremen?": "The area of Kunsthalle Bremen is 800 m².",
+            "In which exhibitions was Harbour in Fog shown?": "Northern Light, Paper.",
+        }.items():
+            assert kg.ask(question).text == answer
+        labels = {str(row[0].value) for row in kg.query("SELECT ?l { ?x a ?c ; rdfs:label ?l }").rows}
+        assert not any(label.isdigit() for label in labels)
+        assert len(kg.query("SELECT ?x { ?x a ?c . FILTER(STRENDS(STR(?c), '#Loan')) }").rows) == 3
+        assert "马滕 / 雾港" in labels or "雾港 / 马滕" in labels
 
 
 def test_a_draft_of_untyped_data_and_of_odd_columns_still_passes(run, tmp_path):

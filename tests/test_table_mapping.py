@@ -110,7 +110,7 @@ def test_columns_are_matched_with_properties_and_the_table_with_a_class(ontology
 def test_a_column_called_what_the_rows_are_holds_their_names(columns, class_name, read):
     ontology = shipped("core", "geo", "travel")
     lines = map_table(table_of(Path("sheet.csv"), columns.encode()), ontology, BASE).describe(ontology).splitlines()
-    assert lines[0] == f"sheet: each row is a {class_name}"
+    assert lines[0] == f"sheet: each row is {'an' if class_name[0] in 'aeiou' else 'a'} {class_name}"
     assert "; ".join(line.strip() for line in lines[1:]).startswith(read)
 
 

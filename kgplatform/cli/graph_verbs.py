@@ -549,7 +549,8 @@ def print_renewal(plan: Renewal, *, dry_run: bool) -> None:
 
 
 def _draft(given: Given) -> int:
-    from kgplatform.mapping.ontology_draft import as_turtle, draft_data, draft_files, worded
+    from kgplatform.mapping.ontology_draft import as_turtle, worded
+    from kgplatform.mapping.schema_inference import draft_data, draft_files
 
     model = _model(given.workspace) if given.model else None
     if given.files:

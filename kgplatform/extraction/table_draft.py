@@ -9,7 +9,7 @@ and carries it out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
@@ -20,7 +20,7 @@ from kgplatform.errors import ReadError
 from kgplatform.extraction.ontology_lexicon import Lexicon, compile_lexicon, label_key
 from kgplatform.lexicon import LexiconSection
 from kgplatform.ontology.schema import Ontology, OntologyProperty
-from kgplatform.text import has_han, normalise, singular, words, words_of_identifier
+from kgplatform.text import has_han, normalise, singular, with_article, words, words_of_identifier
 from kgplatform.vocab import entity_iri, words_of_iri
 
 # Entities by class and name
@@ -37,14 +37,17 @@ class EntityIndex:
         self.base = base
         self._entities: dict[str, list[tuple[NamedNode, NamedNode]]] = {}
         self._listed: dict[tuple[NamedNode, ...], dict[str, NamedNode]] = {}
-        self._called: set[NamedNode] = set()
+        self._called: dict[NamedNode, str] = {}
+        self._keys: set[tuple[NamedNode, str]] = set()
         self._classes: dict[str, list[NamedNode]] = {}
         for name, class_ in (known or {}).items():
             self._classes.setdefault(normalise(name), []).append(class_)
 
-    def add(self, iri: NamedNode, class_: NamedNode, names: Iterable[str]) -> None:
+    def add(self, iri: NamedNode, class_: NamedNode, names: Iterable[str], *, keys: Iterable[str] = ()) -> None:
         """Notes by what names and keys the entity goes; the first that claims a name keeps it."""
-        for name in names:
+        keys = tuple(keys)
+        self._keys.update((iri, normalise(key)) for key in keys)
+        for name in (*keys, *names):
             listed = self._entities.setdefault(normalise(name), [])
             if all(other != iri for other, _ in listed):
                 listed.append((iri, class_))
@@ -60,13 +63,17 @@ class EntityIndex:
                 return iri, own
         return None
 
-    def call(self, iri: NamedNode) -> None:
+    def call(self, iri: NamedNode, name: str) -> None:
         """Notes that the entity has a proper name, so that a key need not serve as its label."""
-        self._called.add(iri)
+        self._called.setdefault(iri, name)
 
-    def is_called(self, iri: NamedNode) -> bool:
-        """Whether the entity is known to have a proper name."""
-        return iri in self._called
+    def called(self, iri: NamedNode) -> str | None:
+        """The proper name of the entity, where it is known."""
+        return self._called.get(iri)
+
+    def is_key(self, iri: NamedNode, text: str) -> bool:
+        """Whether the entity is known to go by that as a key, not as a name."""
+        return (iri, normalise(text)) in self._keys
 
     def entity(
         self, class_: NamedNode, name: str, *, within: tuple[NamedNode, ...] = ()
@@ -152,25 +159,27 @@ class ColumnMapping:
 
 @dataclass(frozen=True, slots=True)
 class TableMapping:
-    """How a table is read: a row is an entity of ``type``, told apart by the column ``key``."""
+    """How a table is read: a row is an entity of ``type``, told apart by the column ``key`` or by some ``together``."""
 
     table: str
     type: NamedNode
     key: int | None
     columns: tuple[ColumnMapping, ...]
     base: str = ""
+    together: tuple[int, ...] = ()
 
     def describe(self, ontology: Ontology, language: str = "en") -> str:
         """The mapping in words, a line for each column."""
-        lines = [f"{self.table}: each row is a {ontology.label(self.type, language)}"]
+        lines = [f"{self.table}: each row is {with_article(ontology.label(self.type, language))}"]
         for item in self.columns:
             said = item.role
             if item.term is not None:
                 owner = f" of its {self.columns[item.via].column}" if item.via is not None else ""
                 said = f"{ontology.label(item.term.iri, language)}{owner}"
                 if item.range is not None:
-                    said += f", a {ontology.label(item.range, language)}"
-            lines.append(f"  {item.column} -> {said}{' (key)' if item.index == self.key else ''}")
+                    said += f", {with_article(ontology.label(item.range, language))}"
+            is_key = item.index == self.key or item.index in self.together
+            lines.append(f"  {item.column} -> {said}{' (key)' if is_key else ''}")
         return "\n".join(lines)
 
 
@@ -220,22 +229,26 @@ def map_table(
         raise ReadError(
             f"no column can be used ({known}); name them after properties of the ontology", path=Path(table.name)
         )
-    key = _key_column(columns, class_, ontology)
-    if key is None and class_hint is None and score < _EXACT and not _stem_score(stem, class_, lexicon):
+    key, together = _key_column(columns, class_, ontology), _joint_key(columns, class_, ontology)
+    is_told = key is not None or together or class_hint is not None or score >= _EXACT
+    if not is_told and not _stem_score(stem, class_, lexicon):
         raise ReadError("no column tells one row from another; name one 'name' or after a key", path=Path(table.name))
-    return TableMapping(table.name, class_, key, tuple(columns), base)
+    return TableMapping(table.name, class_, key, tuple(columns), base, together)
 
 
-def told_apart(mapping: TableMapping, unique: Mapping[str, bool]) -> TableMapping:
+def told_apart(
+    mapping: TableMapping, unique: Mapping[str, bool], differ: Callable[[Sequence[int]], bool]
+) -> TableMapping:
     """The mapping with a column that names the rows where it has none: one of ``unique``, whose cells all differ.
 
     A column that is called some kind of name becomes the name. Where nothing is a key, the first column does if it
-    holds texts (as ``unique`` says) and is no property; else the first property stands in for a key.
+    holds texts (as ``unique`` says) and is no property; else the first property stands in for a key, or the things
+    that a row joins do together, with as many further columns as make all rows ``differ``.
 
     Raises:
         ReadError: the rows have no key, and there is no such column.
     """
-    if any(item.role == "name" for item in mapping.columns):
+    if any(item.role == "name" for item in mapping.columns) or mapping.together:
         return mapping
     fit = [
         item
@@ -248,6 +261,8 @@ def told_apart(mapping: TableMapping, unique: Mapping[str, bool]) -> TableMappin
         naming = opening
     first = naming or (fit[0] if fit else None)
     if mapping.key is None and first is None:
+        if together := _told_apart_together(mapping, differ):
+            return replace(mapping, together=together)
         raise ReadError(
             "no column tells one row from another; name one 'name' or after a key", path=Path(mapping.table)
         )
@@ -255,6 +270,15 @@ def told_apart(mapping: TableMapping, unique: Mapping[str, bool]) -> TableMappin
     return replace(
         mapping, columns=columns, key=mapping.key if mapping.key is not None or first is None else first.index
     )
+
+
+def _told_apart_together(mapping: TableMapping, differ: Callable[[Sequence[int]], bool]) -> tuple[int, ...]:
+    """The columns of the things that the rows join, with those of values that are needed; none if they join nothing."""
+    said = [item for item in mapping.columns if item.term is not None and item.via is None]
+    joined = tuple(item.index for item in said if item.term is not None and item.term.is_object)
+    values = [item.index for item in said if item.index not in joined]
+    tried = ((*joined, *values[:count]) for count in range(len(values) + 1)) if len(joined) > 1 else ()
+    return next((columns for columns in tried if differ(columns)), ())
 
 
 def _stem_score(stem: str, class_: NamedNode, lexicon: Lexicon) -> int:
@@ -404,8 +428,22 @@ def _key_column(columns: list[ColumnMapping], class_: NamedNode, ontology: Ontol
         for above in ontology.superclasses(class_)
         if above in ontology.classes
         for iri in ontology.classes[above].key
+        if not _is_joint(above, ontology)
     }
     for item in columns:
         if item.term is not None and item.term.iri in keys and item.via is None:
             return item.index
     return next((item.index for item in columns if item.role == "name"), None)
+
+
+def _is_joint(class_: NamedNode, ontology: Ontology) -> bool:
+    """Whether the key of a class is what its members join, all of it together."""
+    terms = [ontology.properties.get(iri) for iri in ontology.classes[class_].key]
+    return len(terms) > 1 and any(term is not None and term.is_object for term in terms)
+
+
+def _joint_key(columns: list[ColumnMapping], class_: NamedNode, ontology: Ontology) -> tuple[int, ...]:
+    """The columns of a key that is only one together, if they are all there."""
+    keys = ontology.classes[class_].key if _is_joint(class_, ontology) else ()
+    places = {item.term.iri: item.index for item in columns if item.term is not None and item.via is None}
+    return tuple(places[iri] for iri in keys) if keys and all(iri in places for iri in keys) else ()

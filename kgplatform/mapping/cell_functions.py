@@ -4,11 +4,12 @@ Functions in mappings are described by https://fno.io/spec/; here they are carri
 engine sees it, in the order of the columns, so that one name gets one IRI whichever row has it first, and a cell that
 cannot be read is known by its row and column.
 
-    kgp:entity     kgp:class, kgp:key, kgp:name…            the entity that a row describes
+    kgp:entity     kgp:class, kgp:key, kgp:name…, kgp:part… the entity that a row describes; parts are a key together
     kgp:reference  kgp:property, kgp:name, kgp:class?       what a cell names: named values, entities with their class
     kgp:value      kgp:property, kgp:text, kgp:whole?       the literals of a property that a cell writes
     kgp:text       kgp:text, kgp:language?, kgp:split?      words with their language
-    kgp:otherwise  kgp:text, kgp:unless…                    a text where all other cells are empty
+    kgp:otherwise  kgp:text, kgp:unless…, kgp:class?        a text where all other cells are empty; with a class, a key
+                                                            of that class, where its entity is not known by a name
     kgp:split      kgp:text, kgp:separator?                 the parts of a cell
 """
 
@@ -41,11 +42,11 @@ OTHERWISE: Final = f"{FUNCTIONS}otherwise"
 SPLIT: Final = f"{FUNCTIONS}split"
 
 PARAMETERS: Final[dict[str, tuple[str, ...]]] = {
-    ENTITY: ("class", "key", "name"),
+    ENTITY: ("class", "key", "name", "part"),
     REFERENCE: ("property", "class", "name"),
     VALUE: ("property", "text", "whole"),
     TEXT: ("text", "language", "split"),
-    OTHERWISE: ("text", "unless"),
+    OTHERWISE: ("text", "unless", "class"),
     SPLIT: ("text", "separator"),
 }
 """The parameters of each function, the prefix left out."""
@@ -86,17 +87,30 @@ class Functions:
     def _entity(self, given: Given, outcome: CellOutcome) -> None:
         """The row's entity: one already known by its key or a name, else minted from the first of them."""
         class_ = NamedNode(given["class"][0])
-        called = given.get("name", ())
-        names = [*given.get("key", ()), *called]
+        called, joint = given.get("name", ()), " / ".join(given.get("part", ()))
+        keys = (*given.get("key", ()), *([joint] if joint else []))
+        names = [*keys, *called]
         if not names:
             outcome.problems.append(("", "nothing names the row"))
             return
         found = next((entity for name in names if (entity := self._index.find(class_, name))), None)
         iri = found[0] if found else self._index.entity(class_, names[0])[0]
-        self._index.add(iri, class_, names)
+        self._index.add(iri, class_, called, keys=keys)
         if called:
-            self._index.call(iri)
+            self._index.call(iri, called[0])
+        elif joint:
+            outcome.besides.append(Triple(iri, LABEL, Literal(self._joint_name(class_, given["part"]))))
         outcome.terms.append(iri)
+
+    def _joint_name(self, class_: NamedNode, told: Sequence[str]) -> str:
+        """What a row is called that joins things: by their names, where these are known by now."""
+        terms = [self.ontology.properties.get(iri) for iri in self.ontology.classes[class_].key]
+        names = list(told)
+        for place, (term, text) in enumerate(zip(terms, told, strict=False)):
+            ends = term.ranges if term is not None and term.is_object else ()
+            found = next((entity for end in ends if (entity := self._index.find(end, text))), None)
+            names[place] = (self._index.called(found[0]) if found else None) or text
+        return " / ".join(names)
 
     def _reference(self, given: Given, outcome: CellOutcome) -> None:
         term = self._property(given)
@@ -124,7 +138,7 @@ class Functions:
         outcome.terms.append(iri)
         outcome.besides.append(Triple(iri, TYPE, class_))
         keys = list(self._key_of(iri, class_, text))
-        if not keys or not self._index.is_called(iri):
+        if self._index.called(iri) is None or not (keys or self._index.is_key(iri, text)):
             outcome.besides.append(Triple(iri, LABEL, self._label(text, class_)))
         outcome.besides.extend(keys)
 
@@ -173,8 +187,10 @@ class Functions:
             outcome.terms += [tagged(part, language) for part in (parts(text) if given.get("split") else [text])]
 
     def _otherwise(self, given: Given, outcome: CellOutcome) -> None:
-        if not given.get("unless"):
-            outcome.terms += [Literal(text) for text in given.get("text", ())]
+        for text in () if given.get("unless") else given.get("text", ()):
+            known = self._index.find(NamedNode(given["class"][0]), text) if given.get("class") else None
+            if known is None or self._index.called(known[0]) is None:
+                outcome.terms.append(Literal(text))
 
     def _split(self, given: Given, outcome: CellOutcome) -> None:
         separator = next(iter(given.get("separator", ())), "")

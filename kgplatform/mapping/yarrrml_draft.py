@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 
 from kgplatform.errors import ReadError
 from kgplatform.extraction.table_draft import ColumnMapping, TableMapping
-from kgplatform.mapping.cell_functions import PARAMETERS, REFERENCE, VALUE
+from kgplatform.mapping.cell_functions import ENTITY, PARAMETERS, REFERENCE, VALUE
 from kgplatform.mapping.rml import FUNCTIONS, FunctionCall, TableRules, TermKind, TripleRule, decoded, reference
 from kgplatform.ontology.schema import Ontology
 from kgplatform.vocab import (
@@ -115,6 +115,7 @@ def _entity(mapping: TableMapping, prefixes: _Prefixes) -> str:
     given = [("class", prefixes.short(mapping.type.value))]
     given += [("key", _cell(key))] if key is not None and key.role != "name" else []
     given += [("name", _cell(item)) for item in names]
+    given += [("part", _cell(mapping.columns[index])) for index in mapping.together]
     return _function("entity", given, prefixes)
 
 
@@ -137,13 +138,14 @@ def _column(item: ColumnMapping, prefixes: _Prefixes) -> Iterator[str]:
 
 
 def _fallback(mapping: TableMapping, prefixes: _Prefixes) -> Iterator[str]:
-    """The key as the label of what has no name."""
+    """The key as the label of what has no name, here or elsewhere."""
     key = mapping.columns[mapping.key] if mapping.key is not None else None
     if key is None or key.role == "name":
         return
     names = [item for item in mapping.columns if item.role == "name"]
     given = [("text", _cell(key)), *(("unless", _cell(item)) for item in names)]
-    yield _po(f"{RDFS}label", _function("otherwise", given, prefixes) if names else _cell(key), prefixes)
+    given += [] if names else [("class", prefixes.short(mapping.type.value))]
+    yield _po(f"{RDFS}label", _function("otherwise", given, prefixes), prefixes)
 
 
 def _object(item: ColumnMapping, prefixes: _Prefixes) -> str:
@@ -232,7 +234,7 @@ def _fault(call: FunctionCall, ontology: Ontology) -> str:
             return f"kgp:{name} takes no kgp:{parameter}{_near(parameter, allowed)}"
         if term.kind is TermKind.EXECUTION:
             return f"kgp:{name} is given the result of another function; it takes columns and constants"
-    if "class" in allowed and "property" not in allowed and "class" not in given:
+    if call.function == ENTITY and "class" not in given:
         return f"kgp:{name} needs a kgp:class"
     if call.function in (REFERENCE, VALUE):
         return _unknown_property(name, given["property"].value if "property" in given else "", ontology)

@@ -249,9 +249,11 @@ def _grammar(link: Link, names: NameIndex, language: str, *, literal: bool) -> t
         return label, "state" if lexicon.pattern("answer_text.joining_zh").search(label) else "is"
     if lexicon.pattern("query_graph.trailing").search(label):
         past = lexicon.pattern("answer_text.participle").match(label) and term is not None and term.temporal
-        return label, "verb" if acts(label) else "past" if past else "state"
+        does = acts(label) or lexicon.pattern("answer_text.acted").match(label)
+        return label, "verb" if does else "past" if past else "state"
     if term is not None and term.temporal and lexicon.pattern("answer_text.participle").fullmatch(label):
-        return label, "past_day" if XSD_DATE in term.datatypes else "past_year"
+        acted = "acted" if lexicon.pattern("answer_text.acted").match(label) else "past"
+        return label, f"{acted}_day" if XSD_DATE in term.datatypes else f"{acted}_year"
     label = lexicon.pattern("query_graph.leading").sub("", label)
     head = lexicon.pattern("answer_text.head").sub("", label).rpartition(" ")[2]
     return label, "are" if singular(head) != head else "is"

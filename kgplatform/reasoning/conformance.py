@@ -18,6 +18,7 @@ from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform.ontology.schema import OntologyProperty, TermIndex
 from kgplatform.reasoning.scope import Fault, Finding, Instances, Scope, Severity, statements_about
+from kgplatform.text import with_article
 from kgplatform.vocab import OWL, RDF, RDFS, SAME_AS, TYPE, XSD, local_name
 
 # Datatypes: XML Schema 1.1 Part 2, §3.3 and §3.4 (https://www.w3.org/TR/xmlschema11-2/).
@@ -137,7 +138,7 @@ class _Conformance:
             at_fault = tuple(triple for triple in statements if triple.object in pair)
             yield Finding(
                 Fault.DISJOINT, Severity.VIOLATION, subject,
-                f"is both {_a(labels[0])} and {_a(labels[1])}, and nothing can be both",
+                f"is both {with_article(labels[0])} and {with_article(labels[1])}, and nothing can be both",
                 path=TYPE, value=pair[1], statements=at_fault,
             )  # fmt: skip
         for triple in statements:
@@ -246,7 +247,7 @@ class _Conformance:
         return self._ontology.label(iri)
 
     def _labels(self, iris: Sequence[NamedNode]) -> str:
-        shown = [_a(self._label(iri)) for iri in iris[:4]]
+        shown = [with_article(self._label(iri)) for iri in iris[:4]]
         return " or ".join(shown) + (" or others" if len(iris) > 4 else "")
 
 
@@ -254,13 +255,6 @@ def _at(kind: Fault, triple: Triple, message: str, severity: Severity = Severity
     return Finding(
         kind, severity, triple.subject, message, path=triple.predicate, value=triple.object, statements=(triple,)
     )
-
-
-def _a(label: str) -> str:
-    """The label with its article, where it takes one."""
-    if not label[:1].isascii():
-        return label
-    return f"an {label}" if label[:1].casefold() in "aeiou" else f"a {label}"
 
 
 def _cut(term: object) -> str:

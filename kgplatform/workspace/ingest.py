@@ -366,7 +366,8 @@ class Ingest(Projecting):
         for skipped in found.skipped:
             if skipped.path in paths:
                 yield self._failed(unread(self._base, skipped.path), skipped.reason)
-        files = [*apart, *sorted(found.files, key=lambda path: not self._tables.is_table(path))]
+        tables = [*apart, *(path for path in found.files if self._tables.is_table(path))]
+        files = [*self._tables.in_order(tables), *(path for path in found.files if path not in tables)]
         places: list[Location] = [*files, *dict.fromkeys(pages)]
         self._announce(places)
         yield from self._add_places(places, projection, progress)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 
 _BATCH = 5_000
+_COMPARED_ROWS = 10_000
+_MOST_ORDERED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,16 +210,17 @@ def entity_index(
     described = _with_rows(dataset, registry, ontology)
     index = EntityIndex(ontology, dataset.base)
     left_out = registry.large_graphs() | ({apart} if apart is not None else set())
-    for label, type_, iri in _named(dataset, ontology, left_out):
-        if iri in described:
-            index.add(iri, type_, (label,))
-            index.call(iri)
     keys = {key for class_ in ontology.classes.values() for key in class_.key}
     for key in sorted(keys, key=lambda k: k.value):
         for quad in _keyed(dataset, registry, key):
             if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal):
                 for type_ in _types(dataset, quad.subject, ontology):
-                    index.add(quad.subject, type_, (quad.object.value,))
+                    index.add(quad.subject, type_, (), keys=(quad.object.value,))
+    for label, type_, iri in _named(dataset, ontology, left_out):
+        if iri in described:
+            index.add(iri, type_, (label,))
+            if not index.is_key(iri, label):
+                index.call(iri, label)
     return index
 
 
@@ -293,7 +297,7 @@ class Mappings:
 
         drawn: TableMapping = map_table(table, self.ontology, self.base)
         if drawn.key is None or not any(item.role == "name" for item in drawn.columns):
-            drawn = told_apart(drawn, _unique(location))
+            drawn = told_apart(drawn, _unique(location), partial(_differ, location))
         text = drafted(drawn, self.ontology, location)
         return ChosenMapping(self._places(location)[0], text, drawn.describe(self.ontology), is_kept=False)
 
@@ -359,6 +363,13 @@ def _unique(location: str) -> dict[str, bool]:
     """The columns that have a cell in each of the first rows, and no two alike; whether these are texts."""
     columns = profile(open_table(location))
     return {c.name: c.type is ValueType.TEXT for c in columns if c.is_unique and c.filled == 1}
+
+
+def _differ(location: str, columns: Sequence[int]) -> bool:
+    """Whether no two of the first rows are alike in these columns, all of which are filled."""
+    rows = islice(all_rows(open_table(location)), _COMPARED_ROWS)
+    found = [tuple(row.cells[column] for column in columns) for row in rows]
+    return all(map(all, found)) and len(set(found)) == len(found)
 
 
 def _text(path: Path) -> str:
@@ -584,6 +595,29 @@ class TableParts:
         if file.suffix.lower() in _JSON:
             return (bool(part) and not holds_texts(file, part)) or self.mappings.present(location) is not None
         return is_table(location) or (self.mappings.given is not None and file.suffix.lower() == ".dat")
+
+    def in_order(self, tables: Sequence[Path]) -> list[Path]:
+        """The tables, those to whose rows others lead before these, so that the rows' names are known by then."""
+        drafts: dict[Path, TableMapping] = {}
+        for path in tables if 1 < len(tables) <= _MOST_ORDERED else ():
+            with suppress(ReadError):  # it is told when the table is read
+                drafts[path] = map_table(open_table(path.as_posix()), self.ontology, self.base)
+        left, found = list(tables), list[Path]()
+        while left:
+            ready = (path for path in left if not any(self._leads_to(path, other, drafts) for other in left))
+            found.append(next(ready, left[0]))
+            left.remove(found[-1])
+        return found
+
+    def _leads_to(self, path: Path, other: Path, drafts: Mapping[Path, TableMapping]) -> bool:
+        """Whether a column of the table names rows of the other."""
+        if path == other or path not in drafts or other not in drafts or drafts[path].type == drafts[other].type:
+            return False
+        terms = (item.term for item in drafts[path].columns)
+        return any(
+            term is not None and term.is_object and self.ontology.is_a(drafts[other].type, term.ranges)
+            for term in terms
+        )
 
     def remember(self, sources: Iterable[str]) -> None:
         """Notes which mapping is given for what lies at those places, so that it is read by it when tried again."""

@@ -222,7 +222,12 @@ _LONGEST_PART = 40
 _NUMBER = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:,\d{3})+)", re.ASCII)
 _FRACTION = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:,\d{3})+)\.\d+(?:[eE][+-]?\d+)?", re.ASCII)
 _YEAR = re.compile(r"1\d{3}|20\d{2}", re.ASCII)
-_YEAR_WORDS = re.compile(r"year|opened|founded|built|年", re.IGNORECASE)
+_YEAR_WORDS = re.compile(
+    r"year|年|founded|opened|built|since|^(?:(?:first|last)[ _-])?(?:\w+ed|born|begun|made|sunk|written)(?:[ _-]in)?$"
+    r"|(?:出生|去世|逝世|建成|落成|始建|建造|成立|创立|创办|开业|出版|发行)(?:时间|日期|于)?$",
+    re.IGNORECASE,
+)
+"""What became of a thing, in one word: *first brewed*, but not *students enrolled*."""
 _CODE_WORDS = re.compile(r"code|\bid\b|\buid\b|phone|zip|postal|number\b|编号|代码|电话|邮编|号$", re.IGNORECASE)
 _CODE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9._/-]{0,23}", re.ASCII)
 _TRUTH = frozenset(("true", "false", "yes", "no", "是", "否"))

@@ -42,7 +42,7 @@ from kgplatform.server.words import PREPOSITIONS, UNCOUNTED, phrase
 from kgplatform.settings import LEVELS, PROMPT_STYLES, SCHEMA_VIEWS, SOURCES, TRANSLATORS
 from kgplatform.sparql.rewrite import with_prefixed_names
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
-from kgplatform.text import has_han, normalise, singular
+from kgplatform.text import has_han, normalise, singular, with_article
 from kgplatform.types import Answer, Linked, QuestionKind, Solutions, Term, Verdict
 from kgplatform.vocab import ALT_LABEL, GEO, TYPE, XSD
 from kgplatform.workspace.question_settings import AskOptions
@@ -335,7 +335,7 @@ def _with_article(name: str) -> str:
     """A common noun with its article (an in-house bar); names of their own, several things and stuff as they are."""
     if not name[:1].islower() or name.endswith(UNCOUNTED):
         return name
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    return with_article(name)
 
 
 MAX_QUESTION_CHARACTERS = 1000
