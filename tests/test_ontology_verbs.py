@@ -1,11 +1,14 @@
 """The verb `ontology`: tree, check, diff and draft, a model's words for a draft, and what each says to bad input."""
 
 import json
+import re
 import shutil
+import sqlite3
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 
+import openpyxl
 import pytest
 from pyoxigraph import NamedNode, RdfFormat, parse
 
@@ -387,6 +390,35 @@ def test_tables_of_a_database_are_joined_by_their_keys(run, tmp_path):
         assert not any(label.isdigit() for label in labels)
         assert len(kg.query("SELECT ?x { ?x a ?c . FILTER(STRENDS(STR(?c), '#Loan')) }").rows) == 3
         assert "马滕 / 雾港" in labels or "雾港 / 马滕" in labels
+
+
+def test_all_tables_of_a_workbook_or_database_are_drafted_from_and_read(run, tmp_path):
+    sheets = {
+        "shops": [("id", "name"), (1, "Corner Books"), (2, "Quay Prints")],
+        "offers": [("shop_id", "item", "price_eur"), (1, "atlas", 40), (2, "map", 12)],
+    }
+    book, database = openpyxl.Workbook(), sqlite3.connect(tmp_path / "market.db")
+    for name, (header, *rows) in sheets.items():
+        for row in (header, *rows):
+            (book.active if name == "shops" else book["offers"]).append(row)
+        if name == "shops":
+            book.active.title = name
+            book.create_sheet("empty")
+            book.create_sheet("offers")
+        database.execute(f"CREATE TABLE {name} ({','.join(header)})")
+        database.executemany(f"INSERT INTO {name} VALUES ({','.join('?' * len(header))})", rows)
+    database.execute("CREATE VIEW cheap AS SELECT * FROM offers WHERE price_eur < 20")
+    database.commit()
+    database.close()
+    book.save(tmp_path / "market.xlsx")
+    drafts = [run("ontology", "draft", name)[1] for name in ("market.xlsx", "market.db")]
+    assert len({re.sub(r"_:\w+|market\.\w+", "", draft) for draft in drafts}) == 1
+    (tmp_path / "market.ttl").write_text(drafts[1], encoding="utf-8")
+    for name in ("market.xlsx", "market.db"):
+        with KnowledgeGraph.create(tmp_path / f"of {name}", ontology=str(tmp_path / "market.ttl")) as kg:
+            added = [(item.document.title, item.outcome) for item in kg.add(tmp_path / name)]
+            assert added == [("shops", "added"), ("offers", "added")]
+            assert kg.ask("Which shop offers the atlas?").values == ("Corner Books",)
 
 
 def test_a_draft_of_untyped_data_and_of_odd_columns_still_passes(run, tmp_path):

@@ -30,6 +30,7 @@ from kgplatform.documents.tables.table_source import (
     is_table,
     open_table,
     profile,
+    tables_in,
 )
 from kgplatform.errors import ReadError
 from kgplatform.graph import KnowledgeGraph
@@ -340,6 +341,7 @@ def test_a_sheet_with_titles_merged_headers_dates_and_errors(tmp_path):
 def test_sheets_are_named_and_the_first_with_a_table_is_taken(tmp_path):
     path = workbook(tmp_path / "b.xlsx", {"empty": [], "房间": [["a"], [1]], "C#1": [["b"], [2]]})
     assert open_table(path).columns == ("a",)
+    assert tables_in(path) == (f"{path}#房间", f"{path}#C#1")
     table = open_table(f"{path}#C#1")
     assert (table.name, table.columns, cells(table)) == ("C#1", ("b",), [("2",)])
     with pytest.raises(ReadError, match="has no sheet 'x'; it has empty, 房间, C#1"):
@@ -391,6 +393,8 @@ def test_tables_views_and_queries_of_a_database(tmp_path):
     assert open_table(f'sqlite:///{path}#odd "one"').columns == ("a",)
     with pytest.raises(ReadError, match="has 3 tables; name one of them behind #: inn, cheap"):
         open_table(path)
+    assert tables_in(path) == (f"{path}#inn", f'{path}#odd "one"')
+    assert tables_in(f"{path}#CHEAP") == (f"{path}#CHEAP",)
     with pytest.raises(ReadError, match="has no table 'hotels'; it has inn, cheap"):
         open_table(f"{path}#hotels")
 

@@ -237,13 +237,14 @@ def map_table(
 
 
 def told_apart(
-    mapping: TableMapping, unique: Mapping[str, bool], differ: Callable[[Sequence[int]], bool]
+    mapping: TableMapping, unique: Mapping[str, str], differ: Callable[[Sequence[int]], bool]
 ) -> TableMapping:
     """The mapping with a column that names the rows where it has none: one of ``unique``, whose cells all differ.
 
     A column that is called some kind of name becomes the name. Where nothing is a key, the first column does if it
-    holds texts (as ``unique`` says) and is no property; else the first property stands in for a key, or the things
-    that a row joins do together, with as many further columns as make all rows ``differ``.
+    holds texts (``unique`` says what each holds) and is no property; else the first property of texts or codes stands
+    in for a key, or the things that a row joins do together, with as many further columns as make all rows ``differ``,
+    or the first property of numbers.
 
     Raises:
         ReadError: the rows have no key, and there is no such column.
@@ -256,13 +257,15 @@ def told_apart(
         if item.term is not None and not item.term.is_object and item.via is None and item.column in unique
     ]
     naming = next((item for item in fit if words_of_identifier(item.column).split(" ")[-1] in _NAME_ENDINGS), None)
-    opening = next((item for item in mapping.columns[:1] if item.role == "ignored" and unique.get(item.column)), None)
     if naming is None and mapping.key is None:
-        naming = opening
-    first = naming or (fit[0] if fit else None)
+        opening = mapping.columns[:1]
+        naming = next((item for item in opening if item.role == "ignored" and unique.get(item.column) == "text"), None)
+    said = next((item for item in fit if unique[item.column] in ("text", "code")), None)
+    together = () if mapping.key is not None or naming or said else _told_apart_together(mapping, differ)
+    if together:
+        return replace(mapping, together=together)
+    first = naming or said or (fit[0] if fit else None)
     if mapping.key is None and first is None:
-        if together := _told_apart_together(mapping, differ):
-            return replace(mapping, together=together)
         raise ReadError(
             "no column tells one row from another; name one 'name' or after a key", path=Path(mapping.table)
         )
@@ -277,8 +280,8 @@ def _told_apart_together(mapping: TableMapping, differ: Callable[[Sequence[int]]
     said = [item for item in mapping.columns if item.term is not None and item.via is None]
     joined = tuple(item.index for item in said if item.term is not None and item.term.is_object)
     values = [item.index for item in said if item.index not in joined]
-    tried = ((*joined, *values[:count]) for count in range(len(values) + 1)) if len(joined) > 1 else ()
-    return next((columns for columns in tried if differ(columns)), ())
+    tried = ((*joined, *values[:count]) for count in range(len(values) + 1)) if joined else ()
+    return next((columns for columns in tried if len(columns) > 1 and differ(columns)), ())
 
 
 def _stem_score(stem: str, class_: NamedNode, lexicon: Lexicon) -> int:

@@ -4,7 +4,8 @@ Functions in mappings are described by https://fno.io/spec/; here they are carri
 engine sees it, in the order of the columns, so that one name gets one IRI whichever row has it first, and a cell that
 cannot be read is known by its row and column.
 
-    kgp:entity     kgp:class, kgp:key, kgp:name…, kgp:part… the entity that a row describes; parts are a key together
+    kgp:entity     kgp:class, kgp:key, kgp:name…, kgp:part… the entity that a row describes; parts are a key together,
+                                               kgp:property… the first of them what these properties lead to
     kgp:reference  kgp:property, kgp:name, kgp:class?       what a cell names: named values, entities with their class
     kgp:value      kgp:property, kgp:text, kgp:whole?       the literals of a property that a cell writes
     kgp:text       kgp:text, kgp:language?, kgp:split?      words with their language
@@ -42,7 +43,7 @@ OTHERWISE: Final = f"{FUNCTIONS}otherwise"
 SPLIT: Final = f"{FUNCTIONS}split"
 
 PARAMETERS: Final[dict[str, tuple[str, ...]]] = {
-    ENTITY: ("class", "key", "name", "part"),
+    ENTITY: ("class", "key", "name", "part", "property"),
     REFERENCE: ("property", "class", "name"),
     VALUE: ("property", "text", "whole"),
     TEXT: ("text", "language", "split"),
@@ -99,15 +100,15 @@ class Functions:
         if called:
             self._index.call(iri, called[0])
         elif joint:
-            outcome.besides.append(Triple(iri, LABEL, Literal(self._joint_name(class_, given["part"]))))
+            name = self._joint_name(given.get("property", ()), given["part"])
+            outcome.besides.append(Triple(iri, LABEL, Literal(name)))
         outcome.terms.append(iri)
 
-    def _joint_name(self, class_: NamedNode, told: Sequence[str]) -> str:
+    def _joint_name(self, properties: Sequence[str], told: Sequence[str]) -> str:
         """What a row is called that joins things: by their names, where these are known by now."""
-        terms = [self.ontology.properties.get(iri) for iri in self.ontology.classes[class_].key]
         names = list(told)
-        for place, (term, text) in enumerate(zip(terms, told, strict=False)):
-            ends = term.ranges if term is not None and term.is_object else ()
+        for place, (property_, text) in enumerate(zip(properties, told, strict=False)):
+            ends = self.ontology.properties[NamedNode(property_)].ranges
             found = next((entity for end in ends if (entity := self._index.find(end, text))), None)
             names[place] = (self._index.called(found[0]) if found else None) or text
         return " / ".join(names)

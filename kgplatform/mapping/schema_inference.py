@@ -25,6 +25,7 @@ from kgplatform.documents.tables.table_source import (
     is_table,
     open_table,
     profile,
+    tables_in,
 )
 from kgplatform.errors import OntologyError, StoreError
 from kgplatform.extraction.ontology_lexicon import label_key
@@ -536,8 +537,10 @@ def draft_files(*locations: Path | str, iri: str | None = None) -> OntologyDraft
     """
     if all(map(is_table, locations)):
         given = checked_name(iri) if iri else None
-        tables = [open_table(location) for location in locations]
-        name = given or _named(*(table.name for table in tables))
+        files = {location: [open_table(one) for one in tables_in(location)] for location in locations}
+        tables = [table for found in files.values() for table in found]
+        stems = (found[0].name if len(found) == 1 else Path(location).stem for location, found in files.items())
+        name = given or _named(*stems)
         source = ", ".join(str(location).rpartition("/")[2] for location in locations)
         return from_tables(tables, iri=name, source=source)
     path = Path(next(location for location in locations if not is_table(location)))

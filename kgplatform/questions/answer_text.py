@@ -31,6 +31,7 @@ from kgplatform.questions.forms.logical_form import (
     Kind,
     Listed,
     Named,
+    Period,
     SetForm,
     SizeOf,
     Top,
@@ -63,7 +64,7 @@ from kgplatform.types import (
     Usage,
     Verdict,
 )
-from kgplatform.vocab import COMMENT, DCTERMS, PREFIXES, SCHEMA, SKOS, TYPE, XSD_DATE, XSD_STRING
+from kgplatform.vocab import COMMENT, DCTERMS, PREFIXES, SCHEMA, SKOS, TYPE, XSD_DATE, XSD_GYEAR, XSD_STRING
 
 # Sentences from rows, in the question's language: nothing is said that the rows do not hold.
 
@@ -454,6 +455,10 @@ def graph_of(form: Form | None, facts: FactGraph) -> QueryGraph | None:
         return None
 
 
+_WHOLE = ({4}, {10})
+"""How long both ends of a period are that a query graph can hold: years, or days."""
+
+
 class _NotInGraphError(Exception):
     """A form is one that no query graph holds."""
 
@@ -573,6 +578,13 @@ class _FormGraph:
                 for sign, bound in ((">", low), ("<", high)) if low != high else ():
                     if bound is not None:
                         self._comparisons.append(NodeComparison(leaf, f"{sign}{equal}", f"{bound:g}"))
+            case Period(predicate, low, high) if (lengths := {len(bound) for bound in (low, high) if bound}) in _WHOLE:
+                term = self._facts.schema.properties.get(predicate)
+                years = "gyear" if term is not None and XSD_GYEAR in term.datatypes else "year"
+                how, leaf = "date" if 10 in lengths else years, self._step(node, predicate, outward=True)
+                sign = "=" if low == high else ">=" if low else "<="
+                until = high if low and low != high else None
+                self._comparisons.append(NodeComparison(leaf, sign, low or high, until, how))
             case Top(base, path, most, counted, size):
                 self._restrict(node, base)
                 self._best.append(Best(node, self._along(node, path), 1 if most else -1, counted, size))

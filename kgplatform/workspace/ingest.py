@@ -367,7 +367,8 @@ class Ingest(Projecting):
             if skipped.path in paths:
                 yield self._failed(unread(self._base, skipped.path), skipped.reason)
         tables = [*apart, *(path for path in found.files if self._tables.is_table(path))]
-        files = [*self._tables.in_order(tables), *(path for path in found.files if path not in tables)]
+        each = [one for path in tables for one in self._tables.each(path)]
+        files = [*self._tables.in_order(each), *(path for path in found.files if path not in tables)]
         places: list[Location] = [*files, *dict.fromkeys(pages)]
         self._announce(places)
         yield from self._add_places(places, projection, progress)

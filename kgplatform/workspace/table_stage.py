@@ -22,7 +22,7 @@ from kgplatform.documents.records import DocumentRecord, NameKey, State, TableEn
 from kgplatform.documents.registry import Registry
 from kgplatform.documents.tables.cells import SourceRow, TableSource, length_of
 from kgplatform.documents.tables.delimited import CSV_TYPE, TSV_TYPE, table_of
-from kgplatform.documents.tables.table_source import ValueType, is_table, open_table, profile
+from kgplatform.documents.tables.table_source import is_table, open_table, profile, tables_in
 from kgplatform.errors import ReadError
 from kgplatform.extraction.table_draft import EntityIndex, NamedColumns, TableMapping, map_table, told_apart
 from kgplatform.linking.projection import Projection
@@ -359,10 +359,10 @@ def mappings(folder: Path, ontology: Ontology, base: str, keeping: Keeping | Non
     return Mappings(ontology, base, how.given, folder / FOLDER, how.beside)
 
 
-def _unique(location: str) -> dict[str, bool]:
-    """The columns that have a cell in each of the first rows, and no two alike; whether these are texts."""
+def _unique(location: str) -> dict[str, str]:
+    """The columns that have a cell in each of the first rows, and no two alike, with the type of these."""
     columns = profile(open_table(location))
-    return {c.name: c.type is ValueType.TEXT for c in columns if c.is_unique and c.filled == 1}
+    return {c.name: c.type.value for c in columns if c.is_unique and c.filled == 1}
 
 
 def _differ(location: str, columns: Sequence[int]) -> bool:
@@ -595,6 +595,15 @@ class TableParts:
         if file.suffix.lower() in _JSON:
             return (bool(part) and not holds_texts(file, part)) or self.mappings.present(location) is not None
         return is_table(location) or (self.mappings.given is not None and file.suffix.lower() == ".dat")
+
+    def each(self, path: Path) -> list[Path]:
+        """The tables of a file that holds several, unless a mapping is given for it as a whole; else the path."""
+        location = path.as_posix()
+        with suppress(ReadError):  # it is told when the file is read
+            present = self.mappings.present(location)
+            if present is None or present.is_draft:
+                return [Path(one) for one in tables_in(location)]
+        return [path]
 
     def in_order(self, tables: Sequence[Path]) -> list[Path]:
         """The tables, those to whose rows others lead before these, so that the rows' names are known by then."""

@@ -130,6 +130,7 @@ SQLITE_TYPE: Final = "application/vnd.sqlite3"
 _LONGEST_CELL = 64_000_000
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION}
 _TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+_STORED = _TABLES.replace(", 'view'", "")
 
 
 def open_sqlite(path: Path, *, name: str, table: str | None = None, query: str | None = None) -> OpenedTable:
@@ -152,13 +153,13 @@ def open_sqlite(path: Path, *, name: str, table: str | None = None, query: str |
     return OpenedTable(name, columns, SQLITE_TYPE, partial(_sqlite_rows, path, query, columns, is_own=is_own), problems)
 
 
-def sqlite_tables(path: Path) -> tuple[str, ...]:
+def sqlite_tables(path: Path, *, views: bool = True) -> tuple[str, ...]:
     """The names of the tables and views in a database, in the order in which they were made.
 
     Raises:
         ReadError: the file is no database.
     """
-    with _asked(path, _TABLES) as cursor:
+    with _asked(path, _TABLES if views else _STORED) as cursor:
         return tuple(row[0] for row in cursor)
 
 

@@ -215,6 +215,17 @@ def open_sheet(path: Path, *, name: str, sheet: str | None = None) -> OpenedTabl
     return OpenedTable(title if sheet else name, header.columns, XLSX_TYPE, rows, problems)
 
 
+def sheet_names(path: Path) -> tuple[str, ...]:
+    """The titles of the visible sheets that hold a table.
+
+    Raises:
+        ReadError: the file is broken, protected by a password or of an old form.
+    """
+    with _opened(path) as workbook:
+        shown = [one for one in _candidates(workbook, None, path) if one.sheet_state == "visible"]
+        return tuple(one.title for one in shown if _header(one, _layout(workbook, one)) is not None)
+
+
 def unpacked_bytes(path: Path) -> int:
     """How many bytes the parts of a workbook are, as it says itself; nothing more of a part is ever read.
 

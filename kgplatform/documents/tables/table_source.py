@@ -19,10 +19,10 @@ from typing import Final
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from kgplatform.documents.tables.cells import TableSource
-from kgplatform.documents.tables.databases import open_parquet, open_sqlite
+from kgplatform.documents.tables.databases import open_parquet, open_sqlite, sqlite_tables
 from kgplatform.documents.tables.delimited import open_delimited
 from kgplatform.documents.tables.json_tables import open_json
-from kgplatform.documents.tables.spreadsheet import open_sheet, unpacked_bytes
+from kgplatform.documents.tables.spreadsheet import open_sheet, sheet_names, unpacked_bytes
 from kgplatform.errors import ReadError
 from kgplatform.text import language_of
 
@@ -84,6 +84,25 @@ def open_table(location: str | Path, *, base_folder: Path | None = None) -> Tabl
     if place.fragment is not None:
         raise ReadError(f"holds one table only, so there is no {place.fragment!r} in it", path=place.path)
     return open_parquet(place.path, name=name) if kind == "parquet" else open_delimited(place.path, name=name)
+
+
+def tables_in(location: str | Path) -> tuple[str, ...]:
+    """The locations of the tables in a file that holds several, none of which is named; else the location itself.
+
+    These are the tables of a database and the visible sheets of a workbook, unless it is so large (64 MB unpacked) that
+    only another process may look into it.
+
+    Raises:
+        ReadError: the file is missing or broken.
+    """
+    place = _place(location, None)
+    kind, names = _kind(place), tuple[str, ...]()
+    if place.fragment is None and place.query is None:
+        if kind == "sqlite":
+            names = sqlite_tables(place.path, views=False)
+        elif kind == "sheet" and unpacked_bytes(place.path) <= _HEAVY_BYTES:
+            names = sheet_names(place.path)
+    return tuple(f"{location}#{name}" for name in names) if len(names) > 1 else (str(location),)
 
 
 def _columns(fragment: str, path: Path) -> tuple[str, ...]:
