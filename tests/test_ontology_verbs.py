@@ -381,6 +381,7 @@ def test_tables_of_a_database_are_joined_by_their_keys(run, tmp_path):
         for question, answer in {
             "Who is the artist of Stairs?": "The artist of Stairs is Pavel Hroznik.",
             "When was Ilse Marten born?": "Ilse Marten was born in 1871.",
+            "Which artist has the most works?": "The artist with the most works is Ilse Marten (2 works).",
             "When did Ilse Marten die?": "Ilse Marten died in 1944.",
             "What is the area of Kunsthalle Bremen?": "The area of Kunsthalle Bremen is 800 m².",
             "In which exhibitions was Harbour in Fog shown?": "Northern Light, Paper.",
@@ -444,7 +445,7 @@ def test_a_draft_of_a_workspace_is_of_its_data(run, tmp_path):
     assert status == 0
     assert "rocks#Meteorite" in out
     assert "Granite" not in out
-    assert "1 classes and 1 properties" in err
+    assert "1 class and 1 property drafted" in err
 
 
 NS = "https://example.org/ontology/htl#"

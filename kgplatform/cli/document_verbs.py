@@ -49,7 +49,8 @@ def create(given: Given) -> int:
         currency=given.currency,
     ) as kg:
         found = kg.ontology
-        output.say(f"{given.folder}: {len(found.classes)} classes, {len(found.properties)} properties")
+        terms = output.plural(len(found.classes), "class"), output.plural(len(found.properties), "property")
+        output.say(f"{given.folder}: {', '.join(terms)}")
         note_imports(kg.loaded)
         line = summary(unused_axioms(kg.loaded.own, kg.loaded.unread))
         if line:

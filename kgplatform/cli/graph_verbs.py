@@ -407,7 +407,12 @@ def _check_ontology(given: Given) -> int:
     _print_issues(issues, given.format)
     errors = sum(issue.grade is Grade.ERROR for issue in issues)
     by = "structure" if reasoned.skipped else "structure and HermiT"
-    terms = f"{len(loaded.ontology.classes)} classes, {len(loaded.ontology.properties)} properties"
+    terms = ", ".join(
+        (
+            output.plural(len(loaded.ontology.classes), "class"),
+            output.plural(len(loaded.ontology.properties), "property"),
+        )
+    )
     counts = f"{output.plural(errors, 'error')}, {len(issues) - errors} remarks"
     output.note(f"{terms}, checked by {by}: {counts}")
     return SHORT if errors else DONE
@@ -563,7 +568,8 @@ def _draft(given: Given) -> int:
     for remark in draft.remarks:
         output.note(remark)
     sys.stdout.buffer.write(as_turtle(draft))
-    output.note(f"{len(draft.classes)} classes and {len(draft.properties)} properties drafted from {draft.source}")
+    count = f"{output.plural(len(draft.classes), 'class')} and {output.plural(len(draft.properties), 'property')}"
+    output.note(f"{count} drafted from {draft.source}")
     return DONE
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode
 
+from kgplatform.lexicon.amounts import plural as plural_of
 from kgplatform.server.interfaces.json_records import fields as fields
 from kgplatform.server.interfaces.json_records import term_json as term_json
 from kgplatform.vocab import local_name
@@ -77,7 +78,7 @@ def _sources(choice: Choice) -> str:
 
 def plural(count: int, noun: str) -> str:
     """The count with its noun."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun if count == 1 else plural_of(noun)}"
 
 
 def width(text: str) -> int:

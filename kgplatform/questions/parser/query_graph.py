@@ -288,8 +288,9 @@ class Verbaliser:
             if other in seen:
                 continue
             if link.object == index and not owner and self._nominal(index, link):
-                owner = self._phrase(other, inside, self._limits(other, inside))
                 head, verb = self._bare(link), self.verbal(link)
+                is_ranked = self._ranked_by(other) and not verb
+                owner = "" if is_ranked else self._phrase(other, inside, self._limits(other, inside))
                 self.is_clause |= verb
                 is_thing = self._several and not self._graph.nodes[index].literal and not verb
                 head = plural(head) if is_thing and not self._chinese and singular(head) == head else head
