@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -317,11 +317,7 @@ class _TableDraft:
 
     def _add(self, number: int, classes: Sequence[NamedNode]) -> None:
         table, class_, led = self._tables[number], classes[number], self._led[number]
-        problems = table.source.problems[:5]
-        self.remarks += [f"row {item.number}: {item.reason}" if item.number else item.reason for item in problems]
-        rows = table.columns[0].rows if table.columns else 0
-        if rows == _ROWS:
-            self.remarks.append(f"only the first {_ROWS} rows were looked at")
+        self._remark(table, led)
         seen = set[tuple[str, object]]()
         joint = tuple(led) if table.key is None and table.naming is None and _differ(table, tuple(led)) else ()
         key = list[NamedNode]()
@@ -334,15 +330,27 @@ class _TableDraft:
                 continue
             target = classes[led[place]] if place in led else None
             term = self._property(table, place, class_, target, seen)
-            if target is None:
-                self.remarks += _reference(column)
             if place == table.key:
                 self._keys[number] = term.iri
             if place == table.key or place in joint:
                 key.append(term.iri)
         names = table.columns[table.naming].samples if table.naming is not None else ()
         examples = tuple(dict.fromkeys(names))[:2]
+        rows = table.columns[0].rows if table.columns else 0
         self.classes.append(DraftedClass(class_, table.words[:_LONGEST], rows, tuple(key), (), examples))
+
+    def _remark(self, table: _Table, led: Container[int]) -> None:
+        """Notes what is odd in a table, and which columns may refer to things of a class of their own."""
+        problems = table.source.problems[:5]
+        self.remarks += [f"row {item.number}: {item.reason}" if item.number else item.reason for item in problems]
+        if table.columns and table.columns[0].rows == _ROWS:
+            self.remarks.append(f"only the first {_ROWS} rows were looked at")
+        left = (column for n, column in enumerate(table.columns) if n not in led and n != table.naming)
+        if repeated := [column.name for column in left if _is_repeated(column)]:
+            self.remarks.append(
+                f"{table.source.name}: values repeat in {', '.join(repeated)}; if they are things, draft with a table "
+                "of these, or make it an owl:ObjectProperty with a class of its own"
+            )
 
     def _leads(self, table: _Table) -> dict[int, int]:
         """The places of columns that lead to rows of a table, with its number."""
@@ -384,9 +392,9 @@ class _TableDraft:
         stem = _without_code(name)
         fit = [n for n, other in enumerate(self._tables) if values <= other.keys]
         called = [n for n in fit if self._tables[n].is_called(stem) and self._tables[n] is not table]
-        tells = len(values) > 1 or not all(value.isdigit() for value in values)
-        is_coded = tells and _CODES.search(name.replace("_", " ")) is not None
-        found = called or (fit if is_coded and stem else [])
+        is_number = all(value.isdigit() for value in values)
+        is_coded = _CODES.search(name.replace("_", " ")) is not None and (len(values) > 1 or not is_number)
+        found = called or (fit if (is_coded and stem) or (len(values) > 2 and not is_number) else [])
         return found[0] if len(found) == 1 else None
 
     def _property(
@@ -474,16 +482,11 @@ def _unit_of(values: frozenset[str]) -> str | None:
     return unit if unit in CURRENCIES or unit.casefold() in UNITS else None
 
 
-def _reference(column: ColumnProfile) -> list[str]:
-    """A remark where a column of text repeats its values: it may refer to things of a class of their own."""
+def _is_repeated(column: ColumnProfile) -> bool:
+    """Whether a column of text repeats its values, so that it may refer to things of a class of their own."""
     found = of_column(column)
     repeats = found.datatype == XSD_STRING and found.count >= 4
-    if not repeats or found.distinct * 2 > found.count or _CODES.search(column.name):
-        return []
-    return [
-        f"column {column.name!r} repeats its values ({found.distinct} in {found.count} cells): if they are things, "
-        "make it an owl:ObjectProperty with a class of its own, or draft it with a table of these"
-    ]
+    return repeats and found.distinct * 2 <= found.count and not _CODES.search(column.name)
 
 
 def _from_table_is_key(column: ColumnProfile) -> bool:

@@ -103,6 +103,8 @@ class Describer:
         self._named = union(anchor.mask for anchor in anchors if anchor.exact and anchor.score >= 0.9)
         self._loosely = union(anchor.mask for anchor in anchors)
         self._numbers = union(quantity.mask for quantity in self._read.quantities)
+        degrees = frozenset(self._language.words("superlative"))
+        self._degrees = union(1 << n for n, token in enumerate(self._read.tokens) if token.text.casefold() in degrees)
         self._opening = next(
             (
                 name
@@ -174,6 +176,7 @@ class Describer:
         told = self._language.capitals and not text.isupper()
         add("left capitals", float(sum(tokens[place].text[:1].isupper() for place in within)) if told else 0.0)
         before = union(use.mask >> 1 & ~use.mask for use in uses if use.kind == "name" and not use.worded)
+        add("left behind most", float(bool(self._degrees << 1 & left)))
         beside = (place for place in _places(left & before) if tokens[place + 1].start - tokens[place].end <= 1)
         add("left before part of a name", float(sum(1 for _ in beside)))
 
@@ -584,7 +587,7 @@ def signs(features: Mapping[str, float], unanswerable: float, found: Sequence[Ra
         "left", "left share", "left name", "left any name", "left number", "left sense", "name score", "nothing named",
         "likeliest left", "likely term left", "best intent is used", "unlikely term", "operations", "bridge number",
         "step weak", "name weak", "parts", "asked for", "asked for is left", "likeliest is given",
-        "left capitals", "left before part of a name",
+        "left capitals", "left before part of a name", "left behind most",
     )  # fmt: skip
     share = min(max(first, 1e-4), 1 - 1e-4)
     return {
@@ -624,7 +627,7 @@ LIKELIER_RIGHT, FORM_RIGHT = 0.5, 0.5
 on graphs left out are answered wrongly."""
 _SURE_RULES, _SURE_OF_ALL, _RATHER_SURE, _SURE_RULES_RIGHT = 0.75, 0.65, 0.5, 0.8
 _MOST_LEFT = 0.5
-_NEVER_LEFT = ("left any name", "left number", "left capitals", "left before part of a name")
+_NEVER_LEFT = ("left any name", "left number", "left capitals", "left before part of a name", "left behind most")
 _MOST_ODDS = 3.0
 """A reading that has no rival is not that much likelier."""
 
