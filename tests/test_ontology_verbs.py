@@ -423,6 +423,8 @@ def test_all_tables_of_a_workbook_or_database_are_drafted_from_and_read(run, tmp
             added = [(item.document.title, item.outcome) for item in kg.add(tmp_path / name)]
             assert added == [("shops", "added"), ("offers", "added")]
             assert kg.ask("Which shop offers the atlas?").values == ("Corner Books",)
+        assert run("documents", "-w", f"of {name}", "remove", name)[1].count("removed") == 2
+        assert run("documents", "-w", f"of {name}", "remove", name)[0] == 1
 
 
 def test_a_draft_of_untyped_data_and_of_odd_columns_still_passes(run, tmp_path):

@@ -374,8 +374,10 @@ def documents(given: Given) -> int:
         if given.action == "remove" and not kg.registry.fitting(given.name) and kg.registry.givers(given.name):
             _say_added(kg.remove_statements(given.name))
         elif given.action in ("release", "remove"):
-            record = kg.remove(given.name) if given.action == "remove" else kg.release(given.name)
-            output.say(f"{given.action}d  {record.document.source}")
+            tables = kg.registry.tables_of(given.name) if not kg.registry.fitting(given.name) else []
+            for name in tables or [given.name]:
+                record = kg.remove(name) if given.action == "remove" else kg.release(name)
+                output.say(f"{given.action}d  {record.document.source}")
         elif given.action == "retry":
             bar = output.Bar()
             return _taken_in(kg, kg.retry(progress=bar), bar, given.format)

@@ -423,6 +423,11 @@ class Registry(Runs):
         )
         return [_record(row) for row in rows]
 
+    def tables_of(self, name: str) -> list[str]:
+        """The IRIs of the tables that come from a workbook or database of that path or file name."""
+        found = "SELECT iri FROM documents WHERE instr('/' || source, '/' || ? || '#') > 0 ORDER BY source"
+        return [row["iri"] for row in self._all(found, name)]
+
     def counts(self) -> dict[State, int]:
         """How many documents are in each state, states without any left out."""
         rows = self._all("SELECT state, count(*) AS number FROM documents GROUP BY state ORDER BY state")
