@@ -4,8 +4,7 @@ Functions in mappings are described by https://fno.io/spec/; here they are carri
 engine sees it, in the order of the columns, so that one name gets one IRI whichever row has it first, and a cell that
 cannot be read is known by its row and column.
 
-    kgp:entity     kgp:class, kgp:key, kgp:name…, kgp:part… the entity that a row describes; parts are a key together,
-                                               kgp:property… the first of them what these properties lead to
+    kgp:entity     kgp:class, kgp:key, kgp:name…, kgp:part… the entity that a row describes; parts are a key together
     kgp:reference  kgp:property, kgp:name, kgp:class?       what a cell names: named values, entities with their class
     kgp:value      kgp:property, kgp:text, kgp:whole?       the literals of a property that a cell writes
     kgp:text       kgp:text, kgp:language?, kgp:split?      words with their language
@@ -43,7 +42,7 @@ OTHERWISE: Final = f"{FUNCTIONS}otherwise"
 SPLIT: Final = f"{FUNCTIONS}split"
 
 PARAMETERS: Final[dict[str, tuple[str, ...]]] = {
-    ENTITY: ("class", "key", "name", "part", "property"),
+    ENTITY: ("class", "key", "name", "part"),
     REFERENCE: ("property", "class", "name"),
     VALUE: ("property", "text", "whole"),
     TEXT: ("text", "language", "split"),
@@ -105,10 +104,15 @@ class Functions:
         outcome.terms.append(iri)
 
     def _joint_name(self, properties: Sequence[str], told: Sequence[str]) -> str:
-        """What a row is called that joins things: by their names, where these are known by now."""
+        """What a row is called that joins things: by their names, where these are known by now.
+
+        ``properties``: of each part the property that leads to what it names; empty where it is a value.
+        """
         names = list(told)
+        properties = properties if len(properties) == len(told) else ()
         for place, (property_, text) in enumerate(zip(properties, told, strict=False)):
-            ends = self.ontology.properties[NamedNode(property_)].ranges
+            term = self.ontology.properties.get(NamedNode(property_)) if property_ else None
+            ends = term.ranges if term is not None else ()
             found = next((entity for end in ends if (entity := self._index.find(end, text))), None)
             names[place] = (self._index.called(found[0]) if found else None) or text
         return " / ".join(names)

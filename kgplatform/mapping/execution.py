@@ -271,6 +271,9 @@ class _Calls:
         ordered = sorted({self._plain(call) for call in ours}, key=self._rank)
         for number, call in enumerate(ordered):
             self._names[call] = f"f{number}"
+        references = [(call.columns, dict(call.given)) for call in ordered if call.function == REFERENCE]
+        leads = f"{FUNCTIONS}property"
+        self._led = {columns: given[leads].value for columns, given in references if leads in given}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -324,6 +327,8 @@ class _Calls:
                 fixed.setdefault(name, []).append(term.value)
             else:
                 varying.append((name, term))
+        if call.function == ENTITY:  # so that a row is called by what its parts name
+            fixed["property"] = [self._led.get(tuple(term.columns), "") for name, term in varying if name == "part"]
         positions = self._positions
 
         def take(cells: Sequence[str | None]) -> dict[str, list[str]]:

@@ -115,10 +115,7 @@ def _entity(mapping: TableMapping, prefixes: _Prefixes) -> str:
     given = [("class", prefixes.short(mapping.type.value))]
     given += [("key", _cell(key))] if key is not None and key.role != "name" else []
     given += [("name", _cell(item)) for item in names]
-    parts = [mapping.columns[index] for index in mapping.together]
-    joined = (item.term for item in parts if item.term is not None and item.term.is_object)
-    given += [("part", _cell(item)) for item in parts]
-    given += [("property", prefixes.short(term.iri.value)) for term in joined]
+    given += [("part", _cell(mapping.columns[index])) for index in mapping.together]
     return _function("entity", given, prefixes)
 
 
