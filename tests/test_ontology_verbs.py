@@ -450,7 +450,7 @@ def test_a_draft_of_a_workspace_is_of_its_data(run, tmp_path):
     assert status == 0
     assert "rocks#Meteorite" in out
     assert "Granite" not in out
-    assert "1 class and 1 property drafted" in err
+    assert "1 class, 1 property drafted" in err
 
 
 NS = "https://example.org/ontology/htl#"

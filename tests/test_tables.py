@@ -350,6 +350,17 @@ def test_sheets_are_named_and_the_first_with_a_table_is_taken(tmp_path):
         open_table(f"{path}#empty")
 
 
+def test_a_heavy_workbook_is_not_looked_into_here_before_another_process_went_through_it(tmp_path, monkeypatch):
+    books = [workbook(tmp_path / f"{name}.xlsx", {"s": [["a"], [1]], "t": [["b"], [2]]}) for name in "xy"]
+    with KnowledgeGraph.create(tmp_path / "w", ontology="travel") as kg:
+        tables = ingest.tables_of(kg.workspace)
+        assert len(tables.each(books[0])) == 2
+        monkeypatch.setattr("kgplatform.documents.tables.table_source._HEAVY_BYTES", 0)
+        monkeypatch.setattr(table_stage, "open_table", None)
+        assert tables.each(books[0]) == books[:1]
+        assert tables.in_order(books) == books
+
+
 def test_merged_cells_hold_for_all_their_rows_and_columns_and_a_table_may_begin_anywhere(tmp_path):
     rows = [[None] * 4, [None, None, "town", "inn"], [None, None, "Wuzhen", "A"], [None, None, None, "B"]]
     table = open_table(workbook(tmp_path / "m.xlsx", {"s": rows}, merges=("C3:C4",)))

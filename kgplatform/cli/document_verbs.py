@@ -49,8 +49,7 @@ def create(given: Given) -> int:
         currency=given.currency,
     ) as kg:
         found = kg.ontology
-        terms = output.plural(len(found.classes), "class"), output.plural(len(found.properties), "property")
-        output.say(f"{given.folder}: {', '.join(terms)}")
+        output.say(f"{given.folder}: {output.terms(found.classes, found.properties)}")
         note_imports(kg.loaded)
         line = summary(unused_axioms(kg.loaded.own, kg.loaded.unread))
         if line:

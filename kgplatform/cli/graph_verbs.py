@@ -407,12 +407,7 @@ def _check_ontology(given: Given) -> int:
     _print_issues(issues, given.format)
     errors = sum(issue.grade is Grade.ERROR for issue in issues)
     by = "structure" if reasoned.skipped else "structure and HermiT"
-    terms = ", ".join(
-        (
-            output.plural(len(loaded.ontology.classes), "class"),
-            output.plural(len(loaded.ontology.properties), "property"),
-        )
-    )
+    terms = output.terms(loaded.ontology.classes, loaded.ontology.properties)
     counts = f"{output.plural(errors, 'error')}, {len(issues) - errors} remarks"
     output.note(f"{terms}, checked by {by}: {counts}")
     return SHORT if errors else DONE
@@ -568,8 +563,7 @@ def _draft(given: Given) -> int:
     for remark in draft.remarks:
         output.note(remark)
     sys.stdout.buffer.write(as_turtle(draft))
-    count = f"{output.plural(len(draft.classes), 'class')} and {output.plural(len(draft.properties), 'property')}"
-    output.note(f"{count} drafted from {draft.source}")
+    output.note(f"{output.terms(draft.classes, draft.properties)} drafted from {draft.source}")
     return DONE
 
 

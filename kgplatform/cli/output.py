@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -79,6 +79,11 @@ def _sources(choice: Choice) -> str:
 def plural(count: int, noun: str) -> str:
     """The count with its noun."""
     return f"{count:,} {noun if count == 1 else plural_of(noun)}"
+
+
+def terms(classes: Sized, properties: Sized) -> str:
+    """How many classes and properties there are."""
+    return f"{plural(len(classes), 'class')}, {plural(len(properties), 'property')}"
 
 
 def width(text: str) -> int:

@@ -22,7 +22,7 @@ from kgplatform.documents.records import DocumentRecord, NameKey, State, TableEn
 from kgplatform.documents.registry import Registry
 from kgplatform.documents.tables.cells import SourceRow, TableSource, length_of
 from kgplatform.documents.tables.delimited import CSV_TYPE, TSV_TYPE, table_of
-from kgplatform.documents.tables.table_source import is_table, open_table, profile, tables_in
+from kgplatform.documents.tables.table_source import is_heavy, is_table, open_table, profile, tables_in
 from kgplatform.errors import ReadError
 from kgplatform.extraction.table_draft import EntityIndex, NamedColumns, TableMapping, map_table, told_apart
 from kgplatform.linking.projection import Projection
@@ -610,7 +610,8 @@ class TableParts:
         drafts: dict[Path, TableMapping] = {}
         for path in tables if 1 < len(tables) <= _MOST_ORDERED else ():
             with suppress(ReadError):  # it is told when the table is read
-                drafts[path] = map_table(open_table(path.as_posix()), self.ontology, self.base)
+                if not is_heavy(path):  # another process goes through it first
+                    drafts[path] = map_table(open_table(path.as_posix()), self.ontology, self.base)
         left, found = list(tables), list[Path]()
         while left:
             ready = (path for path in left if not any(self._leads_to(path, other, drafts) for other in left))
