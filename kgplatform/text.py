@@ -21,7 +21,7 @@ _LETTER = re.compile(r"[^\W\d_]", re.UNICODE)
 _OTHER = rf"(?:(?![{_HAN_RANGES}])[^\W_])+"
 _WORD = re.compile(rf"[{_HAN_RANGES}]|{_OTHER}(?:['\u2019]{_OTHER})?", re.UNICODE)
 _SPACE = re.compile(r"\s+")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_]{2})\.(?=[^\W\d_]{2})")
 _IDENTIFIER = re.compile(r"\w*(?:[a-z][A-Z]|_)\w*", re.ASCII)
 _ARTICLE = re.compile(r"^(?:(?:the|a|an)\s+)+", re.IGNORECASE)
 _ACCENT = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
@@ -76,8 +76,8 @@ def normalise(name: str) -> str:
 def words_of_identifier(identifier: str) -> str:
     """The words in a column or local name, blank-separated and lower case.
 
-    >>> words_of_identifier("actualOnRamp"), words_of_identifier("flight_UID")
-    ('actual on ramp', 'flight uid')
+    >>> words_of_identifier("actualOnRamp"), words_of_identifier("flight_UID"), words_of_identifier("manager.name")
+    ('actual on ramp', 'flight uid', 'manager name')
     """
     return _SPACE.sub(" ", _CAMEL.sub(" ", identifier).replace("_", " ").replace("-", " ")).strip().casefold()
 

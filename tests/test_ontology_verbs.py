@@ -396,7 +396,7 @@ def test_tables_of_a_database_are_joined_by_their_keys(run, tmp_path):
         assert {"雾港 / 马滕", "楼梯 / 赫罗兹尼克"} <= labels
 
 
-def test_all_tables_of_a_workbook_or_database_are_drafted_from_and_read(run, tmp_path):
+def test_all_tables_of_a_workbook_database_or_json_are_drafted_from_and_read(run, tmp_path):
     sheets = {
         "shops": [("id", "name"), (1, "Corner Books"), (2, "Quay Prints")],
         "offers": [("shop_id", "item", "price_eur"), (1, "atlas", 40), (2, "map", 12)],
@@ -415,16 +415,33 @@ def test_all_tables_of_a_workbook_or_database_are_drafted_from_and_read(run, tmp
     database.commit()
     database.close()
     book.save(tmp_path / "market.xlsx")
-    drafts = [run("ontology", "draft", name)[1] for name in ("market.xlsx", "market.db")]
+    arrays = {name: [dict(zip(header, row, strict=True)) for row in rows] for name, (header, *rows) in sheets.items()}
+    (tmp_path / "market.json").write_text(json.dumps({"version": 3, "empty": [], **arrays}), encoding="utf-8")
+    drafts = [run("ontology", "draft", name)[1] for name in ("market.xlsx", "market.db", "market.json")]
     assert len({re.sub(r"_:\w+|market\.\w+", "", draft) for draft in drafts}) == 1
     (tmp_path / "market.ttl").write_text(drafts[1], encoding="utf-8")
-    for name in ("market.xlsx", "market.db"):
+    for name in ("market.xlsx", "market.db", "market.json"):
         with KnowledgeGraph.create(tmp_path / f"of {name}", ontology=str(tmp_path / "market.ttl")) as kg:
             added = [(item.document.title, item.outcome) for item in kg.add(tmp_path / name)]
             assert added == [("shops", "added"), ("offers", "added")]
             assert kg.ask("Which shop offers the atlas?").values == ("Corner Books",)
         assert run("documents", "-w", f"of {name}", "remove", name)[1].count("removed") == 2
         assert run("documents", "-w", f"of {name}", "remove", name)[0] == 1
+
+
+def test_json_is_read_as_a_table_where_its_objects_are_called_as_a_class_and_are_no_texts(run, tmp_path):
+    (tmp_path / "ponds.csv").write_text("name,depth_m\nOak Pond,4\nElm Pond,6\n", encoding="utf-8")
+    (tmp_path / "draft.ttl").write_text(run("ontology", "draft", "ponds.csv")[1], encoding="utf-8")
+    ash, yew = {"name": "Ash Pond", "depth_m": 3}, {"name": "Yew Pond", "text": "Yew Pond is 8 m deep."}
+    files = {"list": {"ponds": [ash]}, "ponds": {"data": [ash]}, "rooms": {"rooms": [ash]}, "notes": {"ponds": [yew]}}
+    tables = set()
+    with KnowledgeGraph.create(tmp_path / "w", ontology=str(tmp_path / "draft.ttl")) as kg:
+        for name, content in files.items():
+            (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+            (added,) = kg.add(tmp_path / f"{name}.json", build=False)
+            assert added.outcome == "added"
+            tables |= {name} if added.mapping else set()
+    assert tables == {"list", "ponds"}
 
 
 def test_a_draft_of_untyped_data_and_of_odd_columns_still_passes(run, tmp_path):

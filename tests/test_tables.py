@@ -274,6 +274,7 @@ def test_a_place_in_json_is_named_by_its_pointer(tmp_path):
     table = open_table("b.json#/y", base_folder=tmp_path)
     assert (table.name, table.columns, cells(table)) == ("y", ("j.deep", "j"), [("1", None), (None, "3")])
     assert cells(open_table(f"{both}#/y/0")) == [("1",)]
+    assert tables_in(both) == (f"{both}#/a~1b/x", f"{both}#/y")
     with pytest.raises(ReadError, match="there is nothing at /z; arrays of objects are at: /a~1b/x, /y"):
         open_table(f"{both}#/z")
     with pytest.raises(ReadError, match="holds no JSON objects"):

@@ -17,19 +17,27 @@ from typing import TYPE_CHECKING
 from pyoxigraph import Literal, NamedNode, Quad, Triple
 
 from kgplatform.documents.fetch import is_address
-from kgplatform.documents.readers.plain import holds_texts
+from kgplatform.documents.readers.plain import holds_texts, record_arrays
 from kgplatform.documents.records import DocumentRecord, NameKey, State, TableEntry, TableRow
 from kgplatform.documents.registry import Registry
 from kgplatform.documents.tables.cells import SourceRow, TableSource, length_of
 from kgplatform.documents.tables.delimited import CSV_TYPE, TSV_TYPE, table_of
 from kgplatform.documents.tables.table_source import is_heavy, is_table, open_table, profile, tables_in
 from kgplatform.errors import ReadError
-from kgplatform.extraction.table_draft import EntityIndex, NamedColumns, TableMapping, map_table, told_apart
+from kgplatform.extraction.ontology_lexicon import compile_lexicon
+from kgplatform.extraction.table_draft import (
+    EntityIndex,
+    NamedColumns,
+    TableMapping,
+    class_called,
+    map_table,
+    told_apart,
+)
 from kgplatform.linking.projection import Projection
 from kgplatform.ontology.schema import Ontology
 from kgplatform.store.dataset import EvidenceDataset, WrittenStatements, quad
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
-from kgplatform.text import language_of, normalise
+from kgplatform.text import language_of, normalise, words_of_identifier
 from kgplatform.types import Document, Extraction, Mention, Refusal
 from kgplatform.vocab import ALT_LABEL, LABEL, TYPE, document_iri, graph_iri, slug
 
@@ -586,15 +594,26 @@ class TableParts:
     mappings: Mappings
 
     def is_table(self, path: Path) -> bool:
-        """True if the path is one of a table; JSON is one if a mapping is given or lies beside it, or a part is named.
+        """True if the path is one of a table; an address on the web is none.
 
-        A part of JSON whose items are texts is none, and neither is an address on the web.
+        JSON is one if a mapping is given or lies beside it, a part is named whose items are no texts, or it holds no
+        texts but objects that are called what a class is: by the array they are in, or the file.
         """
         location = path.as_posix()
         file, part = file_of(location)
         if file.suffix.lower() in _JSON:
-            return (bool(part) and not holds_texts(file, part)) or self.mappings.present(location) is not None
+            if self.mappings.present(location) is not None:
+                return True
+            return not holds_texts(file, part) if part else self._are_called(record_arrays(file), file)
         return is_table(location) or (self.mappings.given is not None and file.suffix.lower() == ".dat")
+
+    def _are_called(self, arrays: Sequence[str], file: Path) -> bool:
+        """Whether what is in one of the arrays is called what a class is."""
+        if not arrays:
+            return False
+        lexicon = compile_lexicon(self.ontology)
+        names = (file.stem, *(pointer.rpartition("/")[2] for pointer in arrays))
+        return any(class_called(words_of_identifier(name), lexicon) for name in names if name)
 
     def each(self, path: Path) -> list[Path]:
         """The tables of a file that holds several, unless a mapping is given for it as a whole; else the path."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -24,7 +25,7 @@ from kgplatform.documents.parts import (
 )
 from kgplatform.documents.readers.html import looks_like_markup, text_of
 from kgplatform.documents.tables.delimited import encoding_of_file, opened_text
-from kgplatform.documents.tables.json_tables import JsonStream, steps_of
+from kgplatform.documents.tables.json_tables import JsonStream, json_arrays, steps_of
 from kgplatform.errors import ReadError
 
 TEXT_TYPE: Final = "text/plain"
@@ -171,6 +172,23 @@ def holds_texts(path: Path, pointer: str) -> bool:
     except OSError:
         return False
     return _begins_with_text(path, pointer, status.st_mtime_ns, status.st_size)
+
+
+def record_arrays(path: Path) -> tuple[str, ...]:
+    """The JSON Pointers of the arrays of objects in a file; none if one of them holds texts, or it is not JSON."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return _record_arrays(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=64)
+def _record_arrays(path: Path, changed: int, size: int) -> tuple[str, ...]:
+    with suppress(ReadError):  # it is told when the file is read
+        found = json_arrays(path)
+        return () if any(_begins_with_text(path, pointer, changed, size) for pointer in found) else found
+    return ()
 
 
 @lru_cache(maxsize=64)

@@ -26,6 +26,7 @@ from kgplatform.documents.tables.cells import (
 )
 from kgplatform.documents.tables.delimited import encoding_of_file, opened_text, text_lines
 from kgplatform.errors import ReadError
+from kgplatform.lexicon import LexiconSection
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | bool | None"
 """A value; numbers are kept as they are written."""
@@ -201,6 +202,7 @@ def steps_of(pointer: str, *, path: Path) -> tuple[str, ...]:
 
 JSON_TYPE: Final = "application/json"
 LINES_TYPE: Final = "application/jsonl"
+_WRAPPERS: Final = LexiconSection("documents", "json_tables").words("wrappers")
 _COLUMN_RECORDS = 200_000
 _DEEPEST = 50
 _Numbered = Iterator[tuple[int, Json]]
@@ -273,10 +275,23 @@ class _JsonFile:
         return f"there is nothing at /{'/'.join(self.steps)}; arrays of objects are at: {known}"
 
 
+def json_arrays(path: Path) -> tuple[str, ...]:
+    """The JSON Pointers of the arrays of objects in a file, as far as they lie in objects only; "" is the whole file.
+
+    JSON lines are one array.
+
+    Raises:
+        ReadError: the file is not JSON.
+    """
+    file = _JsonFile(path)
+    return ("",) if file.is_lines else file.arrays()
+
+
 def open_json(path: Path, *, name: str, pointer: str | None = None) -> OpenedTable:
     """The table of an array of objects: the whole file, the only such array in it, or the one at a JSON Pointer.
 
-    An object without any array of objects is a table of one row. Of lists in a field, the values stand in one cell.
+    An object without any array of objects is a table of one row. Of lists in a field, the values stand in one cell. The
+    field that the array is in names the table, but for one that says nothing (*data*, *rows*), in place of ``name``.
 
     Raises:
         ReadError: the file is not JSON, has several arrays, or nothing is at the pointer.
@@ -293,7 +308,7 @@ def open_json(path: Path, *, name: str, pointer: str | None = None) -> OpenedTab
     fields = _fields(file)
     columns, problems = column_names(fields, 0)
     media_type = LINES_TYPE if file.is_lines else JSON_TYPE
-    if file.steps and not file.steps[-1].isdecimal() and pointer is not None:
+    if file.steps and not file.steps[-1].isdecimal() and (pointer or file.steps[-1].casefold() not in _WRAPPERS):
         name = file.steps[-1]
     return OpenedTable(name, columns, media_type, partial(_rows, file, fields, columns), problems)
 

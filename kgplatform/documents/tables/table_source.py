@@ -21,9 +21,10 @@ from urllib.parse import unquote, unquote_plus, urlsplit
 from kgplatform.documents.tables.cells import TableSource
 from kgplatform.documents.tables.databases import open_parquet, open_sqlite, sqlite_tables
 from kgplatform.documents.tables.delimited import open_delimited
-from kgplatform.documents.tables.json_tables import open_json
+from kgplatform.documents.tables.json_tables import json_arrays, open_json
 from kgplatform.documents.tables.spreadsheet import open_sheet, sheet_names, unpacked_bytes
 from kgplatform.errors import ReadError
+from kgplatform.lexicon import LexiconSection
 from kgplatform.text import language_of
 
 _KINDS: Final = {
@@ -89,8 +90,8 @@ def open_table(location: str | Path, *, base_folder: Path | None = None) -> Tabl
 def tables_in(location: str | Path) -> tuple[str, ...]:
     """The locations of the tables in a file that holds several, none of which is named; else the location itself.
 
-    These are the tables of a database and the visible sheets of a workbook, unless it is so large (64 MB unpacked) that
-    only another process may look into it.
+    These are the tables of a database, the arrays of objects in JSON, and the visible sheets of a workbook, unless it
+    is so large (64 MB unpacked) that only another process may look into it.
 
     Raises:
         ReadError: the file is missing or broken.
@@ -102,6 +103,8 @@ def tables_in(location: str | Path) -> tuple[str, ...]:
             names = sqlite_tables(place.path, views=False)
         elif kind == "sheet" and unpacked_bytes(place.path) <= _HEAVY_BYTES:
             names = sheet_names(place.path)
+        elif kind == "json":
+            names = json_arrays(place.path)
     return tuple(f"{location}#{name}" for name in names) if len(names) > 1 else (str(location),)
 
 
@@ -241,15 +244,11 @@ _LONGEST_PART = 40
 _NUMBER = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:,\d{3})+)", re.ASCII)
 _FRACTION = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:,\d{3})+)\.\d+(?:[eE][+-]?\d+)?", re.ASCII)
 _YEAR = re.compile(r"1\d{3}|20\d{2}", re.ASCII)
-_YEAR_WORDS = re.compile(
-    r"year|年|founded|opened|built|since|^(?:(?:first|last)[ _-])?(?:\w+ed|born|begun|made|sunk|written)(?:[ _-]in)?$"
-    r"|(?:出生|去世|逝世|建成|落成|始建|建造|成立|创立|创办|开业|出版|发行)(?:时间|日期|于)?$",
-    re.IGNORECASE,
-)
-"""What became of a thing, in one word: *first brewed*, but not *students enrolled*."""
-_CODE_WORDS = re.compile(r"code|\bid\b|\buid\b|phone|zip|postal|number\b|编号|代码|电话|邮编|号$", re.IGNORECASE)
+_LEXICON: Final = LexiconSection("documents", "table_source")
+_YEAR_COLUMN = _LEXICON.pattern("year_column", re.IGNORECASE)
+_CODE_COLUMN = _LEXICON.pattern("code_column", re.IGNORECASE)
+_TRUTH = _LEXICON.words("truth")
 _CODE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9._/-]{0,23}", re.ASCII)
-_TRUTH = frozenset(("true", "false", "yes", "no", "是", "否"))
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?", re.ASCII)
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -378,9 +377,9 @@ def type_of(values: Sequence[str], name: str) -> ValueType:
 
 def _whole_number(values: Sequence[str], name: str) -> ValueType:
     is_padded = any(len(value) > 1 and value[0] == "0" for value in values)
-    if is_padded or _CODE_WORDS.search(name):
+    if is_padded or _CODE_COLUMN.search(name):
         return ValueType.CODE
-    is_year = _YEAR_WORDS.search(name) and all(_YEAR.fullmatch(value) for value in values)
+    is_year = _YEAR_COLUMN.search(name) and all(_YEAR.fullmatch(value) for value in values)
     return ValueType.G_YEAR if is_year else ValueType.INTEGER
 
 
