@@ -264,7 +264,7 @@ def test_an_exploration_is_read_from_its_address_as_it_was(state):
 
 def test_the_map_counts_what_lies_below_each_place(client):
     page = get(client, f"/map?class={HOTEL}&lang=en")
-    assert "64 hotels, 63 with a position." in words(page)
+    assert "64 hotels, 63 of them with coordinates." in words(page)
     assert "29 without coordinates are drawn" in words(page)
     assert "1 without a position is only in the table" in words(page)
     for name in ("Asia", "China", "Zhejiang", "Jiaxing", "Tongxiang", "Wuzhen"):

@@ -433,6 +433,13 @@ def test_a_text_says_this_and_nothing_else(text, terms, wanted):
           ("Elm Temple is free.", "Entry is free in Elm Temple: Elm Temple is free.", "Elm Temple costs nothing.")),
         ("清风寺免费开放,周一休息。", ["清风寺 | ticketPrice | 0"], []),
         ("清风寺儿童免费。", [], ["清风寺 | ticketPrice | 0"]),
+        # below a heading that is a name
+        ("# 两日游记\n\n## 云台古寺\n那里有全镇最老的银杏，四百多年了。开放时间:10:00–18:00,每周一休息。门票7元。",
+         ["云台古寺 | openingHours | 10:00-18:00", "云台古寺 | ticketPrice | 7"], []),
+        ("Two days out.\n\n**Yarrow Temple** is up the hill.\n\n- Tickets: children 5 yuan, adults 9 yuan",
+         ["Yarrow Temple | ticketPrice | 9"], ["Yarrow Temple | ticketPrice | 5"]),
+        ("# Sleeping\n\nHotel | Admission | Rooms\nHotel Mitra | 110 yuan | 29\nHotel Poet | 64 yuan | 40\n",
+         ["Hotel Poet | ticketPrice | 64"], ["Hotel Poet | ticketPrice | 40", "Hotel Mitra | ticketPrice | 29"]),
         # named values
     ],
 )  # fmt: skip

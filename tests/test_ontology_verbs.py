@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 
 import openpyxl
@@ -394,6 +395,36 @@ def test_tables_of_a_database_are_joined_by_their_keys(run, tmp_path):
         assert not any(label.isdigit() for label in labels)
         assert len(kg.query("SELECT ?x { ?x a ?c . FILTER(STRENDS(STR(?c), '#Loan')) }").rows) == 3
         assert {"雾港 / 马滕", "楼梯 / 赫罗兹尼克"} <= labels
+
+
+def test_declared_keys_of_a_database_lead_to_their_tables_whatever_the_columns_are_called(run, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "crew.db")) as database:
+        database.executescript(
+            "CREATE TABLE keeper (id INTEGER PRIMARY KEY, name, boss INTEGER REFERENCES keeper(id));"
+            "CREATE TABLE boat (id INTEGER PRIMARY KEY, name, master_id INTEGER REFERENCES keeper);"
+            "INSERT INTO keeper VALUES (1, 'Runa Skeld', NULL), (2, 'Josef Mardle', 1), (3, 'Wyn Carrow', 1);"
+            "INSERT INTO boat VALUES (1, 'Fulmar', 2), (2, 'Sprat', 3);"
+        )
+    (tmp_path / "crew.ttl").write_text(run("ontology", "draft", "crew.db")[1], encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "w", ontology=str(tmp_path / "crew.ttl")) as kg:
+        assert [item.outcome for item in kg.add(tmp_path / "crew.db")] == ["added", "added"]
+        assert kg.ask("Who is the master of the Sprat?").values == ("Wyn Carrow",)
+        assert kg.ask("Who is the boss of Wyn Carrow?").values == ("Runa Skeld",)
+
+
+def test_cells_are_read_as_their_columns_write_numbers_days_and_truth(run, tmp_path):
+    rows = ("R-1;1.240,00;05.04.2023;3/4/2023;ja;7", "R-2;612,50;1.12.2023;25/12/2022;nein;1.100", "R-3;-;n/a;;n/a;~12")
+    header = "invoice;amount_eur;issued;paid on;reminded;weight_kg"
+    (tmp_path / "invoices.csv").write_text("\n".join((header, *rows)), encoding="utf-8")
+    (tmp_path / "draft.ttl").write_text(run("ontology", "draft", "invoices.csv")[1], encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "w", ontology=str(tmp_path / "draft.ttl")) as kg:
+        (added,) = kg.add(tmp_path / "invoices.csv")
+        assert added.refused == ()
+        query = "SELECT ?o { ?x rdfs:label|!rdfs:label ?o FILTER(isLiteral(?o) && datatype(?o) != xsd:string) }"
+        found = {str(row[0]).partition("^^")[0] for row in kg.query(query).rows}
+        assert found >= {'"1240.0"', '"612.5"', '"2023-04-05"', '"2023-12-01"', '"2023-04-03"', '"2022-12-25"'}
+        assert found >= {'"true"', '"false"', '"7"', '"1100"', '"12"'}
+        assert "1,852.5" in kg.ask("What is the total amount of all invoices?").text
 
 
 def test_all_tables_of_a_workbook_database_or_json_are_drafted_from_and_read(run, tmp_path):

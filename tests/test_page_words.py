@@ -46,6 +46,12 @@ def test_words_that_were_replaced_do_not_come_back():
     assert [text for text in texts if OLD_WORDS.search(text)] == []
 
 
+def test_words_of_a_plugin_do_not_hide_behind_those_of_all_pages():
+    shared = {key for section in toml(SHIPPED / "en.toml").values() for key in section}
+    for path in ROOT.glob("kgplatform/packs/*/words/en.toml"):
+        assert [key for section in toml(path).values() for key in section if key in shared] == []
+
+
 def test_chinese_has_its_own_marks_and_one_word_for_a_thing():
     parts = [*toml(SHIPPED / "zh.toml").values(), *toml(SHIPPED / "messages_zh.toml").values()]
     parts.append(toml(ROOT / "kgplatform" / "lexicon" / "zh.toml")["request_words"])

@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 from kgplatform.documents.parts import DocumentPart
 from kgplatform.documents.readers.plain import read_json, read_markdown, read_text
 from kgplatform.documents.tables.delimited import read_csv
+from kgplatform.documents.tables.table_source import TABLE_SUFFIXES
 from kgplatform.errors import ReadError
 from kgplatform.text import language_of
 from kgplatform.types import Document
@@ -194,7 +195,7 @@ _DUPLICATE = "already in the list under another name"
 
 
 def _suffixes() -> str:
-    return ", ".join(SUFFIXES)
+    return ", ".join(dict.fromkeys((*SUFFIXES, *TABLE_SUFFIXES)))
 
 
 def _walk(folder: Path, found: list[Path], skipped: list[Skipped], seen: set[str]) -> None:
@@ -220,6 +221,8 @@ def _walk(folder: Path, found: list[Path], skipped: list[Skipped], seen: set[str
 def _take(path: Path, reason: str, found: list[Path], skipped: list[Skipped], seen: set[str]) -> None:
     real = os.path.realpath(path)
     if not reason and real in seen:
+        if path in found:  # named twice
+            return
         reason = _DUPLICATE
     if reason:
         skipped.append(Skipped(path, reason))

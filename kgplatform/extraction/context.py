@@ -27,9 +27,10 @@ from kgplatform.vocab import local_name
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s+(?P<marked>.+?)\s*#*|【(?P<boxed>[^】]{1,40})】)\s*$")
 _LEXICON: Final = LexiconSection("extraction", "context")
 _NUMBERED = _LEXICON.pattern("numbered")
-_ITEM = re.compile(r"^\s*(?:[-*•●▪◦‣·>]|\[\d{1,3}\]|\d{1,3}[.)、]|[①-⑳])\s*(?=\S)")
+_ITEM = re.compile(r"^\s*(?:[-•●▪◦‣·>]|\*(?!\*)|\[\d{1,3}\]|\d{1,3}[.)、]|[①-⑳])\s*(?=\S)")
 _LABEL = re.compile(r"^(?P<label>[^:：|\n。.!?]{1,40}?)\s*(?:\*\*)?\s*[:：|]\s*(?:\*\*)?\s*(?P<value>\S[^\n]*)$")
 _MARKS = re.compile(r"^[\s*_|#>-]+")
+_RUN_IN = re.compile(r"[ \t]*(\*\*|__)(?P<name>[^\s*_][^*_\n]{1,60})(?<!\s)\1(?!\s*[:：])(?=.*\w)")
 _MAX_BARE_HEADING: Final = 60
 _MAX_SENTENCE: Final = 1500  # what has no end for longer is no sentence; reading it would take time with its square
 
@@ -100,7 +101,10 @@ def _line(raw: str, position: int) -> TextLine:
 
 
 def sections(text: str, is_label: Callable[[str], bool]) -> list[DocumentSection]:
-    """The text cut at its headings; a short bare line counts as a heading if ``is_label`` knows its words."""
+    """The text cut at its headings; a short bare line counts as a heading if ``is_label`` knows its words.
+
+    So do words in bold that a paragraph begins with.
+    """
     found: list[DocumentSection] = []
     heading: TextLine | None = None
     lines: list[TextLine] = []
@@ -108,10 +112,13 @@ def sections(text: str, is_label: Callable[[str], bool]) -> list[DocumentSection
         bare = (
             line.kind in ("text", "item") and len(line.text) <= _MAX_BARE_HEADING and is_label(bare_heading(line.text))
         )
-        if line.kind == "heading" or bare:
+        run_in = _RUN_IN.match(text, text.rfind("\n", 0, line.start) + 1) if line.kind == "text" else None
+        if line.kind == "heading" or bare or run_in:
             found.append(DocumentSection(heading, tuple(lines)))
             heading, lines = line, []
-        else:
+        if run_in:
+            heading, lines = TextLine("heading", *run_in.span("name"), run_in["name"]), [line]
+        elif heading is not line:
             lines.append(line)
     found.append(DocumentSection(heading, tuple(lines)))
     return found
@@ -176,6 +183,8 @@ class DocumentReading:
     possible: dict[tuple[str, str, str], Claim] = field(default_factory=dict)
     labelled: frozenset[tuple[str, str, str]] = frozenset()
     """The claims of labels, tables and bylines; the others are of sentences."""
+    told: list[tuple[int, int]] = field(default_factory=list)
+    """Where the columns of a table say what a number is: it is no amount of a sentence."""
     _starts: list[int] = field(default_factory=list)
     _scored: list[ScoredSentence] = field(default_factory=list)
 

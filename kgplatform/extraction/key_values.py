@@ -19,10 +19,10 @@ from pyoxigraph import NamedNode
 from kgplatform.errors import ReadError
 from kgplatform.extraction.context import WORD_LIST, DocumentReading, DocumentSection, TextLine, bare_heading
 from kgplatform.extraction.names import clean_name
-from kgplatform.extraction.ontology_lexicon import Cue
+from kgplatform.extraction.ontology_lexicon import Cue, Lexicon
 from kgplatform.extraction.people import BylinePart, Person, people_in, venue_in, whole_lines
 from kgplatform.extraction.table_draft import TableMapping, class_called, class_property, map_table
-from kgplatform.extraction.values import accepts, literal_of, values_in
+from kgplatform.extraction.values import FoundValue, accepts, literal_of, values_in
 from kgplatform.lexicon import LexiconSection
 from kgplatform.ontology.schema import OntologyProperty
 from kgplatform.text import has_han, singular
@@ -33,6 +33,7 @@ _NONE = _LEXICON.pattern("none", re.IGNORECASE)
 _SPLIT = _LEXICON.pattern("split")
 _NAME_WORD = re.compile(r"[^\W\d_][\w'’.-]*$")
 _TWO_CELLS = re.compile(r"\|?\s*([^|]{1,40}?)\s*\|\s*([^|]*[^|\s-][^|]*?)\s*\|?")
+_ADULTS = _LEXICON.pattern("adults", re.IGNORECASE)
 _PARTICLES = _LEXICON.words("particles")
 _PERSON_WORDS = _LEXICON.words("person_words")
 _MAX_WORDS, _MAX_HAN, _MAX_STRING = 8, 18, 400
@@ -45,10 +46,12 @@ def read_labelled(reading: DocumentReading) -> None:
         if section.heading is not None and not _is_name(reading, section.heading):
             above = section.heading.text
         lines = _without_tables(reading, section, above)
-        subject = _headed(reading, section, lines, above) or reading.main
+        clauses = list(_clauses(reading, section))
+        headed = _headed(reading, section, [*lines, *clauses], above)
+        subject = headed or reading.main
         if subject is None:
             continue
-        for line in lines:
+        for line in (*lines, *clauses) if headed else lines:
             if line.kind == "label" and (cue := _cue(reading, subject, line.label)):
                 _value(reading, subject, cue, line)
         heading = section.heading
@@ -61,6 +64,8 @@ def read_labelled(reading: DocumentReading) -> None:
 
 _SEPARATOR = re.compile(r"[\s|:+=-]+")
 _SAYS = re.compile(r"\w")
+_SENTENCE = re.compile(r"(?:[^。！？!?\n.]|\.(?=\S))+")
+_CLAUSE = re.compile(r"(?:[^，；;,\n]|,(?=\d))+")
 _IN_BRACKETS = re.compile(r"\s*[（(\[]([^()（）\[\]]*)[)）\]]\s*$")
 
 
@@ -146,6 +151,7 @@ def _table(reading: DocumentReading, rows: Sequence[tuple[TextLine, list[tuple[i
             ):
                 continue
             _value(reading, subject, cue, TextLine("label", start, start + len(text), text, header[place]))
+    reading.told.append((rows[0][0].start, rows[-1][0].end))
     return True
 
 
@@ -201,22 +207,54 @@ def _headed(
     heading, main = section.heading, reading.main
     if heading is None or not _is_name(reading, heading) or WORD_LIST.search(reading.document.title):
         return None
-    name = _plain_name(bare_heading(heading.text))
-    if main is not None and (name in main.name or main.name in name):
+    lexicon, name = reading.lexicon, _plain_name(bare_heading(heading.text))
+    said = next(_classes_said(lexicon, name), None)
+    if main is not None and (name in main.name or (main.name in name and not _is_another(lexicon, said, main.type))):
         return None
     labels = {line.label: reading.label_cues(line.label) for line in lines if line.kind == "label"}
     known = next((item.type for item in reading.within(heading.start, heading.end) if item.name == name), None)
-    votes = Counter(d for cues in labels.values() for d in {d for cue in cues for d in cue.term.domains})
-    voted = max(votes, key=lambda item: (votes[item], reading.lexicon.depth(item)), default=None)
+    domains = {class_ for cues in labels.values() for cue in cues for class_ in cue.term.domains}
+    given = [class_ for class_ in (known, said, _class_named(reading, above)) if class_ is not None]
     told = {
-        class_: sum(reading.lexicon.best(cues, class_) is not None for cues in labels.values())
-        for class_ in (known, _class_named(reading, above), voted)
-        if class_ is not None
+        class_: sum(lexicon.best(cues, class_) is not None for cues in labels.values()) for class_ in (*given, *domains)
     }
-    best = max(told, key=lambda item: told[item], default=None)  # of equals the first: what is known
-    if best is None or told[best] < (2 if best is voted else 1):
+    voted = sorted(domains, key=lambda item: (told[item], lexicon.depth(item), item.value))[-1:]
+    best = max((*given, *voted), key=told.__getitem__, default=None)  # of equals the first: what is known
+    if best is None or told[best] < (1 if best in given else 2):
         return None
     return _named_at(reading, heading.start, heading.end, name, best)
+
+
+def _is_another(lexicon: Lexicon, class_: NamedNode | None, other: NamedNode) -> bool:
+    """Whether a class is given, and neither of the two is above the other: the museum of a town is not the town."""
+    is_a = lexicon.ontology.is_a
+    return class_ is not None and not is_a(class_, (other,)) and not is_a(other, (class_,))
+
+
+def _clauses(reading: DocumentReading, section: DocumentSection) -> Iterator[TextLine]:
+    """The clauses below a heading that is a name which are a label and its value: 门票104元, *Tickets 8 euros*.
+
+    From where a sentence begins with another name on, they may be about that.
+    """
+    name = bare_heading(section.heading.text) if section.heading is not None else ""
+    for line in section.lines if name else ():
+        for match in _SENTENCE.finditer(reading.text, line.start, line.end) if line.kind == "text" else ():
+            start = match.start() + len(match[0]) - len(match[0].lstrip())
+            opening = next((item for item in reading.within(start, match.end()) if item.start == start), None)
+            if opening is not None and opening.name not in name and name not in opening.name:
+                return
+            for clause in _CLAUSE.finditer(reading.text, start, match.end()):
+                yield from _labelled(reading, clause.start(), clause.end())
+
+
+def _labelled(reading: DocumentReading, start: int, end: int) -> Iterator[TextLine]:
+    """The clause as a label with its value, which begins right behind it; the longest label counts."""
+    start += len(reading.text[start:end]) - len(reading.text[start:end].lstrip(" *_"))
+    for value in values_in(reading.text, start, end)[:1]:
+        label = reading.text[start : value.start].strip(" *_:：是为")
+        cues = reading.label_cues(label) if label and len(label) <= _MAX_HAN else ()
+        if any(accepts(cue.term, value) for cue in cues):
+            yield TextLine("label", value.start, value.end, reading.text[value.start : value.end], label)
 
 
 def _row(line: TextLine) -> TextLine:
@@ -271,6 +309,7 @@ def _literal(reading: DocumentReading, subject: Mention, term: OntologyProperty,
         literal = literal_of(text, term, language=reading.document.language)
     except ValueError as error:
         fitting = [value for value in values_in(reading.text, start, end) if accepts(term, value)]
+        fitting = _of_adults(reading.text, start, end, fitting)
         if not fitting or (len({value.lexical for value in fitting}) > 1 and fitting[0].start > start + 2):
             reading.refuse(start, end, str(error))
             return
@@ -280,6 +319,14 @@ def _literal(reading: DocumentReading, subject: Mention, term: OntologyProperty,
             reading.refuse(start, end, str(second))
             return
     reading.claim(Claim(subject, term.iri, literal, *whole_lines(reading.document.text, start, end), 0.95))
+
+
+def _of_adults(text: str, start: int, end: int, fitting: list[FoundValue]) -> list[FoundValue]:
+    """Of several amounts, each for some people, that of adults: 9 of *children 5 €, adults 9 €*."""
+    pieces = [match.span() for match in _CLAUSE.finditer(text, start, end)]
+    told = [span for span in pieces if len(fitting) > 1 and _ADULTS.search(text, *span)]
+    chosen = [value for value in fitting for first, last in told[:1] if first <= value.start < last]
+    return chosen[:1] or fitting
 
 
 def _objects(reading: DocumentReading, subject: Mention, term: OntologyProperty, start: int, end: int) -> bool:
@@ -473,11 +520,15 @@ def _class_in(reading: DocumentReading, name: str, class_: NamedNode) -> NamedNo
     """The class, or the one below it that the name is known as or has a word for: "Journal of Things"."""
     lexicon = reading.lexicon
     known = reading.finder.known.get(name)
-    words = [singular(word.casefold()) for word in re.findall(r"[^\W\d_]+", name)]
-    named = [lexicon.class_words[word] for word in words if word in lexicon.class_words]
-    named += [type_ for word, type_ in lexicon.han_suffixes.items() if has_han(name) and name.endswith(word)]
-    options = [known.type] if known is not None else named
+    options = [known.type] if known is not None else _classes_said(lexicon, name)
     return next((type_ for type_ in options if lexicon.ontology.is_a(type_, (class_,))), class_)
+
+
+def _classes_said(lexicon: Lexicon, name: str) -> Iterator[NamedNode]:
+    """The classes for which a name has a word: one of a Latin name, what a Chinese one ends in."""
+    words = (singular(word.casefold()) for word in re.findall(r"[^\W\d_]+", name))
+    yield from (lexicon.class_words[word] for word in words if word in lexicon.class_words)
+    yield from (type_ for word, type_ in lexicon.han_suffixes.items() if has_han(name) and name.endswith(word))
 
 
 def _person_like(name: str) -> bool:

@@ -660,8 +660,8 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
                 continue
             if _pair(claim) in pairs if item.term.is_object else (claim.predicate, _object_key(claim)) in said:
                 continue  # what was read before is another thing's, or another property of the two
-            if any(one.start <= item.object.start < one.end and _same_object(one, claim) for one in formed):
-                continue  # a label, a table or a byline says whose it is
+            if _is_formed(item, claim, formed, reading.told):
+                continue
             about = claim.subject.name, claim.predicate
             if not item.term.symmetric and (*about, _object_key(claim)) in turned:
                 continue  # the other is the subject
@@ -674,7 +674,7 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
             spreads = item.term.transitive or item.term.symmetric
             least = max(thresholds.spreads, thresholds.apart * apart) if spreads else least
             if item.object.value is not None and item.object.value.kind in AMOUNTS:
-                least = _NEARLY_CERTAIN if about in measured else least  # another amount is rather of another thing
+                least = _NEARLY_CERTAIN if about in measured | labelled else least  # another is rather of another thing
                 measured.add(about)
             if share >= thresholds.candidate and not (item.term.functional and about in fixed):
                 (reading.claim if share >= least else reading.offer)(claim)
@@ -686,6 +686,13 @@ def _turned(item: Filling, inverses: Mapping[NamedNode, OntologyProperty]) -> Fi
     if inverse is None or item.term.functional or not (inverse.functional or item.term.derived > inverse.derived):
         return item
     return Filling(inverse, item.object, item.subject, item.sentence)
+
+
+def _is_formed(item: Filling, claim: Claim, formed: Sequence[Claim], told: Sequence[tuple[int, int]]) -> bool:
+    """Whether a label, a table or a byline says whose it is, or the column of a table what a number is."""
+    place = item.object.start
+    is_said = any(one.start <= place < one.end and _same_object(one, claim) for one in formed)
+    return is_said or (item.object.value is not None and any(start <= place < end for start, end in told))
 
 
 def _same_object(one: Claim, other: Claim) -> bool:

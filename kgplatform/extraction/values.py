@@ -48,9 +48,9 @@ _TEXT_OF_SPAN = (
     rf"(?P<opens>{_CLOCK}|{_HOUR}|(?:[01]?\d|2[0-4])(?={_DASH}[01]?\d(?::[0-5]\d)?\s*[ap]\.?m)){_DASH}"
     rf"(?P<closes>{_CLOCK}|{_HOUR})"
 )
-SPAN = re.compile(rf"(?<![\d:.])(?:{_TEXT_OF_SPAN})(?![\d:])", re.IGNORECASE)
+SPAN = re.compile(rf"(?<![\d.])(?<!\d:)(?:{_TEXT_OF_SPAN})(?![\d:])", re.IGNORECASE)
 OPEN_CLOSE = _LEXICON.pattern("open_close", re.IGNORECASE)
-ONE_CLOCK = re.compile(rf"(?<![\d:.])({_CLOCK})(?![\d:])", re.IGNORECASE)
+ONE_CLOCK = re.compile(rf"(?<![\d.])(?<!\d:)({_CLOCK})(?![\d:])", re.IGNORECASE)
 _EARLIEST, _LATE, _SMALL_HOURS = 5, 11, 3
 """No opening in words is before the first; what opens from the second on may close at night, up to the third."""
 _CLOCK_PARTS = _LEXICON.pattern("clock_parts", re.IGNORECASE)
@@ -373,7 +373,7 @@ def is_length(unit: str | None) -> bool:
 
 def accepts(term: OntologyProperty, value: FoundValue) -> bool:
     """Whether a found value can be a value of the datatype property at all, by kind, unit, range and pattern."""
-    range_ = _range(term)
+    range_ = datatype_of(term)
     if value.kind == "money":
         return is_currency(term.unit) and converted(value.lexical, value.unit, term.unit or "") is not None
     if value.kind == "number":
@@ -419,7 +419,8 @@ def _full(pattern: str, text: str) -> bool:
     return compiled is None or compiled.fullmatch(text) is not None
 
 
-def _range(term: OntologyProperty) -> NamedNode:
+def datatype_of(term: OntologyProperty) -> NamedNode:
+    """What the property's values are read as: a number, a day, a moment, a year, truth, else a string."""
     for range_ in term.ranges:
         if range_.value in _INTEGERS:
             return XSD_INTEGER
@@ -439,7 +440,7 @@ def literal_of(text: str, term: OntologyProperty, *, language: str = "") -> Lite
     plain = " ".join(text.split())
     if not plain:
         raise ValueError("there is no value")
-    range_ = _range(term)
+    range_ = datatype_of(term)
     if not term.ranges and _ISO_DATE.fullmatch(plain):
         return Literal(_date(plain), datatype=XSD_DATE)  # of anything, what is written as a date is one
     if range_ == XSD_STRING:

@@ -18,6 +18,8 @@ from typing import Any
 
 LANGUAGES = ("en", "zh")
 LEXICONS = Path(__file__).parent
+_LETTER = re.compile(r"\w")
+"""What a sense has that is no sign: of 坎 one is ☵."""
 
 
 @cache
@@ -46,7 +48,7 @@ def glosses(language: str) -> dict[str, tuple[str, ...]]:
             data = file.read_bytes()
             text = (gzip.decompress(data) if file.suffix == ".gz" else data).decode("utf-8")
             pairs = (line.split("\t") for line in text.splitlines())
-            return {word.casefold(): tuple(senses.split("/")) for word, senses in pairs}
+            return {word.casefold(): tuple(filter(_LETTER.search, senses.split("/"))) for word, senses in pairs}
     return {}
 
 

@@ -69,11 +69,14 @@ def spellings(name: NameEntry, ontology: Ontology) -> Iterator[str]:
 
 
 def places_before(name: NameEntry, wording: ClassWording) -> Iterator[tuple[str, Words]]:
-    """The ways to read the name as that of a place and the rest: 乌镇西栅, Wuzhen Xizha; Xizha, Wuzhen."""
+    """The ways to read the name as that of a place and the rest: 乌镇西栅, Wuzhen Xizha; Xizha, Wuzhen; X of Wuzhen."""
     parts = row(name.text)
     glue = "" if name.is_chinese else " "
     after = re.fullmatch("(.+?)(?:,| in| at) (.+)", name.text)
-    readings = [(glue.join(parts[:cut]), parts[cut:]) for cut in range(1, len(parts))]
+    behind = re.fullmatch("(.+) of (.+)", name.text)  # the museum of a town is not the town in a museum
+    before = len(row(behind[1])) if behind else len(parts)
+    readings = [(glue.join(parts[:cut]), parts[cut:]) for cut in range(1, before)]
+    readings += [(behind[2], row(behind[1]))] if behind else []
     for place, rest in [(after[2], row(after[1]))] if after else readings:
         if wording.is_name(rest):
             yield place, rest

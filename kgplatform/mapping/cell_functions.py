@@ -25,11 +25,11 @@ from pyoxigraph import Literal, NamedNode, Triple
 
 from kgplatform.extraction.ontology_lexicon import compile_lexicon
 from kgplatform.extraction.table_draft import EntityIndex
-from kgplatform.extraction.values import literal_of
+from kgplatform.extraction.values import datatype_of, literal_of
 from kgplatform.mapping.rml import FUNCTIONS
 from kgplatform.ontology.schema import Ontology, OntologyProperty
 from kgplatform.text import has_han, singular
-from kgplatform.vocab import LABEL, TYPE, local_name
+from kgplatform.vocab import LABEL, TYPE, XSD_STRING, local_name
 
 Given: TypeAlias = Mapping[str, Sequence[str]]
 """What a function is given: the texts of each parameter, in order of the columns, empty ones left out."""
@@ -202,6 +202,10 @@ class Functions:
         for text in given.get("text", ()):
             found = text.split(separator) if separator else parts(text)
             outcome.terms += [Literal(part.strip()) for part in found if part.strip()]
+
+    def is_typed(self, given: Given) -> bool:
+        """Whether the values of the property are numbers, days or truth, not words or codes."""
+        return "property" in given and datatype_of(self._property(given)) != XSD_STRING
 
     def _property(self, given: Given) -> OntologyProperty:
         return self.ontology.properties[NamedNode(given["property"][0])]

@@ -11,9 +11,11 @@ import numpy as np
 import pyoxigraph as ox
 from pyoxigraph import NamedNode, RdfFormat, Triple
 
+from kgplatform.documents.tables.cell_styles import CellStyle
+from kgplatform.documents.tables.cell_styles import filled as said
 from kgplatform.documents.tables.cells import SourceRow, TableSource
 from kgplatform.mapping import rml
-from kgplatform.mapping.cell_functions import ENTITY, REFERENCE, CellOutcome, Functions
+from kgplatform.mapping.cell_functions import ENTITY, REFERENCE, VALUE, CellOutcome, Functions, parts
 from kgplatform.mapping.rml import (
     FUNCTIONS,
     FunctionCall,
@@ -139,8 +141,9 @@ class TableRun:
         functions: Functions,
         *,
         opener: Opener,
+        styles: Sequence[CellStyle] = (),
     ) -> None:
-        """Prepares the run.
+        """Prepares the run; ``styles`` say how the columns write numbers, days and truth.
 
         Raises:
             ReadError: the mapping is not about this table, or takes a column that the table does not have.
@@ -155,7 +158,7 @@ class TableRun:
         self._given = given
         self._opener = opener
         self._positions = {encoded(name): place for place, name in reversed(list(enumerate(columns)))}
-        self._calls = _Calls(mapping, self.rules, self._positions, functions)
+        self._calls = _Calls(mapping, self.rules, self._positions, functions, styles)
         self._plans = [_Plan(mapping, rule, self._calls) for rule in self.rules]
         self._key_plan = self._keyed()
         self._parents = self._joined()
@@ -262,9 +265,15 @@ class _Calls:
     """The different calls that rules make, in the order in which they are to be carried out."""
 
     def __init__(
-        self, mapping: TableRules, rules: Sequence[TripleRule], positions: Mapping[str, int], functions: Functions
+        self,
+        mapping: TableRules,
+        rules: Sequence[TripleRule],
+        positions: Mapping[str, int],
+        functions: Functions,
+        styles: Sequence[CellStyle] = (),
     ) -> None:
         self._functions = functions
+        self._styles = styles
         self._positions = positions
         self._names: dict[FunctionCall, str] = {}
         ours = [call for rule in rules for _, call in mapping.calls_of(rule) if call.is_ours]
@@ -330,12 +339,14 @@ class _Calls:
         if call.function == ENTITY:  # so that a row is called by what its parts name
             fixed["property"] = [self._led.get(tuple(term.columns), "") for name, term in varying if name == "part"]
         positions = self._positions
+        styles = self._styles if call.function == VALUE and self._functions.is_typed(fixed) else ()
 
         def take(cells: Sequence[str | None]) -> dict[str, list[str]]:
             given = dict(fixed)
             for name, term in varying:
                 if term.kind is TermKind.REFERENCE:
                     text = cells[positions[term.value]] or ""
+                    text = "; ".join(map(styles[positions[term.value]].plain, said(parts(text)))) if styles else text
                 else:
                     text = filled(term.value, lambda column: cells[positions[column]] or "")
                 if text:

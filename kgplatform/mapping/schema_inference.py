@@ -379,8 +379,11 @@ class _TableDraft:
         self.other_words.setdefault(term, {})[tagged(words[:_LONGEST])] = None
 
     def _leads_to(self, table: _Table, place: int) -> int | None:
-        """The table whose rows the column tells of: most of its values are names of these, or all are keys of them."""
+        """The table whose rows a column tells of: declared, or by names, or by keys."""
         values = table.values.get(place, frozenset())
+        declared = table.source.references.get(table.columns[place].name)
+        if declared is not None:
+            return next((n for n, other in enumerate(self._tables) if other.source.name == declared), None)
         if table.columns[place].type is not ValueType.INTEGER:
             shares = [len(values & other.names) / len(values) if values else 0.0 for other in self._tables]
             best = max(range(len(shares)), key=shares.__getitem__)
@@ -394,7 +397,7 @@ class _TableDraft:
         called = [n for n in fit if self._tables[n].is_called(stem) and self._tables[n] is not table]
         is_number = all(value.isdigit() for value in values)
         is_coded = _CODES.search(name.replace("_", " ")) is not None and (len(values) > 1 or not is_number)
-        found = called or (fit if (is_coded and stem) or (len(values) > 2 and not is_number) else [])
+        found = called or (fit if (is_coded and stem) or (len(values) > 1 and not is_number) else [])
         return found[0] if len(found) == 1 else None
 
     def _property(

@@ -87,10 +87,12 @@ from kgplatform.questions.usage import SchemaView, read_facts, schema_view
 from kgplatform.questions.verification import (
     answering_query,
     denies,
+    is_not_told,
     is_only_read,
-    is_turned_round,
+    of_all,
     other_currency,
     put_otherwise,
+    turned,
 )
 from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.types import (
@@ -532,7 +534,13 @@ class _Asking:
             own, asked = (unit(code, self._language) for code in units)
             priced = phrases(self._language)["other_currency"].format(own=own, asked=asked)
             return self._unanswerable(priced, None, ())
-        if is_turned_round(answer, schema):
+        if (other_query := turned(answer, schema) or of_all(answer)) is not None:
+            solutions = self._ran(other_query) if other_query else None
+            if solutions is None or is_empty(solutions):
+                return self._unanswerable(nothing, None, ())
+            found_ = _Found(Query(other_query), solutions, answer.confidence, kind=kind_of(other_query))
+            answer = self._answered(found_)
+        if is_not_told(answer, schema, self._parts.dataset):
             return self._unanswerable(nothing, None, ())
         told = answer.solutions.boolean if answer.solutions is not None else None
         if told is False and is_only_read(answer, self._parts.dataset):

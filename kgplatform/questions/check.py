@@ -151,7 +151,7 @@ class Agreement:
 # Words that a question cannot do without: its numbers, codes, quoted and capitalised names.
 
 _QUOTED = re.compile(r"[“\"「『《‘]([^”\"」』》’]{1,80})[”\"」』》’]|(?<!\w)'([^']{1,80})'(?!\w)")
-_JOINED = re.compile(r"[A-Za-zÀ-ɏ]*\d[A-Za-zÀ-ɏ\d]*")
+_JOINED = re.compile(r"(?<![A-Za-zÀ-ɏ\d])(?!(?:1\d|20)\d\d\b)[A-Za-zÀ-ɏ]*\d[A-Za-zÀ-ɏ\d]*")  # a year is no code
 _DEFINITE = lexicon.word_set("check.definite")
 _NEARLY = 0.65
 _NAME_ENDINGS = lexicon.characters("check.name_endings")

@@ -16,11 +16,15 @@ from kgplatform.questions.forms.question_language import languages
 from kgplatform.questions.usage import SchemaView
 from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.types import Answer, Verdict
+from kgplatform.vocab import TYPE
 
 _TERM = re.compile(r"<([^<>\s]+)>")
 _WITH_VALUE = re.compile(r"<([^<>\s]+)>[*+]?\s+(?=(\?\w+|[\"<]|true\b|\d))")
 _GIVEN_VALUES = re.compile(r"VALUES (\?\w+)")
 _BACKWARD = re.compile(r"\?\w+ <([^<>\s]+)>[*+]? <([^<>\s]+)>")
+_TRUTH = re.compile(r"<([^<>\s]+)> <([^<>\s]+)> \"?(?:true|false)\b")
+_OF_KIND = re.compile(rf"\?\w+ (?:a|<{re.escape(TYPE.value)}>\S*) <[^<>\s]+> \.")
+_FORWARD = re.compile(r"<([^<>\s]+)> <([^<>\s]+)>[*+]? (\?\w+)")
 _DENYING = re.compile(r"NOT EXISTS|MINUS|!=|\bfalse\b")
 _NOT_READ = re.compile(r"/graph/(?:table/|asserted\b)")
 
@@ -66,7 +70,27 @@ def other_currency(answer: Answer, schema: SchemaView) -> tuple[str, str] | None
     return own[0], asked[0]
 
 
-def is_turned_round(answer: Answer, schema: SchemaView) -> bool:
+def turned(answer: Answer, schema: SchemaView) -> str | None:
+    """The query the other way round, if the question asks for what has a thing: *whose teacher is Ann*."""
+    query, asked = answering_query(answer), answer.question
+    for thing, term, end in _FORWARD.findall(query):
+        names = {item.text for item in asked.linked if item.iri.value == thing}
+        labels, language = _labels([term], schema), languages()[asked.language]
+        if any(language.is_outward(asked.text, name, labels, turned=True) for name in names):
+            return query.replace(f"<{thing}> <{term}> {end}", f"{end} <{term}> <{thing}>")
+    return None
+
+
+def _repeats_name(answer: Answer) -> bool:
+    """Whether all that is answered is the one thing that the question names."""
+    asked = [item for item in answer.question.linked if item.kind == "entity"]
+    rows = answer.solutions.rows if answer.solutions is not None else ()
+    things = {item.iri for item in asked if item.label.casefold() in answer.question.text.casefold()}
+    one_named = len({item.text for item in asked}) == 1
+    return bool(answering_query(answer) and rows and one_named) and {row[0] for row in rows if row} <= things
+
+
+def _is_turned_round(answer: Answer, schema: SchemaView) -> bool:
     """Whether a relation between things of one kind is gone in the way that the question does not say."""
     asked = answer.question
     for term, thing in _BACKWARD.findall(answering_query(answer)):
@@ -79,8 +103,38 @@ def is_turned_round(answer: Answer, schema: SchemaView) -> bool:
     return False
 
 
+def _takes_excepted(answer: Answer) -> bool:
+    """Whether a question excepts something, and its query nothing."""
+    query, asked = answering_query(answer), answer.question
+    return bool(query) and not denies(query) and languages()[asked.language].has_cue(asked.text, "except")
+
+
+def _lacks_truth(answer: Answer, dataset: EvidenceDataset) -> bool:
+    """Whether a thing is asked for a yes or no of which nothing is known: neither *true* nor *false*."""
+    asked = ((NamedNode(thing), NamedNode(term)) for thing, term in _TRUTH.findall(answering_query(answer)))
+    return any(next(iter(dataset.store.quads(thing, term)), None) is None for thing, term in asked)
+
+
+def of_all(answer: Answer) -> str | None:
+    """The query of a yes or no about all of a kind, where one whether there is any was made; empty if there is none."""
+    query, asked = answering_query(answer), answer.question
+    told = answer.solutions is not None and answer.solutions.boolean is not None
+    if not told or denies(query) or not languages()[asked.language].has_cue(asked.text, "universal"):
+        return None
+    body = query.partition("{")[2].rpartition("}")[0]
+    kind = _OF_KIND.search(body)
+    rest = body.replace(kind.group(), "", 1).strip() if kind else ""
+    return f"ASK {{ FILTER NOT EXISTS {{ {kind.group()} FILTER NOT EXISTS {{ {rest} }} }} }}" if kind and rest else ""
+
+
 def is_only_read(answer: Answer, dataset: EvidenceDataset) -> bool:
     """Whether all that is known of a thing of the query was read in texts, which do not say all that is so."""
     known = (dataset.store.quads(NamedNode(iri)) for iri in _TERM.findall(answering_query(answer)))
     graphs = ([str(quad.graph_name) for quad in quads] for quads in known)
     return any(any("/chunk/" in graph for graph in held) and not any(map(_NOT_READ.search, held)) for held in graphs)
+
+
+def is_not_told(answer: Answer, schema: SchemaView, dataset: EvidenceDataset) -> bool:
+    """Whether an answer is none: of the wrong end of a relation, the name itself, of what is excepted or unknown."""
+    is_none = _takes_excepted(answer) or _repeats_name(answer) or _lacks_truth(answer, dataset)
+    return is_none or _is_turned_round(answer, schema)

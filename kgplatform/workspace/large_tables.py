@@ -153,6 +153,7 @@ def _among(wanted: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.
 _Item = TypeVar("_Item")
 _BATCH = 40_000
 _COMPARED = 10_000
+_STYLED = 5_000
 _MOST_REFUSED = 1_000
 LEFT_OUT = "a large table: its names are not linked, and other tables do not look up its entities; see docs/tables.md"
 """What is not done with large tables, for those who add one."""
@@ -283,7 +284,9 @@ def settle(parts: TableParts, iri: NamedNode, stale: Sequence[NamedNode]) -> Non
 
 
 def _run(parts: TableParts, document: Document, source: TableSource, found: LargeTable) -> TableRun:
-    return run_of(document.source, source.columns, found.mapping, EntityIndex(parts.ontology, parts.base))
+    index = EntityIndex(parts.ontology, parts.base)
+    rows = [row.cells for row in next(source.batches(_STYLED), ())]
+    return run_of(document.source, source.columns, found.mapping, index, rows=rows)
 
 
 def _refusals(

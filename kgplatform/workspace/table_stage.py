@@ -20,6 +20,7 @@ from kgplatform.documents.fetch import is_address
 from kgplatform.documents.readers.plain import holds_texts, record_arrays
 from kgplatform.documents.records import DocumentRecord, NameKey, State, TableEntry, TableRow
 from kgplatform.documents.registry import Registry
+from kgplatform.documents.tables.cell_styles import styles_of
 from kgplatform.documents.tables.cells import SourceRow, TableSource, length_of
 from kgplatform.documents.tables.delimited import CSV_TYPE, TSV_TYPE, table_of
 from kgplatform.documents.tables.table_source import is_heavy, is_table, open_table, profile, tables_in
@@ -480,7 +481,7 @@ def table_statements(
     from kgplatform.mapping.yarrrml_draft import unknown_terms
 
     known = index.iris()
-    run = run_of(table.location, table.columns, mapping, index)
+    run = run_of(table.location, table.columns, mapping, index, rows=[row.source.cells for row in table.rows])
     triples: dict[Triple, None] = {}
     rows: list[TableRow] = []
     refused = [*table.problems, *(Refusal(*found) for found in unknown_terms(run.rules, index.ontology))]
@@ -501,8 +502,15 @@ def table_statements(
     return TableStatements(graph, tuple(triples), tuple(rows), tuple(refused), references, mapping)
 
 
-def run_of(location: str, columns: Sequence[str], mapping: ChosenMapping, index: EntityIndex) -> TableRun:
-    """The mapping made ready for a table with these columns.
+def run_of(
+    location: str,
+    columns: Sequence[str],
+    mapping: ChosenMapping,
+    index: EntityIndex,
+    *,
+    rows: Sequence[Sequence[str | None]],
+) -> TableRun:
+    """The mapping made ready for a table with these columns; its ``rows``, or the first of them, tell its cells' style.
 
     Raises:
         ReadError: the mapping is none, or does not fit the table.
@@ -512,7 +520,9 @@ def run_of(location: str, columns: Sequence[str], mapping: ChosenMapping, index:
     from kgplatform.mapping.rml import rules_of
 
     rules = rules_of(mapping.text, mapping.path)
-    return TableRun(rules, location, columns, Functions(index.ontology, index), opener=open_table)
+    styles = styles_of(zip(*rows, strict=True)) if rows else ()
+    functions = Functions(index.ontology, index)
+    return TableRun(rules, location, columns, functions, opener=open_table, styles=styles)
 
 
 def repeated(lines: Mapping[NamedNode, Sequence[int]]) -> Iterator[Refusal]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -45,6 +45,8 @@ class TableSource(Protocol):
     """The table's own name: the file's stem, the sheet's or the database table's name."""
     columns: tuple[str, ...]
     media_type: str
+    references: Mapping[str, str]
+    """The tables to whose rows columns lead, as a database declares it, by the names of the columns."""
 
     def batches(self, size: int) -> Iterator[tuple[SourceRow, ...]]:
         """The rows in order, ``size`` at a time; problems met on the way are added to `problems`.
@@ -182,11 +184,18 @@ class OpenedTable:
     """
 
     def __init__(
-        self, name: str, columns: tuple[str, ...], media_type: str, rows: Rows, problems: Sequence[RowProblem] = ()
+        self,
+        name: str,
+        columns: tuple[str, ...],
+        media_type: str,
+        rows: Rows,
+        problems: Sequence[RowProblem] = (),
+        references: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.columns = columns
         self.media_type = media_type
+        self.references = references or {}
         self._rows = rows
         self._known = tuple(problems)
         self._log = ProblemLog(self._known)

@@ -140,9 +140,14 @@ def open_sqlite(path: Path, *, name: str, table: str | None = None, query: str |
         ReadError: the file is no database, has no such table or several, or the query is no SELECT that it can run.
     """
     is_own = query is not None
+    references = dict[str, str]()
     if query is None:
         table = _chosen(sqlite_tables(path), table, path)
         query, name = f"SELECT * FROM {_quoted(table)}", table
+        with _asked(path, f"PRAGMA foreign_key_list({_quoted(table)})") as cursor:
+            keys = [tuple(row[:4]) for row in cursor]
+        several = {number for number, place, *_ in keys if place}
+        references = {column: other for number, _, other, column in keys if number not in several}
     with _asked(path, query, is_own=is_own) as cursor:
         if cursor.description is None:
             raise ReadError("the query gives no rows; it has to be a SELECT", path=path)
@@ -150,7 +155,8 @@ def open_sqlite(path: Path, *, name: str, table: str | None = None, query: str |
     if len(header) > MAX_COLUMNS:
         raise ReadError(f"has {len(header)} columns; at most {MAX_COLUMNS} are read", path=path)
     columns, problems = column_names(header, 0)
-    return OpenedTable(name, columns, SQLITE_TYPE, partial(_sqlite_rows, path, query, columns, is_own=is_own), problems)
+    rows = partial(_sqlite_rows, path, query, columns, is_own=is_own)
+    return OpenedTable(name, columns, SQLITE_TYPE, rows, problems, references)
 
 
 def sqlite_tables(path: Path, *, views: bool = True) -> tuple[str, ...]:
@@ -216,10 +222,11 @@ def _text(data: bytes) -> str:
 _UNDECODED = dict.fromkeys(range(0xDC80, 0xDD00), UNDECODED)
 
 
-def _authorize(action: int, *_: object) -> int:
-    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+def _authorize(action: int, about: object, *_: object) -> int:
+    is_told = action == sqlite3.SQLITE_PRAGMA and about == "foreign_key_list"
+    return sqlite3.SQLITE_OK if action in _ALLOWED or is_told else sqlite3.SQLITE_DENY
 
 
-def _authorize_own(action: int, *_: object) -> int:
+def _authorize_own(action: int, *about: object) -> int:
     """The same for a query that the user wrote; a recursive view that came with the file may never end."""
-    return sqlite3.SQLITE_OK if action == sqlite3.SQLITE_RECURSIVE else _authorize(action)
+    return sqlite3.SQLITE_OK if action == sqlite3.SQLITE_RECURSIVE else _authorize(action, *about)

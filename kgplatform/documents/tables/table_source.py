@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, unquote_plus, urlsplit
 
+from kgplatform.documents.tables.cell_styles import CellStyle, filled, styles_of
 from kgplatform.documents.tables.cells import TableSource
 from kgplatform.documents.tables.databases import open_parquet, open_sqlite, sqlite_tables
 from kgplatform.documents.tables.delimited import open_delimited
@@ -247,9 +248,10 @@ _YEAR = re.compile(r"1\d{3}|20\d{2}", re.ASCII)
 _LEXICON: Final = LexiconSection("documents", "table_source")
 _YEAR_COLUMN = _LEXICON.pattern("year_column", re.IGNORECASE)
 _CODE_COLUMN = _LEXICON.pattern("code_column", re.IGNORECASE)
-_TRUTH = _LEXICON.words("truth")
 _CODE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9._/-]{0,23}", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_PART_OF_DATE = re.compile(r"\d{4}(?:-\d{2})?", re.ASCII)
+_MOSTLY = 0.75
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?", re.ASCII)
 _LETTERS = re.compile(r"[^\W\d_]")
 
@@ -306,11 +308,13 @@ def profile(source: TableSource, *, rows: int = 2000) -> tuple[ColumnProfile, ..
         read += min(len(batch), most - read)
         if read >= most:
             break
-    return tuple(_profile(name, cells, read) for name, cells in zip(source.columns, columns, strict=True))
+    given = zip(source.columns, columns, styles_of(columns), strict=True)
+    return tuple(_profile(name, cells, read, style) for name, cells, style in given)
 
 
-def _profile(name: str, cells: Sequence[str], rows: int) -> ColumnProfile:
+def _profile(name: str, cells: Sequence[str], rows: int, style: CellStyle) -> ColumnProfile:
     separator = separator_of(cells)
+    cells = filled(map(style.plain, cells) if separator is None else cells)
     values = cells if separator is None else [part for cell in cells for raw in cell.split(separator)
                                               if (part := raw.strip())]  # fmt: skip
     seen: dict[str, None] = {}
@@ -366,9 +370,11 @@ def type_of(values: Sequence[str], name: str) -> ValueType:
         return _whole_number(values, name)
     if all(_NUMBER.fullmatch(value) or _FRACTION.fullmatch(value) for value in values):
         return ValueType.DECIMAL
-    if all(value.casefold() in _TRUTH for value in values):
+    if all(value in ("true", "false") for value in values):
         return ValueType.BOOLEAN
-    if all(_DATE.fullmatch(value) and _is_moment(value) for value in values):
+    days = sum(bool(_DATE.fullmatch(value)) and _is_moment(value) for value in values)
+    partial = sum(_PART_OF_DATE.fullmatch(value) is not None for value in values)
+    if days + partial == len(values) and days >= _MOSTLY * len(values):  # a year alone is refused, and told
         return ValueType.DATE
     if all(_MOMENT.fullmatch(value) and _is_moment(value) for value in values):
         return ValueType.DATE_TIME

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
-from kgplatform.questions.usage import GraphFacts, SchemaView
+from kgplatform.questions.usage import GraphFacts, PathFinder, SchemaView
 
 Items = frozenset[int]
 """Things and values, by their numbers in a `FactGraph`."""
@@ -128,6 +128,24 @@ class FactGraph:
     @cached_property
     def _of(self) -> dict[NamedNode, tuple[NamedNode, ...]]:
         return {}
+
+    def is_among_likes(self, predicate: NamedNode) -> bool:
+        """Whether a property relates things of one kind, and does not lead on from a part to the whole."""
+        if predicate not in self._alike:
+            of = [self.facts.types.get(self.terms[one], ()) for one in self.subjects.get(predicate, ())]
+            to = [self.facts.types.get(self.terms[one], ()) for one in self.objects.get(predicate, ())]
+            kinds = frozenset(class_ for classes in of for class_ in classes)
+            same = sum(not kinds.isdisjoint(classes) for classes in to)
+            self._alike[predicate] = 2 * same > len(to) and predicate not in self._placing
+        return self._alike[predicate]
+
+    @cached_property
+    def _alike(self) -> dict[NamedNode, bool]:
+        return {}
+
+    @cached_property
+    def _placing(self) -> frozenset[NamedNode]:
+        return PathFinder(self.schema).placing
 
     def is_partial(self, predicate: NamedNode, *, outward: bool = True) -> bool:
         """Whether some of the things of a class that has the property (or is what has it) do not."""

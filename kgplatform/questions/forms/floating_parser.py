@@ -8,7 +8,7 @@ word rules nothing out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, filterfalse, islice, product
 
@@ -343,11 +343,26 @@ class Generator(NamedSets):
         return list(found.values())
 
     def _is_unfounded(self, candidate: Candidate) -> bool:
-        """Whether it tears a name apart that is surely there, or says no to a relation that nothing asks for."""
+        """Whether it tears a name apart that is surely there, says no to what nothing asks for, or excepts nothing.
+
+        Or it goes on to another thing of the same kind, which nothing asks for: to Ann's teacher for Ann's birthday.
+        """
+        uses = candidate.uses
+        if self.read.cue("except") and not any(use.kind == "without" and use.term is None for use in uses):
+            return True
+        of = candidate.form.of if isinstance(candidate.form, Listed) and not candidate.form.columns else None
+        asked = {part.predicate for part in (conjuncts(of) if of else ()) if isinstance(part, Follow)}
+        unsaid = {use.term for use in uses if use.kind in ("step", "bridge") and not use.mask}
+        if any(term is not None and self._goes_on(term, uses) for term in unsaid - asked):
+            return True
         told = [name for name in self._whole if not name & ~candidate.mask]
         torn = any(all(name & ~use.mask for use in candidate.uses) for name in told)
         denies = isinstance(candidate.form, IsAny) and not candidate.items
         return torn or (denies and any(use.kind == "bridge" and not use.mask for use in candidate.uses))
+
+    def _goes_on(self, term: NamedNode, uses: Sequence[Ground]) -> bool:
+        """Whether a relation leads from a thing to others of its kind: not there and back, to what shares something."""
+        return self.graph.is_among_likes(term) and len({use.outward for use in uses if use.term == term}) == 1
 
     def _readings(self, chosen: list[SetState], kinds: list[SetState]) -> Iterator[Candidate]:
         read = self.read

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pyoxigraph import Literal, NamedNode
 
+from kgplatform.extraction.han_tagger import NAMED, carried_tagger
 from kgplatform.lexicon import LANGUAGES
 from kgplatform.questions.forms.fact_graph import FactGraph, Items, is_temporal
 from kgplatform.questions.forms.floating_parser import Candidate, Generator, conjuncts
@@ -105,6 +106,7 @@ class Describer:
         self._numbers = union(quantity.mask for quantity in self._read.quantities)
         degrees = frozenset(self._language.words("superlative"))
         self._degrees = union(1 << n for n, token in enumerate(self._read.tokens) if token.text.casefold() in degrees)
+        self._tagged = self._tagged_names()
         self._opening = next(
             (
                 name
@@ -113,6 +115,14 @@ class Describer:
             ),
             "none",
         )
+
+    def _tagged_names(self) -> int:
+        """The tokens of names as a tagger sees them, where capital letters tell none."""
+        if self._language.spaced:
+            return 0
+        names = [name for name in carried_tagger().names(self._read.text) if name.tag in NAMED]
+        tokens = enumerate(self._read.tokens)
+        return union(1 << n for n, token in tokens if any(name.start <= token.start < name.end for name in names))
 
     def left(self, candidate: Candidate) -> int:
         """How many words that say something a candidate leaves out, or takes for something they hardly mean."""
@@ -179,6 +189,8 @@ class Describer:
         add("left behind most", float(bool(self._degrees << 1 & left)))
         beside = (place for place in _places(left & before) if tokens[place + 1].start - tokens[place].end <= 1)
         add("left before part of a name", float(sum(1 for _ in beside)))
+        firm = union(use.mask for use in uses if use.worded or use.kind in ("name", "value", "code", "quantity"))
+        add("left tagged name", float(bool(self._tagged & self._content & ~firm)))
 
     def _of_uses(self, uses: Sequence[Ground], add: Add) -> None:
         kinds = Counter(use.kind for use in uses)
@@ -587,7 +599,7 @@ def signs(features: Mapping[str, float], unanswerable: float, found: Sequence[Ra
         "left", "left share", "left name", "left any name", "left number", "left sense", "name score", "nothing named",
         "likeliest left", "likely term left", "best intent is used", "unlikely term", "operations", "bridge number",
         "step weak", "name weak", "parts", "asked for", "asked for is left", "likeliest is given",
-        "left capitals", "left before part of a name", "left behind most",
+        "left capitals", "left before part of a name", "left behind most", "left tagged name",
     )  # fmt: skip
     share = min(max(first, 1e-4), 1 - 1e-4)
     return {
@@ -627,7 +639,10 @@ LIKELIER_RIGHT, FORM_RIGHT = 0.5, 0.5
 on graphs left out are answered wrongly."""
 _SURE_RULES, _SURE_OF_ALL, _RATHER_SURE, _SURE_RULES_RIGHT = 0.75, 0.65, 0.5, 0.8
 _MOST_LEFT = 0.5
-_NEVER_LEFT = ("left any name", "left number", "left capitals", "left before part of a name", "left behind most")
+_NEVER_LEFT = (
+    *("left any name", "left number", "left capitals"),
+    *("left before part of a name", "left behind most", "left tagged name"),
+)
 _MOST_ODDS = 3.0
 """A reading that has no rival is not that much likelier."""
 

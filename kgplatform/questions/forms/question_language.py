@@ -70,9 +70,12 @@ class QuestionLanguage:
             for phrase in phrases
         )
 
-    def is_outward(self, text: str, name: str, labels: Sequence[str]) -> bool:
-        """Whether a text asks for what a name has by a relation so labelled: *Ann's teachers*, not whose she is."""
-        way, inward = (str(self.data.get(key, "")) for key in ("outward", "inward"))
+    def is_outward(self, text: str, name: str, labels: Sequence[str], *, turned: bool = False) -> bool:
+        """Whether a text asks for what a name has by a relation so labelled: *Ann's teachers*, not whose she is.
+
+        ``turned``: whether it asks for what has the name: *whose teacher is Ann*.
+        """
+        way, inward = (str(self.data.get(key, "")) for key in ("backward" if turned else "outward", "inward"))
         way = way.replace("{name}", re.escape(name))
         named = [label for label in labels if not (inward and re.search(inward, label, re.IGNORECASE))]
         if not self.spaced:
@@ -81,6 +84,11 @@ class QuestionLanguage:
         stems -= {stem(word) for label in {*labels} - {*named} for word in label.casefold().split()}  # member of
         found = re.finditer(way.replace("{said}", r"([\w-]+)"), text, re.IGNORECASE) if way else ()
         return any(stem(word.casefold()) in stems for match in found for word in match.groups() if word)
+
+    def has_cue(self, text: str, name: str) -> bool:
+        """Whether a text has a phrase that is a sign of something, as the file lists them: *except*."""
+        phrases = self.data.get("cues", {}).get(name, ())
+        return bool(phrases) and self._any_of([re.escape(phrase) for phrase in phrases]).search(text) is not None
 
     @cached_property
     def opposites(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...], bool], ...]:

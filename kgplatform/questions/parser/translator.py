@@ -706,9 +706,21 @@ class BuiltinTranslator:
         for draft in chain.from_iterable(placed(draft, reading, self._names) for draft in drafts):
             for candidate in self._finisher.candidates(draft, reading):
                 known = found.get(candidate.graph)
-                if known is None or known.score < candidate.score:
+                if (known is None or known.score < candidate.score) and not self._goes_beyond(candidate.graph):
                     found[candidate.graph] = candidate
         return sorted(found.values(), key=lambda c: _LINK * len(c.graph.links) - c.score)
+
+    def _goes_beyond(self, graph: QueryGraph) -> bool:
+        """Whether what lies in a neighbour is taken for one, unsaid: attractions in a city that is near a town."""
+        schema, placing = self._names.schema, self._finder.placing
+        for link in graph.links:
+            term, ends = schema.properties.get(link.predicate), (link.subject, link.object)
+            if term is not None and term.symmetric and any(graph.nodes[end].terms for end in ends):
+                unnamed = [end for end in ends if not graph.nodes[end].terms and graph.nodes[end].named is None]
+                unsaid = (it for it in graph.links if it.predicate in placing and it.place < 0)
+                if any(it.object in unnamed for it in unsaid):
+                    return True
+        return False
 
     def _tried(
         self, candidate: CompleteGraph, reading: QuestionReading, run: RunQuery, *, margin: float
