@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgplatform.ontology.lint import ClassNode, OntologyIssue
     from kgplatform.ontology.packs import LoadedOntology
     from kgplatform.reasoning.ontology_change import OntologyDifference, TermChange
-    from kgplatform.reasoning.scope import CheckReport, Finding
+    from kgplatform.reasoning.scope import CheckReport, Finding, Support
     from kgplatform.store.oxigraph import Store
     from kgplatform.types import ChatModel, Term
     from kgplatform.workspace.creation import Renewal
@@ -318,13 +318,17 @@ def _print_support(finding: Finding) -> None:
     """Where it was read; an info is too slight for more than its line."""
     if finding.severity.value == "info":
         return
-    for support in finding.evidence[:2]:
-        passage = support.passage
-        if passage is None:
-            output.say(f"             by {support.method}: {support.graph.value}")
-        else:
-            quote = output.cut(passage.quote, 90)
-            output.say(f"             “{quote}” — {passage.source}, {passage.start}–{passage.end}, by {support.method}")
+    read = (support for support in finding.evidence if support.method != "inferred")
+    for line in list(dict.fromkeys(map(_supported, read)))[:2]:
+        output.say(f"             {line}")
+
+
+def _supported(support: Support) -> str:
+    passage = support.passage
+    if passage is None:
+        return f"by {support.method}: {support.graph.value}"
+    quote = output.cut(passage.quote, 90)
+    return f"“{quote}” — {passage.source}, {passage.start}–{passage.end}, by {support.method}"
 
 
 _ACTIONS = ("tree", "check", "diff", "draft", "update")

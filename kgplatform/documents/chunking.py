@@ -58,7 +58,8 @@ _STOPS = tuple(".。,，;；!！?？")
 _EMPHASIS = "*_:：.。 \t—–-【】[]"
 _HEADING_LETTERS: Final = 60
 _AFTER_ABSTRACT: Final = 4000
-"""How many letters after "Abstract" stand for an introduction that has no heading."""
+"""How many letters after "Abstract" stand for it and an introduction that has no heading."""
+_LONGEST_ABSTRACT: Final = 2500
 
 _PHRASES: Final[tuple[tuple[SectionKind, str], ...]] = (
     (SectionKind.ABSTRACT, r"abstract|summary|executive summary|摘要|内容提要|提要|sammanfattning|sammandrag"),
@@ -99,6 +100,7 @@ _ABSTRACT_START = re.compile(
     r"^[#*_ \t]*(?i:abstract|摘\s*要|内容提要|sammanfattning)[*_]*[ \t]*(?:[:：.—–-]|$|(?=[A-Z\u4e00-\u9fff]))",
     re.MULTILINE,
 )
+_PARAGRAPH = re.compile(r"\s*(?:\S.*\n?)+")
 _LEAST_SYLLABUS_HEADINGS: Final = 2
 _LATER: Final = (SectionKind.CONCLUSION, SectionKind.REFERENCES)
 
@@ -192,16 +194,19 @@ def _after(kind: SectionKind) -> SectionKind:
 
 
 def _with_passage(text: str, sections: list[TextSection]) -> list[TextSection]:
-    """The sections with a passage of fixed length after "Abstract" as the introduction, if the word is there."""
+    """The sections with the paragraph of "Abstract", if the word is there, and what follows as the introduction."""
     match = _ABSTRACT_START.search(text[: 4 * _AFTER_ABSTRACT])
     if match is None:
         return sections
     later = [section.start for section in sections if section.kind in _LATER and section.start > match.start()]
     end = _natural_end(text, min(match.start() + _AFTER_ABSTRACT, len(text)))
     end = min(end, *later) if later else end
+    paragraph = _PARAGRAPH.match(text, match.end(), min(end, match.end() + _LONGEST_ABSTRACT))
+    middle = _natural_end(text, paragraph.end()) if paragraph else end
     spans = [
         (SectionKind.FRONT, 0, match.start()),
-        (SectionKind.INTRODUCTION, match.start(), end),
+        (SectionKind.ABSTRACT, match.start(), middle),
+        (SectionKind.INTRODUCTION, middle, end),
     ]
     found = [TextSection(kind, "", start, stop) for kind, start, stop in spans if text[start:stop].strip()]
     begin = 0 if not found else found[-1].end

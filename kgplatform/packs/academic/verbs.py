@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _ARROWS = {1: "rising", 0: "", -1: "falling"}
 _MOST_LINES = 20
 _WHY = {
-    "no-syllabus": "asked for, without a syllabus",
+    "no-syllabus": "asked for, what it covers is not known",
     "not-taught": "taught by no course",
     "not-before": "taught by no course before",
 }

@@ -132,11 +132,10 @@ class FactGraph:
     def is_among_likes(self, predicate: NamedNode) -> bool:
         """Whether a property relates things of one kind, and does not lead on from a part to the whole."""
         if predicate not in self._alike:
-            of = [self.facts.types.get(self.terms[one], ()) for one in self.subjects.get(predicate, ())]
-            to = [self.facts.types.get(self.terms[one], ()) for one in self.objects.get(predicate, ())]
-            kinds = frozenset(class_ for classes in of for class_ in classes)
-            same = sum(not kinds.isdisjoint(classes) for classes in to)
-            self._alike[predicate] = 2 * same > len(to) and predicate not in self._placing
+            told = ((self.kinds_of.get(one, frozenset()), others) for one, others in self.forward[predicate].items())
+            pairs = [(kinds, self.kinds_of.get(other, frozenset())) for kinds, others in told for other in others]
+            same = sum(bool(one and other) and (one <= other or other <= one) for one, other in pairs)
+            self._alike[predicate] = 2 * same > len(pairs) and predicate not in self._placing
         return self._alike[predicate]
 
     @cached_property
