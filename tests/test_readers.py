@@ -500,7 +500,7 @@ def test_discover_walks_folders_in_order_and_says_what_it_left_out(tmp_path):
 
 
 def test_discover_takes_what_is_named_and_refuses_what_is_nothing(tmp_path):
-    with pytest.raises(ReadError, match=r"none: does not exist; give a file \(\.txt, .*\.epub\) or a folder"):
+    with pytest.raises(ReadError, match=r"none: does not exist; give a file \(\.txt, .*\.epub, .*\.db3\) or a folder"):
         discover([tmp_path / "none"])
     write(tmp_path, "a.odt", "x")
     with pytest.raises(ReadError, match=r"nothing to read here; supported are \.txt, .*\.epub"):

@@ -82,12 +82,13 @@ def turned(answer: Answer, schema: SchemaView) -> str | None:
 
 
 def _repeats_name(answer: Answer) -> bool:
-    """Whether all that is answered is the one thing that the question names."""
+    """Whether all that is answered is the one thing that the question and its query name; a code may find its thing."""
     asked = [item for item in answer.question.linked if item.kind == "entity"]
     rows = answer.solutions.rows if answer.solutions is not None else ()
-    things = {item.iri for item in asked if item.label.casefold() in answer.question.text.casefold()}
+    text, query = answer.question.text.casefold(), answering_query(answer)
+    things = {item.iri for item in asked if item.label.casefold() in text and str(item.iri) in query}
     one_named = len({item.text for item in asked}) == 1
-    return bool(answering_query(answer) and rows and one_named) and {row[0] for row in rows if row} <= things
+    return bool(rows and one_named) and {row[0] for row in rows if row} <= things
 
 
 def _is_turned_round(answer: Answer, schema: SchemaView) -> bool:
