@@ -87,8 +87,7 @@ def _repeats_name(answer: Answer) -> bool:
     rows = answer.solutions.rows if answer.solutions is not None else ()
     text, query = answer.question.text.casefold(), answering_query(answer)
     things = {item.iri for item in asked if item.label.casefold() in text and str(item.iri) in query}
-    one_named = len({item.text for item in asked}) == 1
-    return bool(rows and one_named) and {row[0] for row in rows if row} <= things
+    return bool(rows) and len({item.text for item in asked}) == 1 and {row[0] for row in rows if row} <= things
 
 
 def _is_turned_round(answer: Answer, schema: SchemaView) -> bool:
