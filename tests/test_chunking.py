@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgplatform.documents.chunking import (
+    ABSTRACT_START,
     CHUNKERS,
     SectionKind,
     chunker,
@@ -200,6 +201,7 @@ def test_without_headings_a_passage_after_abstract_is_the_introduction(word):
     assert abstract.end - abstract.start <= 2600
     assert 3000 < introduction.end - abstract.start <= 4000
     assert text[abstract.end - 1] == text[introduction.end - 1] == "\n"
+    assert text[ABSTRACT_START.match(text, abstract.start).end() :].lstrip().startswith("One sentence")
     short = sections_of(f"A Title\n\n{word} One sentence.\n\nAnd a note.\n")
     assert [section.kind.value for section in short] == ["front", "abstract", "introduction"]
 

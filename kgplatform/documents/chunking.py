@@ -96,8 +96,8 @@ _SYLLABUS: Final = (
 )
 _PATTERNS: Final = tuple((kind, re.compile(rf"(?:{words})", re.IGNORECASE)) for kind, words in _PHRASES)
 _SYLLABUS_PATTERN = re.compile(rf"(?:{_SYLLABUS})", re.IGNORECASE)
-_ABSTRACT_START = re.compile(
-    r"^[#*_ \t]*(?i:abstract|摘\s*要|内容提要|sammanfattning)[*_]*[ \t]*(?:[:：.—–-]|$|(?=[A-Z\u4e00-\u9fff]))",
+ABSTRACT_START = re.compile(
+    r"^[#*_ \t]*(?i:abstract|摘\s*要|内容提要|sammanfattning)[*_]*[ \t]*(?:[:：.—–-][*_]*|$|(?=[A-Z\u4e00-\u9fff]))",
     re.MULTILINE,
 )
 _PARAGRAPH = re.compile(r"\s*(?:\S.*\n?)+")
@@ -195,7 +195,7 @@ def _after(kind: SectionKind) -> SectionKind:
 
 def _with_passage(text: str, sections: list[TextSection]) -> list[TextSection]:
     """The sections with the paragraph of "Abstract", if the word is there, and what follows as the introduction."""
-    match = _ABSTRACT_START.search(text[: 4 * _AFTER_ABSTRACT])
+    match = ABSTRACT_START.search(text[: 4 * _AFTER_ABSTRACT])
     if match is None:
         return sections
     later = [section.start for section in sections if section.kind in _LATER and section.start > match.start()]

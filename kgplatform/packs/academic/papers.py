@@ -11,7 +11,7 @@ from typing import Final
 
 from pyoxigraph import NamedNode
 
-from kgplatform.documents.chunking import SectionKind, TextSection, sections_of
+from kgplatform.documents.chunking import ABSTRACT_START, SectionKind, TextSection, sections_of
 from kgplatform.documents.records import State
 from kgplatform.entities import Labels
 from kgplatform.errors import ModelError, NotFoundError
@@ -279,8 +279,9 @@ def _sentences(paper: Paper, text: Document) -> Iterable[Sentence]:
 
 
 def _of_section(paper: Paper, text: Document, section: TextSection) -> Iterable[Sentence]:
-    heading = text.text.find("\n", section.start, section.end)
-    begin = heading if section.heading and heading >= 0 else section.start
+    opening = ABSTRACT_START.match(text.text, section.start, section.end)
+    heading = opening.end() if opening else text.text.find("\n", section.start, section.end)
+    begin = heading if opening or (section.heading and heading >= 0) else section.start
     for start, end in sentences(text.text, begin, section.end):
         line = _BLANKS.sub(" ", text.text[start:end]).strip()
         if len(line) >= _LEAST_SENTENCE and not line.startswith(("#", "| ---", "|---")):
