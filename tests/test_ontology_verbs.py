@@ -14,6 +14,7 @@ import pytest
 from pyoxigraph import NamedNode, RdfFormat, parse
 
 from kgplatform.cli.main import main
+from kgplatform.documents.tables.cell_styles import CellStyle, styles_of
 from kgplatform.errors import ModelReplyError, ModelUnavailableError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.mapping.ontology_draft import (
@@ -425,6 +426,9 @@ def test_cells_are_read_as_their_columns_write_numbers_days_and_truth(run, tmp_p
         assert found >= {'"1240"', '"612.5"', '"2023-04-05"', '"2023-12-01"', '"2023-04-03"', '"2022-12-25"'}
         assert found >= {'"true"', '"false"', '"7"', '"1100"', '"12"'}
         assert "1,852.5" in kg.ask("What is the total amount of all invoices?").text
+    assert [CellStyle(comma_decimal=True).plain(cell) for cell in ("0.125", "0,125")] == ["0.125", "0.125"]
+    styles = styles_of([["0,125", "0,250"], ["0.125"], ["1.240"], ["3,5"]])
+    assert [style.comma_decimal for style in styles] == [True, False, None, True]
 
 
 def test_all_tables_of_a_workbook_database_or_json_are_drafted_from_and_read(run, tmp_path):

@@ -742,6 +742,8 @@ def test_a_relation_between_things_of_one_kind_is_not_turned_round(question, val
         ("Are all potters retired?", ("No",)),
         ("Is every potter retired?", ("No",)),
         ("Which potters are outside Gouda?", ("Bo Lund",)),
+        ("Do all potters in Gouda have a teacher?", ()),  # which of the two is said of all?
+        ("Was Cy Marsh hired in 2016 after all?", ("Yes",)),  # of one thing
         ("豪达以外的陶艺师有哪些？", ("伦博",)),
         ("Where is Old Kiln?", ()),  # not: Old Kiln
         ("杜元白是哪一年出生的？", ()),  # nobody is called so

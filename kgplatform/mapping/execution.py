@@ -11,8 +11,7 @@ import numpy as np
 import pyoxigraph as ox
 from pyoxigraph import NamedNode, RdfFormat, Triple
 
-from kgplatform.documents.tables.cell_styles import CellStyle
-from kgplatform.documents.tables.cell_styles import filled as said
+from kgplatform.documents.tables.cell_styles import CellStyle, stated
 from kgplatform.documents.tables.cells import SourceRow, TableSource
 from kgplatform.mapping import rml
 from kgplatform.mapping.cell_functions import ENTITY, REFERENCE, VALUE, CellOutcome, Functions, parts
@@ -346,7 +345,7 @@ class _Calls:
             for name, term in varying:
                 if term.kind is TermKind.REFERENCE:
                     text = cells[positions[term.value]] or ""
-                    text = "; ".join(map(styles[positions[term.value]].plain, said(parts(text)))) if styles else text
+                    text = "; ".join(map(styles[positions[term.value]].plain, stated(parts(text)))) if styles else text
                 else:
                     text = filled(term.value, lambda column: cells[positions[column]] or "")
                 if text:

@@ -538,8 +538,8 @@ class _Asking:
             solutions = self._ran(other_query) if other_query else None
             if solutions is None or is_empty(solutions):
                 return self._unanswerable(nothing, None, ())
-            found_ = _Found(Query(other_query), solutions, answer.confidence, kind=kind_of(other_query))
-            answer = self._answered(found_)
+            sure = answer.confidence if solutions.boolean is not False else min(answer.confidence, _AT_MOST)
+            answer = self._answered(_Found(Query(other_query), solutions, sure, kind=kind_of(other_query)))
         if is_not_told(answer, schema, self._parts.dataset):
             return self._unanswerable(nothing, None, ())
         told = answer.solutions.boolean if answer.solutions is not None else None

@@ -116,15 +116,21 @@ def _lacks_truth(answer: Answer, dataset: EvidenceDataset) -> bool:
 
 
 def of_all(answer: Answer) -> str | None:
-    """The query of a yes or no about all of a kind, where one whether there is any was made; empty if there is none."""
+    """The query of a yes or no about all of a kind, where one whether there is any was made; empty if there is none.
+
+    That is where more than one thing is said of the kind: it may be part of which are meant (*all inns in Korvik*).
+    """
     query, asked = answering_query(answer), answer.question
     told = answer.solutions is not None and answer.solutions.boolean is not None
     if not told or denies(query) or not languages()[asked.language].has_cue(asked.text, "universal"):
         return None
     body = query.partition("{")[2].rpartition("}")[0]
     kind = _OF_KIND.search(body)
+    if kind is None and any(item.kind == "entity" and item.iri.value in query for item in asked.linked):
+        return None  # of one thing: open all year
     rest = body.replace(kind.group(), "", 1).strip() if kind else ""
-    return f"ASK {{ FILTER NOT EXISTS {{ {kind.group()} FILTER NOT EXISTS {{ {rest} }} }} }}" if kind and rest else ""
+    is_one = rest.endswith(" .") and rest.count(" .") == 1 and "{" not in rest
+    return f"ASK {{ FILTER NOT EXISTS {{ {kind.group()} FILTER NOT EXISTS {{ {rest} }} }} }}" if kind and is_one else ""
 
 
 def is_only_read(answer: Answer, dataset: EvidenceDataset) -> bool:

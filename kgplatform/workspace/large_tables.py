@@ -26,7 +26,15 @@ from kgplatform.linking.projection import document_triples
 from kgplatform.store.dataset import Change
 from kgplatform.store.oxigraph import DEFAULT_GRAPH, Store
 from kgplatform.types import Document, Refusal
-from kgplatform.workspace.table_stage import ChosenMapping, RowChanges, TableParts, entry_of, problems_of, run_of
+from kgplatform.workspace.table_stage import (
+    STYLED_ROWS,
+    ChosenMapping,
+    RowChanges,
+    TableParts,
+    entry_of,
+    problems_of,
+    run_of,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,7 +161,6 @@ def _among(wanted: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.
 _Item = TypeVar("_Item")
 _BATCH = 40_000
 _COMPARED = 10_000
-_STYLED = 5_000
 _MOST_REFUSED = 1_000
 LEFT_OUT = "a large table: its names are not linked, and other tables do not look up its entities; see docs/tables.md"
 """What is not done with large tables, for those who add one."""
@@ -285,7 +292,7 @@ def settle(parts: TableParts, iri: NamedNode, stale: Sequence[NamedNode]) -> Non
 
 def _run(parts: TableParts, document: Document, source: TableSource, found: LargeTable) -> TableRun:
     index = EntityIndex(parts.ontology, parts.base)
-    rows = [row.cells for row in next(source.batches(_STYLED), ())]
+    rows = [row.cells for row in next(source.batches(STYLED_ROWS), ())]
     return run_of(document.source, source.columns, found.mapping, index, rows=rows)
 
 

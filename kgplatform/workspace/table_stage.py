@@ -481,7 +481,8 @@ def table_statements(
     from kgplatform.mapping.yarrrml_draft import unknown_terms
 
     known = index.iris()
-    run = run_of(table.location, table.columns, mapping, index, rows=[row.source.cells for row in table.rows])
+    told = [row.source.cells for row in table.rows[:STYLED_ROWS]]
+    run = run_of(table.location, table.columns, mapping, index, rows=told)
     triples: dict[Triple, None] = {}
     rows: list[TableRow] = []
     refused = [*table.problems, *(Refusal(*found) for found in unknown_terms(run.rules, index.ontology))]
@@ -579,6 +580,8 @@ LARGE_ROWS = 100_000
 """From more rows on, a table is large: its rows are read in batches, and not kept as a text."""
 _LARGE_TEXT = 100_000_000
 """From more characters on, too: few bytes of a packed file may stand for many."""
+STYLED_ROWS = 20_000
+"""So many rows tell how the cells of the columns are written."""
 _SMALL_BYTES = 1_000_000
 """A file that is no larger, and not packed, holds no large table."""
 

@@ -16,8 +16,8 @@ _LEXICON: Final = LexiconSection("documents", "cell_styles")
 _TRUE, _FALSE, _EMPTY = _LEXICON.words("true"), _LEXICON.words("false"), _LEXICON.words("empty")
 _ABOUT = re.compile(rf"^(?:{_LEXICON.text('about')})\s*(?=\d)|(?<=\d)\s*(?:{_LEXICON.text('about_after')})$", re.I)
 _NUMBER = re.compile(r"(?P<before>[^\d\s.,]{0,4}\s?)(?P<number>[+-]?\d[\d.,'’\s]*)(?P<after>(?<=\d)[^\d.,]{0,24})")
-_COMMA_DECIMAL = re.compile(r"[+-]?(?:\d{1,3}(?:[.'’\s]\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d+,(?:\d{1,2}|\d{4,}))")
-_POINT_DECIMAL = re.compile(r"[+-]?(?:\d{1,3}(?:[,'’\s]\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}|\d+\.(?:\d{1,2}|\d{4,}))")
+_COMMA_DECIMAL = re.compile(r"[+-]?(?:\d{1,3}(?:[.'’\s]\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|(?:0|\d+(?!,\d{3}$)),\d+)")
+_POINT_DECIMAL = re.compile(r"[+-]?(?:\d{1,3}(?:[,'’\s]\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}|(?:0|\d+(?!\.\d{3}$))\.\d+)")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:[\s'’]\d{3})+(?:[.,]\d+)?")
 _DAY = re.compile(
     r"(?P<first>\d{1,2})(?P<sign>[./-])(?P<second>\d{1,2})(?P=sign)(?P<year>\d{4})"
@@ -56,7 +56,7 @@ class CellStyle:
             return None
         number = match["number"].strip()
         has_comma = self.comma_decimal or (self.comma_decimal is None and _COMMA_DECIMAL.fullmatch(number))
-        if has_comma and re.fullmatch(r"[+-]?(?:\d+|\d{1,3}(?:[.'’\s]\d{3})+)(?:,\d+)?", number):
+        if has_comma and re.fullmatch(r"[+-]?(?:\d+|[1-9]\d{0,2}(?:[.'’\s]\d{3})+)(?:,\d+)?", number):
             number = re.sub(r"[.'’\s]", "", number).replace(",", ".")
         elif _GROUPED.fullmatch(number):
             number = re.sub(r"[\s'’]", "", number)
@@ -82,14 +82,14 @@ class CellStyle:
         return f"{year}-{month:02}-{day:02}{clock}"
 
 
-def filled(cells: Iterable[str | None]) -> list[str]:
+def stated(cells: Iterable[str | None]) -> list[str]:
     """The cells that say something: not *n/a*, a dash or a question mark."""
     return [cell for cell in cells if cell and cell.casefold() not in _EMPTY]
 
 
 def styles_of(columns: Iterable[Iterable[str | None]]) -> list[CellStyle]:
     """The style of each column of a table, by the cells that are filled; one that tells nothing goes by the others."""
-    own = [_style(filled(cells)) for cells in columns]
+    own = [_style(stated(cells)) for cells in columns]
     comma = {style.comma_decimal for style in own} - {None}
     first = {style.day_first for style in own} - {None}
     shared = CellStyle(next(iter(comma)) if len(comma) == 1 else None, next(iter(first)) if len(first) == 1 else None)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, unquote_plus, urlsplit
 
-from kgplatform.documents.tables.cell_styles import CellStyle, filled, styles_of
+from kgplatform.documents.tables.cell_styles import CellStyle, stated, styles_of
 from kgplatform.documents.tables.cells import TableSource
 from kgplatform.documents.tables.databases import open_parquet, open_sqlite, sqlite_tables
 from kgplatform.documents.tables.delimited import open_delimited
@@ -314,7 +314,7 @@ def profile(source: TableSource, *, rows: int = 2000) -> tuple[ColumnProfile, ..
 
 def _profile(name: str, cells: Sequence[str], rows: int, style: CellStyle) -> ColumnProfile:
     separator = separator_of(cells)
-    cells = filled(map(style.plain, cells) if separator is None else cells)
+    cells = stated(map(style.plain, cells) if separator is None else cells)
     values = cells if separator is None else [part for cell in cells for raw in cell.split(separator)
                                               if (part := raw.strip())]  # fmt: skip
     seen: dict[str, None] = {}

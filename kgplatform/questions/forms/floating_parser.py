@@ -348,7 +348,9 @@ class Generator(NamedSets):
         Or it goes on to another thing of the same kind, which nothing asks for: to Ann's teacher for Ann's birthday.
         """
         uses = candidate.uses
-        if self.read.cue("except") and not any(use.kind == "without" and use.term is None for use in uses):
+        outside = self.read.cue("outside")
+        beyond = any(name.exact and name.mask & (outside << 1 | outside << 2) for name in self.read.anchors)
+        if (self.read.cue("except") or beyond) and not any(use.kind == "without" and use.term is None for use in uses):
             return True
         of = candidate.form.of if isinstance(candidate.form, Listed) and not candidate.form.columns else None
         asked = {part.predicate for part in (conjuncts(of) if of else ()) if isinstance(part, Follow)}
