@@ -464,6 +464,22 @@ def test_all_tables_of_a_workbook_database_or_json_are_drafted_from_and_read(run
         assert run("documents", "-w", f"of {name}", "remove", name)[0] == 1
 
 
+def test_records_inside_records_of_json_are_drafted_and_read_as_tables_of_their_own(run, tmp_path):
+    lines = [
+        {"id": "T1", "color": "red", "stops": [{"name": "Harbour", "zone": 1}, {"name": "Market", "zone": 1}]},
+        {"id": "T2", "color": "blue", "stops": [{"name": "Market", "zone": 1}, {"name": "Hospital", "zone": 2}]},
+    ]
+    (tmp_path / "net.json").write_text(json.dumps({"operator": "Nordtal", "lines": lines}), encoding="utf-8")
+    (tmp_path / "net.ttl").write_text(run("ontology", "draft", "net.json")[1], encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "w", ontology=str(tmp_path / "net.ttl")) as kg:
+        added = list(kg.add(tmp_path / "net.json"))
+        assert [(item.document.title, item.outcome, item.refused) for item in added[:1]] == [("lines", "added", ())]
+        assert kg.check().conforms  # the market is on both lines
+        assert set(kg.ask("Which stops are on line T1?").values) == {"Harbour", "Market"}
+        assert kg.ask("Which line has the stop Hospital?").values == ("T2",)
+    assert run("documents", "-w", "w", "remove", "net.json")[1].count("removed") == 2
+
+
 def test_json_is_read_as_a_table_where_its_objects_are_called_as_a_class_and_are_no_texts(run, tmp_path):
     (tmp_path / "ponds.csv").write_text("name,depth_m\nOak Pond,4\nElm Pond,6\n", encoding="utf-8")
     (tmp_path / "draft.ttl").write_text(run("ontology", "draft", "ponds.csv")[1], encoding="utf-8")

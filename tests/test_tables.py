@@ -30,11 +30,13 @@ from kgplatform.documents.tables.table_source import (
     is_table,
     open_table,
     profile,
+    row_text,
     tables_in,
 )
 from kgplatform.errors import ReadError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.models.stubs import HashEmbedder
+from kgplatform.text import singular
 from kgplatform.workspace import ingest, table_stage
 from tests.workspaces import new_workspace
 
@@ -281,6 +283,56 @@ def test_a_place_in_json_is_named_by_its_pointer(tmp_path):
         open_table(f"{both}#/list")
     one = write(tmp_path, "c.json", '{"name": "x", "n": 12345678901234567890.10}')
     assert cells(open_table(one)) == [("x", "12345678901234567890.10")]
+
+
+def test_lists_of_objects_in_json_records_are_tables_that_lead_back(tmp_path):
+    signs = [{"text": "P", "lit": True}, {"text": "WC"}]
+    stops = [[{"name": "Harbour", "zone": 1, "signs": signs}, {"name": "Market"}]]
+    stops.append([{"name": "Hospital", "zone": 2}])
+    records = [{"color": color, "at": {"x": n, "stops": stops[n]}, "id": f"T{n}", "by": [{"name": "Ann"}]}
+               for n, color in enumerate(("red", "red"))]  # fmt: skip
+    whole = write(tmp_path, "lines.json", json.dumps(records))
+    wrapped = write(tmp_path, "net.json", json.dumps({"version": 2, "data": records}))
+    listed = write(tmp_path, "lines.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+    for path, first in ((whole, "[]"), (wrapped, "/data"), (listed, "[]")):
+        outer, inner, innermost = tables_in(path)
+        assert (outer, inner) == (f"{path}#{first}", f"{path}#{first.removesuffix('[]')}/[]/at/stops")
+        assert innermost == f"{inner}/[]/signs"
+        table = open_table(outer)
+        assert (table.columns, cells(table)[1]) == (("color", "at.x", "id", "by.name"), ("red", "1", "T1", "Ann"))
+        table, outermost = open_table(inner), "net" if path == wrapped else "lines"
+        assert (table.name, table.columns, table.references[table.columns[0]]) == (
+            *("stops", (singular(outermost), "name", "zone"), outermost),
+        )
+        assert cells(table) == [("T0", "Harbour", "1"), ("T0", "Market", None), ("T1", "Hospital", "2")]
+        assert row_text(inner, 3) == f"{table.columns[0]}: T1; name: Hospital; zone: 2"
+        table = open_table(innermost)
+        assert (table.columns, table.references) == (("stop", "text", "lit"), {"stop": "stops"})
+        assert cells(table) == [("Harbour", "P", "true"), ("Harbour", "WC", None)]
+    with pytest.raises(ReadError, match=r"no list of objects at /data/\[\]/no; tables are at #/data, #/data/\[\]/at/"):
+        open_table(f"{wrapped}#/data/[]/no")
+
+
+def test_objects_in_json_that_stand_under_their_keys_are_rows(tmp_path):
+    stations = {"A1": {"name": "Harbour", "tracks": [{"nr": 1, "m": 120}, {"nr": 2, "m": 80}]}, "B2": {"name": "Hill"}}
+    stations["C3"] = {"name": "Market", "zone": 2, "id": "M"}
+    path = write(tmp_path, "net.json", json.dumps({"version": {"of": 2}, "stations": stations}))
+    outer, inner = tables_in(path)
+    assert open_table(outer).columns == ("id", "name", "zone")
+    assert cells(open_table(outer)) == [("A1", "Harbour", None), ("B2", "Hill", None), ("M", "Market", "2")]
+    assert cells(open_table(inner)) == [("A1", "1", "120"), ("A1", "2", "80")]
+    apart = {"name": "Inn", "address": {"street": "Quay"}, "phone": {"home": 1}, "desk": {"open": "9"}}
+    assert cells(open_table(write(tmp_path, "one.json", json.dumps(apart)))) == [("Inn", "Quay", "1", "9")]
+
+
+def test_lists_whose_records_nothing_tells_apart_stay_in_them(tmp_path):
+    alike = [{"day": "mon", "runs": [{"n": 1, "m": 2}, {"n": 3, "m": 4}]}] * 2
+    path = write(tmp_path, "a.json", json.dumps(alike))
+    assert tables_in(path) == (str(path),)
+    assert cells(open_table(path))[0] == ("mon", "1; 3", "2; 4")
+    own = [{"id": n, "runs": [{"a": "x", "n": 1}, {"a": "y"}]} for n in range(2)]
+    clash = open_table(f"{write(tmp_path, 'a.json', json.dumps(own))}#/[]/runs")
+    assert (clash.columns, clash.references) == (("of a", "a", "n"), {"of a": "a"})
 
 
 def test_a_json_array_larger_than_the_reading_buffer_keeps_every_cell(tmp_path):

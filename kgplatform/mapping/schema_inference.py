@@ -208,7 +208,8 @@ _MOST_OF_THEM = 0.5
 class _Table:
     """A table as a draft sees it: its columns and, of those of text and whole numbers, their different values.
 
-    ``naming``: the place of the column that names the rows, if there is one; ``key``: of the one that numbers them.
+    ``naming``: the place of the column that names the rows, if there is one; ``key``: of the one that numbers them;
+    ``several``: the places of those in which rows without a number that are named alike, and so are one, differ.
     """
 
     source: TableSource
@@ -217,6 +218,7 @@ class _Table:
     values: Mapping[int, frozenset[str]]
     naming: int | None
     key: int | None
+    several: frozenset[int] = frozenset()
 
     @property
     def names(self) -> frozenset[str]:
@@ -246,15 +248,20 @@ def _table(source: TableSource) -> _Table:
     said = (ValueType.TEXT, ValueType.CODE, ValueType.INTEGER)
     texts = {n: set[str]() for n, column in enumerate(columns) if column.type in said or n == naming}
     rows = (row for batch in source.batches(_BATCH_OF_ROWS) for row in batch)
+    first, several = dict[str, tuple[str | None, ...]](), set[int]()
     for row in islice(rows, columns[0].rows if texts else 0):
         own = row.cells[naming] if naming is not None else None
+        if own and key is None:
+            alike = zip(row.cells, first.setdefault(own, row.cells), strict=True)
+            several.update(n for n, (cell, other) in enumerate(alike) if cell and other and cell != other)
         for place, values in texts.items():
             if (cell := row.cells[place]) and (
                 cell != own or place == naming
             ):  # another name of the row is no other row
                 separator = columns[place].separator
                 values.update(map(str.strip, cell.split(separator) if separator and place != naming else (cell,)))
-    return _Table(source, words, columns, {n: frozenset(values) for n, values in texts.items()}, naming, key)
+    told = {n: frozenset(values) for n, values in texts.items()}
+    return _Table(source, words, columns, told, naming, key, frozenset(several))
 
 
 def _own_key(table: _Table, tables: Sequence[_Table]) -> int | None:
@@ -420,7 +427,7 @@ class _TableDraft:
             numbers = tuple(values_in(example)[0].lexical for example in found.examples)
             found = replace(found, datatype=XSD_DECIMAL, examples=numbers)
         sort = name, target or (found.datatype if found else None, unit)
-        functional = column.separator is None and not is_list
+        functional = column.separator is None and not is_list and place not in table.several
         if sort in self._terms and sort not in seen:  # the same of another table
             known = self._terms[sort]
             self._terms[sort] = replace(

@@ -22,7 +22,7 @@ from kgplatform.documents.tables.cell_styles import CellStyle, stated, styles_of
 from kgplatform.documents.tables.cells import TableSource
 from kgplatform.documents.tables.databases import open_parquet, open_sqlite, sqlite_tables
 from kgplatform.documents.tables.delimited import open_delimited
-from kgplatform.documents.tables.json_tables import json_arrays, open_json
+from kgplatform.documents.tables.json_tables import json_tables, open_json
 from kgplatform.documents.tables.spreadsheet import open_sheet, sheet_names, unpacked_bytes
 from kgplatform.errors import ReadError
 from kgplatform.lexicon import LexiconSection
@@ -91,8 +91,8 @@ def open_table(location: str | Path, *, base_folder: Path | None = None) -> Tabl
 def tables_in(location: str | Path) -> tuple[str, ...]:
     """The locations of the tables in a file that holds several, none of which is named; else the location itself.
 
-    These are the tables of a database, the arrays of objects in JSON, and the visible sheets of a workbook, unless it
-    is so large (64 MB unpacked) that only another process may look into it.
+    These are the tables of a database, the arrays of objects in JSON with those inside their records, and the visible
+    sheets of a workbook, unless it is so large (64 MB unpacked) that only another process may look into it.
 
     Raises:
         ReadError: the file is missing or broken.
@@ -105,7 +105,7 @@ def tables_in(location: str | Path) -> tuple[str, ...]:
         elif kind == "sheet" and unpacked_bytes(place.path) <= _HEAVY_BYTES:
             names = sheet_names(place.path)
         elif kind == "json":
-            names = json_arrays(place.path)
+            names = json_tables(place.path)
     return tuple(f"{location}#{name}" for name in names) if len(names) > 1 else (str(location),)
 
 
