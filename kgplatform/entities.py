@@ -491,11 +491,12 @@ def _find_property(ontology: Ontology, store: Store, name: str) -> NamedNode:
         return iri
     wanted = normalise(name)
     labels = [(normalise(word.text), term.iri) for term in ontology.properties.values() for word in term.words]
-    found = sorted({iri for text, iri in labels if text == wanted}, key=lambda iri: iri.value)
+    found = {iri for text, iri in labels if text == wanted}
+    found = found or {iri for iri in ontology.properties if iri.value.endswith((f"#{name}", f"/{name}"))}
     if len(found) == 1:
-        return found[0]
+        return found.pop()
     if found:
-        listed = ", ".join(item.value for item in found[:5])
+        listed = ", ".join(sorted(item.value for item in found)[:5])
         raise NotFoundError(f"{len(found)} properties are named {name!r}: {listed}; give the IRI", name=name)
     near = difflib.get_close_matches(wanted, sorted({text for text, _ in labels}), n=1)
     hint = f"did you mean {near[0]!r}?" if near else "give its IRI, or a name with prefix such as geo:locatedIn"

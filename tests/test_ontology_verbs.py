@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import openpyxl
 import pytest
@@ -637,3 +638,47 @@ def test_without_a_model_in_the_settings_the_option_says_which_to_set(run, tmp_p
     status, out, err = run("ontology", "draft", "a.csv", "--model")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "KGPLATFORM_MODEL" in err
+
+
+def test_rows_with_keys_of_their_own_are_several_things_though_named_alike(run, tmp_path):
+    pets = "Animal ID,Name,Species,Weight (kg)\nA-101,Luna,Dog,30\nA-102,Luna,Cat,4\nA-103,Rex,Dog,25\n"
+    (tmp_path / "pets.csv").write_text(pets, encoding="utf-8")
+    visits = "Visit,Animal ID,Cost\nV1,A-101,50\nV2,A-102,70\nV3,A-101,20\n"
+    (tmp_path / "visits.csv").write_text(visits, encoding="utf-8")
+    (tmp_path / "draft.ttl").write_text(run("ontology", "draft", "pets.csv", "visits.csv")[1], encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "w", ontology=str(tmp_path / "draft.ttl")) as kg:
+        assert [item.refused for item in kg.add(tmp_path / "pets.csv", tmp_path / "visits.csv")] == [(), ()]
+        assert kg.ask("How many pets are there?").values == ("3",)
+        assert kg.ask("How heavy is Luna?").clarification is not None
+        assert kg.check().conforms
+        (tmp_path / "visits.csv").write_text(visits.replace("70", "75"), encoding="utf-8")
+        list(kg.add(tmp_path / "visits.csv"))  # what rows are called does not hang on the version before
+        assert kg.ask("Which visit has the highest cost?").values[:1] == ("V2",)
+
+
+def test_rows_named_alike_whose_days_and_numbers_differ_are_several_things(run, tmp_path):
+    ends = "G1,41,Landed", "G1,42,Landed", ",,Cancelled", "G1,44,Landed"
+    flights = "Flight,Date,Airline,Gate,Passengers,Status\n" + "".join(
+        f"{flight},2025-05-0{day},{airline},{ends[day - n - 1]}\n"
+        for n, (flight, airline) in enumerate((("SX410", "Skylark"), ("BL15", "Bluefin")))
+        for day in range(1, 5)
+    )
+    (tmp_path / "flights.csv").write_text(flights, encoding="utf-8")
+    (tmp_path / "draft.ttl").write_text(run("ontology", "draft", "flights.csv")[1], encoding="utf-8")
+    for ontology in (str(tmp_path / "draft.ttl"), "airport"):
+        with KnowledgeGraph.create(tmp_path / f"w {Path(ontology).name}", ontology=ontology) as kg:
+            (added,) = kg.add(tmp_path / "flights.csv")
+            assert (len({row.subject for row in kg.registry.rows_of(added.document.iri)}), added.refused) == (8, ())
+            if ontology != "airport":
+                assert kg.ask("How many flights were cancelled?").values == ("2",)
+
+
+@pytest.mark.parametrize("column", ["队名", "球队名称", "站名", "患者姓名"])
+def test_a_column_that_is_called_a_name_in_chinese_names_the_rows(run, tmp_path, column):
+    (tmp_path / "球队.csv").write_text(
+        f"编号,{column},城市名\nT1,红狼,青石\nT2,海鸥,临江\nT3,猛虎,临江\n", encoding="utf-8"
+    )
+    (tmp_path / "draft.ttl").write_text(run("ontology", "draft", "球队.csv")[1], encoding="utf-8")
+    with KnowledgeGraph.create(tmp_path / "w", ontology=str(tmp_path / "draft.ttl")) as kg:
+        list(kg.add(tmp_path / "球队.csv"))
+        assert set(kg.ask("临江有哪些球队？").values) == {"海鸥", "猛虎"}

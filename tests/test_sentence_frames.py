@@ -61,6 +61,12 @@ def said(found):
         ("airport", "QF482 is boarding at gate C11.", ("QF482", "flightNumber", "QF482")),
         ("airport", "东航MU5102从上海出发，登机口C11。", ("MU5102", "flightNumber", "MU5102")),
         ("academic", "BX1034 Soil Physics is a course of 5 credits.", ("BX1034", "courseCode", "BX1034")),
+        # what is for a night, before or behind the amount; commas as people type them
+        ("travel", "清风宾馆标准间每晚320元，很安静。", ("清风宾馆", "pricePerNight", "320")),
+        ("travel", "听雪客栈很干净，一晚260元。", ("听雪客栈", "pricePerNight", "260")),
+        ("travel", "清风宾馆,每晚420元,含早餐。", ("清风宾馆", "pricePerNight", "420")),
+        ("travel", "清风博物馆免费开放,周一闭馆。", ("清风博物馆", "closedOn", "周一")),
+        ("travel", "Elm Museum is closed on Mondays and Tuesdays.", ("Elm Museum", "closedOn", "Tuesdays")),
     ],
 )  # fmt: skip
 def test_what_frames_find_is_a_statement_with_its_passage(pack, text, statement):
@@ -80,6 +86,21 @@ def test_what_frames_find_is_a_statement_with_its_passage(pack, text, statement)
         ("travel", "Elm Temple: children pay 20 yuan.", "ticketPrice", "20"),
         ("travel", "清风寺门票50元，望津里门票30元。", "ticketPrice", "30"),
         ("travel", "Elm Temple is not located in Wuzhen.", "contains", "Wuzhen"),
+        ("travel", "Free parking is available at all hotels except the Elm Temple.", "offers", "parking"),
+        ("travel", "Elm Temple reopened in 2022.", "openedIn", "2022"),
+        ("travel", "Elm Temple has been closed since 2020.", "openedIn", "2020"),
+        (
+            "travel",
+            "# Two days\n\n## Day 1\n\nOvernight at Elm Temple.\n\n## Day 2\n\nVisits are by guided tour only.",
+            "offers",
+            "guide service",
+        ),
+        (
+            "travel",
+            "# Elm Temple\n\nRoute | Operator | Price\nA to B | Elm Line | 5\nB to C | Oak Line | 7",
+            "reachedBy",
+            "Operator",
+        ),
     ],
 )
 def test_what_is_denied_or_said_of_others_is_no_statement(pack, text, property_, object_):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -123,10 +124,11 @@ def add(given: Given) -> int:
         if given.estimate:
             return _estimated(kg.estimate(*given.paths), given.format)
         bar = output.Bar()
-        return _taken_in(kg, _brought(kg, given, bar), bar, given.format)
+        with closing(_brought(kg, given, bar)) as brought:  # before the workspace, if nobody reads on
+            return _taken_in(kg, brought, bar, given.format)
 
 
-def _brought(kg: KnowledgeGraph, given: Given, bar: output.Bar) -> Iterator[Added | StatementsGiven]:
+def _brought(kg: KnowledgeGraph, given: Given, bar: output.Bar) -> Generator[Added | StatementsGiven]:
     """Adds the documents and then the statements, and builds after the last."""
     from kgplatform.workspace.table_stage import Keeping
 

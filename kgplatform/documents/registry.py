@@ -581,12 +581,10 @@ class Registry(Runs):
         )
         return frozenset(NamedNode(row["graph"]) for row in rows)
 
-    def table_graphs(self) -> dict[str, NamedNode]:
-        """The table graphs in use, with the document each belongs to."""
-        return {
-            row["graph"]: NamedNode(row["iri"])
-            for row in self._all("SELECT iri, graph FROM documents WHERE graph IS NOT NULL")
-        }
+    def table_graphs(self, source: str | None = None) -> dict[str, NamedNode]:
+        """The table graphs in use, with the document each belongs to: all, or those of one source's versions."""
+        query = "SELECT iri, graph FROM documents WHERE graph IS NOT NULL AND (?1 IS NULL OR source=?1)"
+        return {row["graph"]: NamedNode(row["iri"]) for row in self._all(query, source)}
 
     def rows_about(self, subject: NamedNode) -> list[TableRow]:
         """The table rows that describe an entity."""

@@ -18,7 +18,7 @@ from kgplatform.extraction.ontology_lexicon import Cue, Lexicon, label_key
 from kgplatform.extraction.people import Byline, find_byline, people_in
 from kgplatform.extraction.sentence_network import ScoredSentence, ScoredSpan, SentenceNetwork, seen_sentence
 from kgplatform.lexicon import LexiconSection
-from kgplatform.text import has_han, normalise, sentences
+from kgplatform.text import has_han, language_of, normalise, sentences
 from kgplatform.types import Claim, Document, Mention, Refusal
 from kgplatform.vocab import local_name
 
@@ -54,20 +54,28 @@ class DocumentSection:
     lines: tuple[TextLine, ...]
 
 
-def flowing(text: str) -> str:
-    """The text with line breaks inside a paragraph made blanks; offsets stay what they are.
+_WHOLE_WIDTH: Final = dict(zip(",:;!?", "，：；！？", strict=True))
+_HALF_WIDTH: Final = re.compile(r"(?<=[\u3400-\u9fff”」』）)])[,:;!?]|[,;!?](?=[\u3400-\u9fff“「『])")
 
-    A break counts as inside when the line before it is long and the next one begins in small letters or midway.
+
+def flowing(text: str) -> str:
+    """The text with line breaks inside a paragraph made blanks, and half-width commas between Chinese in full width.
+
+    Offsets stay what they are. A break counts as inside when the line before it is long and the next one begins in
+    small letters or midway.
     """
     lines = text.split("\n")
     pieces: list[str] = []
     for number, line in enumerate(lines[:-1]):
         following = lines[number + 1]
         inside = len(line) >= 60 and following.strip() and not _ITEM.match(following) and not _HEADING.match(following)
-        inside = inside and not _LABEL.match(following) and not following.lstrip().startswith("|")
+        inside = (
+            inside and not _LABEL.match(following) and not following.lstrip().startswith("|") and " | " not in following
+        )
         han = has_han(line[-1:]) and has_han(following[:1])
         pieces.append(line + (" " if inside and not han and not line.startswith("#") else "\n"))
-    return "".join(pieces) + lines[-1]
+    flowing = "".join(pieces) + lines[-1]
+    return _HALF_WIDTH.sub(lambda match: _WHOLE_WIDTH[match.group()], flowing) if language_of(text) == "zh" else flowing
 
 
 def lines_of(text: str) -> Iterator[TextLine]:
@@ -185,6 +193,8 @@ class DocumentReading:
     """The claims of labels, tables and bylines; the others are of sentences."""
     told: list[tuple[int, int]] = field(default_factory=list)
     """Where the columns of a table say what a number is: it is no amount of a sentence."""
+    headers: list[tuple[int, int]] = field(default_factory=list)
+    """The rows that name the columns of a table: nothing is stated there."""
     _starts: list[int] = field(default_factory=list)
     _scored: list[ScoredSentence] = field(default_factory=list)
 

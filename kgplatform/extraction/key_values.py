@@ -121,6 +121,8 @@ def _table(reading: DocumentReading, rows: Sequence[tuple[TextLine, list[tuple[i
     """Reads a table whose first row names its columns; whether it was one."""
     if len(rows) < 2:
         return False
+    if len(rows) > 2 and not any(map(str.isdigit, rows[0][0].text)):
+        reading.headers.append((rows[0][0].start, rows[0][0].end))
     lexicon = reading.lexicon
     header = [text.strip(" *_") for _, text in rows[0][1]]
     bare = [_IN_BRACKETS.sub("", text) for text in header]

@@ -94,6 +94,7 @@ _OPENINGS: Final = {
 }
 _MARKS: Final = re.compile(r"[\s*#>•·\-–—\d.)）、“\"(（]*")
 _NEGATION: Final = _LEXICON.pattern("negation", re.IGNORECASE)
+_EXCEPTED: Final = _LEXICON.pattern("excepted", re.IGNORECASE)
 _IN_TURN: Final = _LEXICON.pattern("in_turn", re.IGNORECASE)
 _COSTS: Final = {"strong": 0, "weak": 2, "part": 3, "lead": 3}
 _BRACKET: Final = re.compile(r"\s?[（(]")
@@ -324,7 +325,8 @@ class FrameReader:
     def _is_barred(self, item: Filling, share: float) -> bool:
         """Whether the two cannot be stated of each other, whatever the sentence says: they may be names of one thing.
 
-        Or one is a common noun where things go by names (unless nearly certain), or the subject is behind a denial.
+        Or one is a common noun where things go by names (unless nearly certain), or the subject is excepted or behind a
+        denial.
         """
         subject, slot, (start, _) = item.subject, item.object, item.sentence
         if subject.name == slot.name or self._is_other_name(subject, slot) or self._describes(slot, subject):
@@ -334,6 +336,8 @@ class FrameReader:
         if share < _NEARLY_CERTAIN and any(
             not self._is_taken(one, item.term, as_subject=one is subject) for one, _ in common
         ):
+            return True
+        if _EXCEPTED.search(self._text[max(start, subject.start - MARK) : subject.start]):
             return True
         behind = start <= slot.end <= subject.start
         return behind and _NEGATION.search(self._text, slot.end, subject.start) is not None
@@ -460,7 +464,12 @@ class FrameReader:
         return bool(beside) or slot.name in self._reading.finder.names.aliases.get(subject.name, ())
 
     def _outside(self, number: int, heading: TextLine | None) -> list[tuple[Floats, Slot]]:
-        """What was spoken of before the sentence, the latest first, with how it was; the main entity is among it."""
+        """What was spoken of before the sentence, the latest first, with how it was; the main entity is among it.
+
+        A heading that names no property begins something else: of what is above it only what the title names is left.
+        """
+        title = self._reading.document.title
+        is_new = heading is not None and not self._reading.label_cues(heading.text)
         start = self.sentences[number].start
         above = heading.start if heading is not None and heading.start < start else -1
         found: dict[str, tuple[Floats, Slot]] = {}
@@ -468,13 +477,14 @@ class FrameReader:
             if len(found) == _RECENT:
                 break
             sentence = self.sentences[number - back]
+            is_before = is_new and sentence.end <= above
             for slot in reversed([slot for slot in sentence.slots if self._is_topic(slot)]):
-                if slot.name in found or len(found) == _RECENT:
+                if slot.name in found or len(found) == _RECENT or (is_before and slot.name not in title):
                     continue
                 signs = np.zeros(_RECENT + 10, np.float32)
                 signs[[len(found), _RECENT + min(4, back)]] = 1
                 signs[_RECENT + 6] = sentence.start <= above < sentence.end
-                signs[_RECENT + 7] = slot.name in self._reading.document.title
+                signs[_RECENT + 7] = slot.name in title
                 signs[_RECENT + 8] = slot.start - sentence.start <= 4
                 found[slot.name] = signs, slot
         if self._main is not None:
@@ -562,7 +572,8 @@ def _of_described(shares: Floats, frames: OpenFrames, described: Mapping[int, Sl
 def _listed(fillings: Sequence[tuple[float, Filling]], slots: Sequence[Slot]) -> Iterator[tuple[float, Filling]]:
     """Enumerated things have the mean of their shares: the same is said of all, unless subjects are enumerated, too.
 
-    The least of three or more is left out, since one name may be read badly (a trimmed mean).
+    The least of three or more is left out, since one name may be read badly (a trimmed mean). Values that are told in
+    words have the best: *on Mondays and Tuesdays*.
     """
     parts = Counter(slot.enumeration for slot in slots)
     shares: dict[tuple[NamedNode, int, int], list[float]] = defaultdict(list)
@@ -570,9 +581,10 @@ def _listed(fillings: Sequence[tuple[float, Filling]], slots: Sequence[Slot]) ->
         shares[item.term.iri, item.subject.start, item.object.enumeration].append(share)
     for share, item in fillings:
         number = parts[item.object.enumeration]
-        if number > 1 and item.term.is_object and parts[item.subject.enumeration] < 2:
+        is_amount = item.object.value is not None and item.object.value.kind in AMOUNTS
+        if number > 1 and not is_amount and parts[item.subject.enumeration] < 2:
             most = sorted(shares[item.term.iri, item.subject.start, item.object.enumeration])[-max(2, number - 1) :]
-            share = sum(most) / max(2, number - 1)
+            share = sum(most) / max(2, number - 1) if item.term.is_object else most[-1]
         yield share, item
 
 
@@ -660,7 +672,7 @@ def read_frames(reading: DocumentReading, referents: Referents) -> None:
                 continue
             if _pair(claim) in pairs if item.term.is_object else (claim.predicate, _object_key(claim)) in said:
                 continue  # what was read before is another thing's, or another property of the two
-            if _is_formed(item, claim, formed, reading.told):
+            if _is_formed(item, claim, formed, reading.told) or _is_in(reading.headers, item.subject, item.object):
                 continue
             about = claim.subject.name, claim.predicate
             if not item.term.symmetric and (*about, _object_key(claim)) in turned:
@@ -693,6 +705,10 @@ def _is_formed(item: Filling, claim: Claim, formed: Sequence[Claim], told: Seque
     place = item.object.start
     is_said = any(one.start <= place < one.end and _same_object(one, claim) for one in formed)
     return is_said or (item.object.value is not None and any(start <= place < end for start, end in told))
+
+
+def _is_in(stretches: Sequence[tuple[int, int]], *ends: Slot) -> bool:
+    return any(start <= slot.start < end for start, end in stretches for slot in ends)
 
 
 def _same_object(one: Claim, other: Claim) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -38,7 +39,7 @@ class EntityIndex:
         self._entities: dict[str, list[tuple[NamedNode, NamedNode]]] = {}
         self._listed: dict[tuple[NamedNode, ...], dict[str, NamedNode]] = {}
         self._called: dict[NamedNode, str] = {}
-        self._keys: set[tuple[NamedNode, str]] = set()
+        self._keys: dict[NamedNode, set[str]] = {}
         self._classes: dict[str, list[NamedNode]] = {}
         for name, class_ in (known or {}).items():
             self._classes.setdefault(normalise(name), []).append(class_)
@@ -46,7 +47,8 @@ class EntityIndex:
     def add(self, iri: NamedNode, class_: NamedNode, names: Iterable[str], *, keys: Iterable[str] = ()) -> None:
         """Notes by what names and keys the entity goes; the first that claims a name keeps it."""
         keys = tuple(keys)
-        self._keys.update((iri, normalise(key)) for key in keys)
+        if keys:
+            self._keys.setdefault(iri, set()).update(map(normalise, keys))
         for name in (*keys, *names):
             listed = self._entities.setdefault(normalise(name), [])
             if all(other != iri for other, _ in listed):
@@ -56,10 +58,10 @@ class EntityIndex:
         """The entities noted so far."""
         return frozenset(iri for listed in self._entities.values() for iri, _ in listed)
 
-    def find(self, class_: NamedNode, name: str) -> tuple[NamedNode, NamedNode] | None:
-        """The entity noted under the name that is or may be of the class, and its class."""
+    def find(self, class_: NamedNode, name: str, *, keyed: bool = True) -> tuple[NamedNode, NamedNode] | None:
+        """The entity under the name that is or may be of the class, and its class; ``keyed``: it may have a key."""
         for iri, own in self._entities.get(normalise(name), ()):
-            if self.ontology.fits(own, (class_,)):
+            if self.ontology.fits(own, (class_,)) and (keyed or iri not in self._keys):
                 return iri, own
         return None
 
@@ -73,7 +75,7 @@ class EntityIndex:
 
     def is_key(self, iri: NamedNode, text: str) -> bool:
         """Whether the entity is known to go by that as a key, not as a name."""
-        return (iri, normalise(text)) in self._keys
+        return normalise(text) in self._keys.get(iri, ())
 
     def entity(
         self, class_: NamedNode, name: str, *, within: tuple[NamedNode, ...] = ()
@@ -236,20 +238,49 @@ def map_table(
     return TableMapping(table.name, class_, key, tuple(columns), base, together)
 
 
+def are_several(rows: Iterable[Sequence[str | None]], naming: int) -> bool:
+    """Whether rows that are named alike are of several things: most of their numbers and days differ, or most cells.
+
+    Those of one thing with several values agree in most: a stop on two lines, but not a flight on two days.
+    """
+    first = dict[str, Sequence[str | None]]()
+    numbers, texts = list[bool](), list[bool]()
+    for row in rows:
+        name = row[naming]
+        if name is not None and (other := first.setdefault(name, row)) is not row:
+            for place, (cell, before) in enumerate(zip(row, other, strict=True)):
+                if cell and before and place != naming:
+                    (numbers if cell[0].isdigit() else texts).append(cell != before)
+    compared = numbers or texts
+    return sum(compared) * 2 > len(compared)
+
+
 def told_apart(
-    mapping: TableMapping, unique: Mapping[str, str], differ: Callable[[Sequence[int]], bool]
+    mapping: TableMapping,
+    unique: Mapping[str, str],
+    differ: Callable[[Sequence[int]], bool],
+    several: Callable[[int], bool],
 ) -> TableMapping:
     """The mapping with a column that names the rows where it has none: one of ``unique``, whose cells all differ.
 
-    A column that is called some kind of name becomes the name. Where nothing is a key, the first column does if it
-    holds texts (``unique`` says what each holds) and is no property; else the first property of texts or codes stands
-    in for a key, or the things that a row joins do together, with as many further columns as make all rows ``differ``,
-    or the first property of numbers.
+    A name that is the only key, but of ``several`` things, is one together with as many further columns as make all
+    rows ``differ``. A column that is called some kind of name becomes the name. Where nothing is a key, the first
+    column does if it holds texts (``unique`` says what each holds) and is no property; else the first property of texts
+    or codes stands in for a key, or the things that a row joins do together, with as many further columns as make all
+    rows ``differ``, or the first property of numbers.
 
     Raises:
         ReadError: the rows have no key, and there is no such column.
     """
-    if any(item.role == "name" for item in mapping.columns) or mapping.together:
+    named = [item for item in mapping.columns if item.role == "name"]
+    if named and mapping.key == named[0].index and several(mapping.key):
+        told = sorted(mapping.columns, key=lambda item: (item.role != "property", item.index))
+        values = [item.index for item in told if item.role in ("property", "ignored") and item.via is None]
+        pairs = ((mapping.key, value) for value in values)
+        tried = chain(pairs, ((mapping.key, *values[:count]) for count in range(2, len(values) + 1)))
+        together = next(filter(differ, tried), ())
+        return replace(mapping, key=None, together=together) if together else mapping
+    if named or mapping.together:
         return mapping
     fit = [
         item
@@ -297,16 +328,22 @@ def _draft(
 ) -> tuple[int, list[ColumnMapping]]:
     """The columns as far as they fit the class, and how well they do.
 
-    Where no column is called a name, the one that is called what the rows are holds their names: hotel, 酒店名称.
+    Where no column is called a name, the one that is called what the rows are holds their names: hotel, 酒店名称; else
+    the first that is called a name of something that the ontology does not know: 队名.
     """
     total = 0
     is_named = any(_naming(column)[0] == "name" for column in columns)
+    owns = [class_called(without_name(column), lexicon) for column in columns]
+    left = (n for n, column in enumerate(columns) if names_something(column) and not owns[n] and not likely[column])
+    by_ending = None if is_named or class_ in owns else next(left, None)
     drafted: list[ColumnMapping] = []
     for index, column in enumerate(columns):
         role, language = _naming(column)
         term, score = _property(likely[column], class_, lexicon)
-        called = None if role else class_called(without_name(column), lexicon)
-        if called and not is_named and (called == class_ or (not term and lexicon.ontology.is_a(class_, (called,)))):
+        called = None if role else owns[index]
+        if index == by_ending:
+            role, is_named = "name", True
+        elif called and not is_named and (called == class_ or (not term and lexicon.ontology.is_a(class_, (called,)))):
             role, term, score, is_named = "name", None, _EXACT * (called == class_), True
         elif term is None:
             term = class_property(class_, called, lexicon)
@@ -348,6 +385,12 @@ def without_name(column: str) -> str:
         return key.removesuffix(max((ending for ending in _NAMES if key.endswith(ending)), key=len, default=""))
     before, _, last = key.rpartition(" ")
     return before if before and last in _NAME_ENDINGS else key
+
+
+def names_something(column: str) -> bool:
+    """Whether a column in Chinese is called the name of something: 队名, 患者姓名."""
+    words = words_of_identifier(column)
+    return has_han(words) and any(words.endswith(ending) for ending in _NAMES) and words not in _ALIASES
 
 
 def _naming(column: str) -> tuple[str, str]:

@@ -296,12 +296,15 @@ class _Minting:
         return _Made(LinkedEntity(iri, type_, labels), main)
 
     def type(self, group: Group) -> NamedNode:
-        """The most specific of the classes that are said; of several not above one another that mentioned most."""
+        """The most specific of the classes that are said; of several not above one another that mentioned most.
+
+        Of equals the one with more above it says more: *hotel* beside *attraction*.
+        """
         counts: Counter[NamedNode] = Counter()
         for name in group.names:
             counts[name.key[0]] += name.count
         lowest = [t for t in counts if not any(t != o and t in self._ontology.superclasses(o) for o in counts)]
-        return min(lowest or counts, key=lambda iri: (-counts[iri], iri.value))
+        return min(lowest or counts, key=lambda t: (-counts[t], -len(self._ontology.superclasses(t)), t.value))
 
     def _labels(self, group: Group) -> tuple[Word, ...]:
         """In each language the name used most; where there is none, what the names are also called.

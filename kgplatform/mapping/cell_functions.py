@@ -85,7 +85,7 @@ class Functions:
         return outcome
 
     def _entity(self, given: Given, outcome: CellOutcome) -> None:
-        """The row's entity: one already known by its key or a name, else minted from the first of them."""
+        """The row's entity: one known by its key, or by a name if one of both has no key, else a new one."""
         class_ = NamedNode(given["class"][0])
         called, joint = given.get("name", ()), " / ".join(given.get("part", ()))
         keys = (*given.get("key", ()), *([joint] if joint else []))
@@ -93,7 +93,8 @@ class Functions:
         if not names:
             outcome.problems.append(("", "nothing names the row"))
             return
-        found = next((entity for name in names if (entity := self._index.find(class_, name))), None)
+        tried = ((name, name in keys or not keys) for name in names)
+        found = next((entity for name, any_ in tried if (entity := self._index.find(class_, name, keyed=any_))), None)
         iri = found[0] if found else self._index.entity(class_, names[0])[0]
         self._index.add(iri, class_, called, keys=keys)
         if called:

@@ -29,7 +29,7 @@ from kgplatform.documents.tables.table_source import (
 )
 from kgplatform.errors import OntologyError, StoreError
 from kgplatform.extraction.ontology_lexicon import label_key
-from kgplatform.extraction.table_draft import without_name
+from kgplatform.extraction.table_draft import are_several, names_something, without_name
 from kgplatform.extraction.values import CURRENCIES, UNITS, values_in
 from kgplatform.lexicon import LexiconSection
 from kgplatform.mapping.ontology_draft import (
@@ -243,17 +243,13 @@ def _table(source: TableSource) -> _Table:
     written = [column.name.strip() for column in columns]
     named = [n for n, name in enumerate(written) if _NAMES.fullmatch(name)]
     called = [n for n, name in enumerate(written) if without_name(name) == label_key(words)]
-    naming = next(iter((*named, *called)), None)
+    naming = next(iter((*named, *called, *(n for n, name in enumerate(written) if names_something(name)))), None)
     key = next((n for n, column in enumerate(columns) if n != naming and _from_table_is_key(column)), None)
     said = (ValueType.TEXT, ValueType.CODE, ValueType.INTEGER)
     texts = {n: set[str]() for n, column in enumerate(columns) if column.type in said or n == naming}
     rows = (row for batch in source.batches(_BATCH_OF_ROWS) for row in batch)
-    first, several = dict[str, tuple[str | None, ...]](), set[int]()
     for row in islice(rows, columns[0].rows if texts else 0):
         own = row.cells[naming] if naming is not None else None
-        if own and key is None:
-            alike = zip(row.cells, first.setdefault(own, row.cells), strict=True)
-            several.update(n for n, (cell, other) in enumerate(alike) if cell and other and cell != other)
         for place, values in texts.items():
             if (cell := row.cells[place]) and (
                 cell != own or place == naming
@@ -261,7 +257,18 @@ def _table(source: TableSource) -> _Table:
                 separator = columns[place].separator
                 values.update(map(str.strip, cell.split(separator) if separator and place != naming else (cell,)))
     told = {n: frozenset(values) for n, values in texts.items()}
-    return _Table(source, words, columns, told, naming, key, frozenset(several))
+    several = _several(source, naming) if naming is not None and key is None else frozenset[int]()
+    return _Table(source, words, columns, told, naming, key, several)
+
+
+def _several(source: TableSource, naming: int) -> frozenset[int]:
+    """The columns in which rows differ that are named alike, where they are of one thing."""
+    rows = [row.cells for batch in islice(source.batches(_BATCH_OF_ROWS), _ROWS // _BATCH_OF_ROWS) for row in batch]
+    if are_several(rows, naming):
+        return frozenset()
+    first = dict[str | None, tuple[str | None, ...]]()
+    pairs = (enumerate(zip(row, first.setdefault(row[naming], row), strict=True)) for row in rows if row[naming])
+    return frozenset(n for pair in pairs for n, (cell, other) in pair if cell and other and cell != other)
 
 
 def _own_key(table: _Table, tables: Sequence[_Table]) -> int | None:

@@ -87,6 +87,7 @@ from kgplatform.questions.usage import SchemaView, read_facts, schema_view
 from kgplatform.questions.verification import (
     answering_query,
     denies,
+    has_several,
     is_not_told,
     is_only_read,
     of_all,
@@ -407,7 +408,7 @@ _SURELY_RIGHT, _AT_MOST = 0.93, 0.71
 """An answer is called sure from the first chance on; any other has the second at most, to which passages add .03."""
 _RIGHT, _CHOSEN = 0.6, 0.9
 """What the confidence of a built-in reading is worth on graphs that it was not made for; that of a chosen one."""
-_RESEMBLES = 0.55
+_RESEMBLES, _TOLD = 0.55, 0.9
 """A word that resembles its name less is rather an unknown one, where nothing is found."""
 _QUICK, _MOST_TOLD = 0.25, 12
 """A query that took longer is not followed by another for the sentence alone, nor one with more rows."""
@@ -543,7 +544,8 @@ class _Asking:
         if is_not_told(answer, schema, self._parts.dataset):
             return self._unanswerable(nothing, None, ())
         told = answer.solutions.boolean if answer.solutions is not None else None
-        if told is False and is_only_read(answer, self._parts.dataset):
+        unsure = told is False and is_only_read(answer, self._parts.dataset)
+        if unsure or has_several(answer, self._parts.dataset):
             return replace(answer, confidence=min(answer.confidence, _AT_MOST))
         return answer
 
@@ -694,7 +696,8 @@ class _Asking:
         forms, query = self._parts.knowledge.forms, Query(reading.query, reading.words)
         graph = graph_of(reading.form, forms.graph) if forms is not None else None
         sure = _sureness(chance, whole=True)
-        return self._answered(_Found(query, solutions, sure, kind=kind_of(reading.query), graph=graph))
+        found = _Found(query, solutions, sure, kind=kind_of(reading.query), graph=graph, uncovered=reading.unused)
+        return self._answered(found)
 
     def _by_rules(self) -> Answer:
         if not (translations := self._parts.knowledge.translator.translate(self._plain, run=self._parts.run)):
@@ -703,7 +706,8 @@ class _Asking:
         lost = unsaid(best.uncovered, known.idle)
         self._understood = understanding(best, self._read())
         tell(AnswerStage.CANDIDATES, best.reading, number=len(translations))
-        if best.dropped or (best.graph.form == "ask" and lost):
+        gone = (item for item in self._linked if item.kind == "value" and item.score >= _TOLD)
+        if best.dropped or (best.graph.form == "ask" and (lost or any(item.label not in best.text for item in gone))):
             return self._left_out(best)
         self.trace.append(f"Interpreted as: {best.reading}")
         if best.uncovered:

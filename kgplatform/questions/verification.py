@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Final
 
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
 from kgplatform.extraction.values import converted, is_currency, values_in
 from kgplatform.questions.forms.question_language import languages
+from kgplatform.questions.parser.vocabulary import parts
 from kgplatform.questions.usage import SchemaView
 from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.types import Answer, Verdict
-from kgplatform.vocab import TYPE
+from kgplatform.vocab import OWL, TYPE, XSD_DATE, XSD_DATETIME, XSD_DECIMAL, XSD_DOUBLE, XSD_GYEAR, XSD_INTEGER
 
 _TERM = re.compile(r"<([^<>\s]+)>")
 _WITH_VALUE = re.compile(r"<([^<>\s]+)>[*+]?\s+(?=(\?\w+|[\"<]|true\b|\d))")
@@ -25,6 +27,10 @@ _BACKWARD = re.compile(r"\?\w+ <([^<>\s]+)>[*+]? <([^<>\s]+)>")
 _TRUTH = re.compile(r"<([^<>\s]+)> <([^<>\s]+)> \"?(?:true|false)\b")
 _OF_KIND = re.compile(rf"\?\w+ (?:a|<{re.escape(TYPE.value)}>\S*) <[^<>\s]+> \.")
 _FORWARD = re.compile(r"<([^<>\s]+)> <([^<>\s]+)>[*+]? (\?\w+)")
+_FUNCTIONAL = NamedNode(f"{OWL}FunctionalProperty")
+_AMOUNTS = frozenset((XSD_DATE, XSD_DATETIME, XSD_DECIMAL, XSD_DOUBLE, XSD_GYEAR, XSD_INTEGER))
+_THROUGH = re.compile(r"\?\w+ (?:<|a )")
+_SHORT = 2
 _DENYING = re.compile(r"NOT EXISTS|MINUS|!=|\bfalse\b")
 _NOT_READ = re.compile(r"/graph/(?:table/|asserted\b)")
 
@@ -81,13 +87,59 @@ def turned(answer: Answer, schema: SchemaView) -> str | None:
     return None
 
 
+_CHOOSES: Final = ("or", "who", "which", "most", "least", "more", "less", "first", "last", "before", "after")
+_COUNTS: Final = ("count", "amount", "sum", "average", "when")
+
+
 def _repeats_name(answer: Answer) -> bool:
-    """Whether all that is answered is the one thing that the question and its query name; a code may find its thing."""
+    """Whether all that is answered is what the question and its query name; a code may find its thing.
+
+    Of several names one may be chosen: *which is higher, A or B*.
+    """
     asked = [item for item in answer.question.linked if item.kind == "entity"]
     rows = answer.solutions.rows if answer.solutions is not None else ()
     text, query = answer.question.text.casefold(), answering_query(answer)
     things = {item.iri for item in asked if item.label.casefold() in text and str(item.iri) in query}
-    return bool(rows) and len({item.text for item in asked}) == 1 and {row[0] for row in rows if row} <= things
+    if not rows or not {row[0] for row in rows if row} <= things:
+        return False
+    language = languages()[answer.question.language]
+    return len({item.text for item in asked}) == 1 or not any(language.has_cue(text, cue) for cue in _CHOOSES)
+
+
+def _is_no_person(answer: Answer) -> bool:
+    """Whether *who* is answered with days, years or numbers."""
+    asked, rows = answer.question, answer.solutions.rows if answer.solutions is not None else ()
+    language = languages()[asked.language]
+    if not language.has_cue(asked.text, "who") or any(language.has_cue(asked.text, cue) for cue in _COUNTS):
+        return False
+    return bool(rows) and all(isinstance(cell, Literal) and cell.datatype in _AMOUNTS for row in rows for cell in row)
+
+
+def _is_other_kind(answer: Answer, schema: SchemaView) -> bool:
+    """Whether *is X a Y* is answered by anything but whether X is one: by a way through other things."""
+    asked, query = answer.question, answering_query(answer)
+    found = languages()[asked.language].kind_of(asked.text) if query.lstrip().startswith("ASK") else None
+    if found is None:
+        return False
+    said = parts(found)
+    kinds = [iri for iri, class_ in schema.classes.items() if any(parts(word.text) == said for word in class_.words)]
+    if not kinds:
+        return len(said) <= _SHORT and _THROUGH.search(query) is not None
+    return not any(re.search(rf"> (?:a|<{re.escape(TYPE.value)}>\S*) <{re.escape(iri.value)}>", query) for iri in kinds)
+
+
+def _is_other_deed(answer: Answer, schema: SchemaView, dataset: EvidenceDataset) -> bool:
+    """Whether *who published X* is answered by another property, though the graph has a publisher of X."""
+    asked, query, language = answer.question, answering_query(answer), languages()[answer.question.language]
+    if not query or not language.has_cue(asked.text, "who"):
+        return False
+    used = {NamedNode(iri) for iri in _TERM.findall(query)}
+    named = [language.does(label) or label for iri in used for label in _labels([iri.value], schema)]
+    things = [NamedNode(thing) for thing, _, _ in _FORWARD.findall(query)]
+    had = {quad.predicate for thing in things for quad in dataset.store.quads(thing)}
+    others = (label for term in had - used for label in _labels([term.value], schema))
+    deeds = {deed for label in others if (deed := language.does(label)) and language.says(asked.text, deed)}
+    return any(not language.says(" ".join(named), deed) for deed in deeds)
 
 
 def _is_turned_round(answer: Answer, schema: SchemaView) -> bool:
@@ -141,6 +193,18 @@ def is_only_read(answer: Answer, dataset: EvidenceDataset) -> bool:
 
 
 def is_not_told(answer: Answer, schema: SchemaView, dataset: EvidenceDataset) -> bool:
-    """Whether an answer is none: of the wrong end of a relation, the name itself, of what is excepted or unknown."""
-    is_none = _takes_excepted(answer) or _repeats_name(answer) or _lacks_truth(answer, dataset)
-    return is_none or _is_turned_round(answer, schema)
+    """Whether an answer is none: of the wrong end of a relation, the name itself, of what is excepted or unknown.
+
+    Nor is a number for a person, what joins a thing and a kind for whether it is of that, or another deed's doer.
+    """
+    is_none = _takes_excepted(answer) or _repeats_name(answer) or _lacks_truth(answer, dataset) or _is_no_person(answer)
+    is_none = is_none or _is_turned_round(answer, schema) or _is_other_kind(answer, schema)
+    return is_none or _is_other_deed(answer, schema, dataset)
+
+
+def has_several(answer: Answer, dataset: EvidenceDataset) -> bool:
+    """Whether one thing has several values of a property that has one at the most: one of them is not right."""
+    told = _FORWARD.findall(answering_query(answer))
+    rows = answer.solutions.rows if answer.solutions is not None else ()
+    quads = (dataset.store.quads(NamedNode(term), TYPE, _FUNCTIONAL) for _, term, _ in told[:1])
+    return len(rows) > 1 and len(told) == 1 and any(next(iter(found), None) is not None for found in quads)

@@ -201,7 +201,7 @@ class _Conformance:
         elif isinstance(value, NamedNode):
             types = self._instances.types(value)
             known = frozenset(item for item in types if item in self._ontology.classes)
-            severity = self._fit(known, term.ranges)
+            severity = None if term.internal else self._fit(known, term.ranges)  # links lead to things of any ontology
             if severity is not None:
                 wanted, found = self._labels(term.ranges), self._labels(sorted(known, key=str))
                 message = f"{self._label(term.iri)!r} leads to {wanted}, but {local_name(value.value)} is {found}"

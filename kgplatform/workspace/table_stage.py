@@ -30,6 +30,7 @@ from kgplatform.extraction.table_draft import (
     EntityIndex,
     NamedColumns,
     TableMapping,
+    are_several,
     class_called,
     map_table,
     told_apart,
@@ -210,22 +211,21 @@ def known_names(dataset: EvidenceDataset, registry: Registry, ontology: Ontology
 
 
 def entity_index(
-    dataset: EvidenceDataset, registry: Registry, ontology: Ontology, *, apart: NamedNode | None = None
+    dataset: EvidenceDataset, registry: Registry, ontology: Ontology, *, apart: frozenset[NamedNode] = frozenset()
 ) -> EntityIndex:
     """The entities that rows and people describe, by their names and keys, for further tables to refer to.
 
-    ``apart`` is the graph of the table that is going to be read: what it called things before does not count.
+    ``apart`` are the graphs of the table that is going to be read: what it called things before does not count.
     """
     described = _with_rows(dataset, registry, ontology)
     index = EntityIndex(ontology, dataset.base)
-    left_out = registry.large_graphs() | ({apart} if apart is not None else set())
     keys = {key for class_ in ontology.classes.values() for key in class_.key}
     for key in sorted(keys, key=lambda k: k.value):
         for quad in _keyed(dataset, registry, key):
             if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal):
                 for type_ in _types(dataset, quad.subject, ontology):
                     index.add(quad.subject, type_, (), keys=(quad.object.value,))
-    for label, type_, iri in _named(dataset, ontology, left_out):
+    for label, type_, iri in _named(dataset, ontology, registry.large_graphs() | apart):
         if iri in described:
             index.add(iri, type_, (label,))
             if not index.is_key(iri, label):
@@ -305,8 +305,9 @@ class Mappings:
         from kgplatform.mapping.yarrrml_draft import drafted
 
         drawn: TableMapping = map_table(table, self.ontology, self.base)
-        if drawn.key is None or not any(item.role == "name" for item in drawn.columns):
-            drawn = told_apart(drawn, _unique(location), partial(_differ, location))
+        named = [item.index for item in drawn.columns if item.role == "name"]
+        if drawn.key is None or drawn.key in named[:1] or not named:
+            drawn = told_apart(drawn, _unique(location), partial(_differ, location), partial(_several, location))
         text = drafted(drawn, self.ontology, location)
         return ChosenMapping(self._places(location)[0], text, drawn.describe(self.ontology), is_kept=False)
 
@@ -379,6 +380,11 @@ def _differ(location: str, columns: Sequence[int]) -> bool:
     rows = islice(all_rows(open_table(location)), _COMPARED_ROWS)
     found = [tuple(row.cells[column] for column in columns) for row in rows]
     return all(map(all, found)) and len(set(found)) == len(found)
+
+
+def _several(location: str, column: int) -> bool:
+    """Whether the first rows that are alike in this column are of several things."""
+    return are_several((row.cells for row in islice(all_rows(open_table(location)), _COMPARED_ROWS)), column)
 
 
 def _text(path: Path) -> str:
@@ -763,7 +769,8 @@ class TableParts:
 
     def _mapped(self, document: Document, table: TableText, mapping: ChosenMapping) -> TableStatements:
         graph = self.graph(document)
-        index = entity_index(self.dataset, self.registry, self.ontology, apart=graph)
+        before = map(NamedNode, self.registry.table_graphs(document.source))
+        index = entity_index(self.dataset, self.registry, self.ontology, apart=frozenset((graph, *before)))
         return table_statements(document, table, mapping, index, graph)
 
     def graph(self, document: Document) -> NamedNode:

@@ -33,7 +33,7 @@ MARKDOWN_TYPE: Final = "text/markdown"
 _TITLE_LENGTH = 100
 _HEAD_LINES = 10
 _HEAD_LINE = re.compile(
-    r"^\s*[【\[]?(?:(?P<title>title|标题|题目)|(?P<author>author|by|作者)"
+    r"^\s*[【\[]?(?:(?P<title>title|subject|标题|题目|主题)|(?P<author>author|by|作者)"
     r"|(?P<created>date|time|created|published|日期|时间|发布时间|发布日期|发表时间))[】\]]?\s*[:：]\s*(?P<value>\S.*)$",
     re.IGNORECASE,
 )
@@ -41,7 +41,8 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?P<head>.*?)\n(?:---|\.\.\.)[ \t]*(?:
 _HEADING = re.compile(r"^#{1,6}[ \t]+(?P<title>[^\s#].*)$", re.MULTILINE)
 _UNDERLINED = re.compile(r"^(?P<title>[^\s>*+\-#|][^\n]*)\n=+[ \t]*$", re.MULTILINE)
 _MARKS = re.compile(r"[*_`]{1,3}|!?\[([^\]]*)\]\([^)]*\)")
-_DECORATION = " \t#*=-_~【】[]"
+_DECORATION = " \t#*=-_~"
+_FRAMED = re.compile(r"【([^【】]*)】|\[([^\[\]]*)\]")
 
 
 def read_text(path: Path, data: bytes) -> list[DocumentPart]:
@@ -101,6 +102,8 @@ def _first_line(text: str) -> str:
     lines = (line for line in text.split("\n", 200) if line.strip())
     line = next((line for line in lines if not _HEAD_LINE.match(line[:300])), "")
     title = one_line(line[: _TITLE_LENGTH * 4]).strip(_DECORATION)
+    if framed := _FRAMED.fullmatch(title):
+        title = (framed[1] or framed[2] or "").strip()
     return title if len(title) <= _TITLE_LENGTH else ""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, filterfalse, islice, product
 
 from pyoxigraph import Literal, NamedNode
@@ -345,22 +346,36 @@ class Generator(NamedSets):
     def _is_unfounded(self, candidate: Candidate) -> bool:
         """Whether it tears a name apart that is surely there, says no to what nothing asks for, or excepts nothing.
 
-        Or it goes on to another thing of the same kind, which nothing asks for: to Ann's teacher for Ann's birthday.
+        Or it goes on to another thing of the same kind, which nothing asks for: to Ann's teacher for Ann's birthday. Or
+        it takes one name for another that is like it in meaning: *flights to Paris* for those to Dublin.
         """
         uses = candidate.uses
+        if any(use.kind == "code" and not use.worded and use.mask & self._strange for use in uses):
+            return True
         outside = self.read.cue("outside")
         beyond = any(name.exact and name.mask & (outside << 1 | outside << 2) for name in self.read.anchors)
         if (self.read.cue("except") or beyond) and not any(use.kind == "without" and use.term is None for use in uses):
             return True
         of = candidate.form.of if isinstance(candidate.form, Listed) and not candidate.form.columns else None
         asked = {part.predicate for part in (conjuncts(of) if of else ()) if isinstance(part, Follow)}
-        unsaid = {use.term for use in uses if use.kind in ("step", "bridge") and not use.mask}
+        unsaid = {use.term for use in uses if use.kind in ("step", "bridge") and not use.mask & self.read.content}
         if any(term is not None and self._goes_on(term, uses) for term in unsaid - asked):
             return True
         told = [name for name in self._whole if not name & ~candidate.mask]
-        torn = any(all(name & ~use.mask for use in candidate.uses) for name in told)
+        taken = [use.mask for use in uses if use.worded or use.kind not in ("step", "bridge", "group")]
+        torn = any(all(name & ~mask for mask in taken) for name in told)
         denies = isinstance(candidate.form, IsAny) and not candidate.items
         return torn or (denies and any(use.kind == "bridge" and not use.mask for use in candidate.uses))
+
+    @cached_property
+    def _strange(self) -> int:
+        """Words that are names by their capital letter, within the sentence, and not of the noun behind: *to Paris*."""
+        read, language = self.read, languages()[self.read.language]
+        texts = [token.text for token in read.tokens]
+        if not (language.spaced and language.capitals) or all(map(str.istitle, texts[1:])) or "".join(texts).isupper():
+            return 0
+        ends = [not (text.islower() and read.content >> n & 1) for n, text in enumerate([*texts[1:], "?"], start=1)]
+        return union(1 << n for n, text in enumerate(texts) if n and text[:1].isupper() and ends[n])
 
     def _goes_on(self, term: NamedNode, uses: Sequence[Ground]) -> bool:
         """Whether a relation leads from a thing to others of its kind: not there and back, to what shares something."""

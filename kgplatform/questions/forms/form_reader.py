@@ -6,6 +6,7 @@ sets of many graphs (``python -m benchmarks.train_questions``) and shipped as da
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections import Counter
@@ -128,6 +129,14 @@ class Describer:
         """How many words that say something a candidate leaves out, or takes for something they hardly mean."""
         said = union(use.mask for use in candidate.uses if use.score >= _SAID_SURELY)
         return (self._content & ~said).bit_count()
+
+    def unused(self, candidate: Candidate) -> tuple[str, ...]:
+        """The words that say something, and that nothing of a candidate stands for."""
+        left, read = self._content & ~candidate.mask, self._read
+        places = [n for n in range(len(read.tokens)) if left >> n & 1]
+        first = [n for n in places if n - 1 not in places or self._language.spaced]
+        ends = [next(m for m in itertools.count(n) if m + 1 not in places or self._language.spaced) for n in first]
+        return tuple(read.text[read.tokens[n].start : read.tokens[m].end] for n, m in zip(first, ends, strict=True))
 
     def asks_otherwise(self, candidate: Candidate) -> bool:
         """Whether a candidate rests on what one property says, for which neither a word asks nor the whole wording."""
@@ -667,6 +676,8 @@ class Reading:
     """What tells whether it is right, if it is the first."""
     features: Mapping[str, float] = field(default_factory=dict)
     """What the ranking saw of it, if it is the first."""
+    unused: tuple[str, ...] = ()
+    """The words that say something and that nothing of it stands for."""
 
     @property
     def leaves_out(self) -> bool:
@@ -888,6 +899,7 @@ class FormReader:
                 item.probability,
                 told if place == 0 else {},
                 features if place == 0 else {},
+                describer.unused(item.candidate),
             )
             for place, item in enumerate(found[:_MOST_READINGS])
         ]

@@ -14,7 +14,7 @@ from typing import Any
 
 from kgplatform import lexicon
 from kgplatform.models.embed import rarity
-from kgplatform.questions.parser.vocabulary import language_asked_in, stem
+from kgplatform.questions.parser.vocabulary import language_asked_in, parts, stem
 from kgplatform.text import has_han
 
 _TEXT = re.compile(r"\w+|[^\w\s-]")
@@ -84,6 +84,23 @@ class QuestionLanguage:
         stems -= {stem(word) for label in {*labels} - {*named} for word in label.casefold().split()}  # member of
         found = re.finditer(way.replace("{said}", r"([\w-]+)"), text, re.IGNORECASE) if way else ()
         return any(stem(word.casefold()) in stems for match in found for word in match.groups() if word)
+
+    def kind_of(self, text: str) -> str | None:
+        """The kind that a text asks of something whether it is one: *a keeper*; None where it asks something else."""
+        pattern = str(self.data.get("kind_of", ""))
+        found = re.search(pattern, text.strip(), re.IGNORECASE) if pattern else None
+        return found["kind"] if found else None
+
+    def does(self, label: str) -> str:
+        """What somebody does who is called so: the stem *publish* of *publisher*; empty for any other label."""
+        agent, word = re.compile(str(self.data.get("agent", "$^"))), label.casefold().split()[-1:]
+        return (
+            stem(agent.sub("", word[0])) if word and agent.search(word[0]) and has_han(label) is not self.spaced else ""
+        )
+
+    def says(self, text: str, deed: str) -> bool:
+        """Whether a text has a word with that stem."""
+        return deed in (parts(text) if self.spaced else text)
 
     def has_cue(self, text: str, name: str) -> bool:
         """Whether a text has a phrase that is a sign of something, as the file lists them: *except*."""

@@ -198,7 +198,7 @@ def keys(text: str) -> tuple[tuple[tuple[str, ...], bool], ...]:
     return tuple(found.items())
 
 
-FUNCTION_STEMS = frozenset(stem(word) for word in FUNCTION_WORDS - {"name", "total", "good"})
+FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS - lexicon.word_set("vocabulary.say_inflected")))
 
 
 def in_full(phrase: Sequence[str]) -> tuple[str, ...]:
