@@ -169,6 +169,26 @@ def test_an_alias_a_description_a_pronoun_or_nothing_stands_for_the_name_before(
     assert ("乌镇", "ticketPrice", "150") in said(read(text, PLACES, title="乌镇两日"))
 
 
+def test_what_has_an_address_is_in_the_places_that_it_names():
+    found = said(read("# 清风宾馆\n\n地址：敦煌市鸣山路8号\n电话：0937-8820001", shipped("core", "geo", "travel")))
+    assert {("清风宾馆", "locatedIn", "敦煌市"), ("清风宾馆", "address", "敦煌市鸣山路8号")} <= found
+    assert ("清风宾馆", "contains", "敦煌市") not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "place"),
+    [
+        ("# Where to eat\n\n## Hangzhou City\n\n- **Elm Restaurant** – 35 Graham Lane.\n\n## Late\n\n- Oak Restaurant",
+         {"Elm Restaurant"}, "Hangzhou City"),
+        ("# 吃什么\n\n## 敦煌市\n\n- **清风餐厅**：人均30元。\n- 云山饭店：人均50元。\n\n## 早餐\n\n- 老张饭店",
+         {"清风餐厅", "云山饭店"}, "敦煌市"),
+    ],
+)  # fmt: skip
+def test_items_below_a_heading_that_is_a_place_are_in_it(text, inside, place):
+    found = said(read(text, shipped("core", "geo", "travel")))
+    assert {name for name, term, end in found if (term, end) == ("locatedIn", place)} == inside
+
+
 def test_every_claim_can_be_quoted_and_every_mention_found():
     text = "Lingyin Temple lies in Hangzhou City.\nAdmission is 45 yuan. 乌镇门票150元。"
     found = read(text, PLACES)

@@ -682,3 +682,10 @@ def test_a_column_that_is_called_a_name_in_chinese_names_the_rows(run, tmp_path,
     with KnowledgeGraph.create(tmp_path / "w", ontology=str(tmp_path / "draft.ttl")) as kg:
         list(kg.add(tmp_path / "球队.csv"))
         assert set(kg.ask("临江有哪些球队？").values) == {"海鸥", "猛虎"}
+
+
+def test_units_within_the_name_of_a_column_are_taken_but_not_of_what_is_counted_in_millions(tmp_path):
+    table = "name,annualOutputGWh,capacityMW,volumeMillionM3\nOak Dam,320,70,268\nElm Dam,180,21,54\n"
+    (tmp_path / "dams.csv").write_text(table, encoding="utf-8")
+    terms = {term.label: term.unit for term in draft_files(tmp_path / "dams.csv").properties}
+    assert terms == {"annual output": "GWh", "capacity": "MW", "volume million M3": None}

@@ -285,6 +285,24 @@ def test_a_place_in_json_is_named_by_its_pointer(tmp_path):
     assert cells(open_table(one)) == [("x", "12345678901234567890.10")]
 
 
+def test_notes_beside_tables_are_no_sheet(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (("name", "age"), ("Rex", 4)):
+        book.active.append(row)
+    book.create_sheet("Info").append(["Exported on 2 October"])
+    book.save(tmp_path / "pets.xlsx")
+    assert tables_in(tmp_path / "pets.xlsx") == (str(tmp_path / "pets.xlsx"),)
+    book.remove(book["Sheet"])
+    book.save(tmp_path / "notes.xlsx")
+    assert cells(open_table(tmp_path / "notes.xlsx#Info")) == []
+
+
+def test_zeros_and_ones_are_yes_and_no_where_the_column_says_so(tmp_path):
+    path = write(tmp_path, "p.csv", "name,insured,children,has_dog,是否退休,beds\nA,0,1,1,0,1\nB,1,0,0,1,0\n")
+    types = {column.name: column.type.value for column in profile(open_table(path))}
+    assert [name for name, type_ in types.items() if type_ == "boolean"] == ["insured", "has_dog", "是否退休"]
+
+
 def test_lists_of_objects_in_json_records_are_tables_that_lead_back(tmp_path):
     signs = [{"text": "P", "lit": True}, {"text": "WC"}]
     stops = [[{"name": "Harbour", "zone": 1, "signs": signs}, {"name": "Market"}]]

@@ -17,7 +17,7 @@ from typing import Any, Final
 from pyoxigraph import NamedNode
 
 from kgplatform.extraction.context import DocumentReading, Referents, flowing, judge_names, read_names, settle_main
-from kgplatform.extraction.key_values import read_labelled
+from kgplatform.extraction.key_values import place_by_headings, read_labelled
 from kgplatform.extraction.learnt.reader import Learnt, name_as_taught
 from kgplatform.extraction.names import Gazetteer, MentionFinder, TaggedWord
 from kgplatform.extraction.ontology_lexicon import FUNCTION_WORDS, Lexicon, compile_lexicon
@@ -122,6 +122,7 @@ class BuiltinExtractor:
                     found = self._readings[key] = self.read(document, network, takes)
                     found.classes = self._learnt.classes if self._learnt is not None else {}
                     read_frames(found, Referents(found))
+                    place_by_headings(found)
                     if self._learnt is not None:
                         name_as_taught(found, self._learnt.namings)
                     found.release()

@@ -28,7 +28,9 @@ _HEADING = re.compile(r"^\s*(?:#{1,6}\s+(?P<marked>.+?)\s*#*|【(?P<boxed>[^】]
 _LEXICON: Final = LexiconSection("extraction", "context")
 _NUMBERED = _LEXICON.pattern("numbered")
 _ITEM = re.compile(r"^\s*(?:[-•●▪◦‣·>]|\*(?!\*)|\[\d{1,3}\]|\d{1,3}[.)、]|[①-⑳])\s*(?=\S)")
-_LABEL = re.compile(r"^(?P<label>[^:：|\n。.!?]{1,40}?)\s*(?:\*\*)?\s*[:：|]\s*(?:\*\*)?\s*(?P<value>\S[^\n]*)$")
+_LABEL = re.compile(
+    r"^(?P<label>[^:：|\n。.!?]{1,40}?)\s*(?:\*\*)?\s*(?:[:：](?!(?<=\d[:：])\d)|\|)\s*(?:\*\*)?\s*(?P<value>\S[^\n]*)$"
+)
 _MARKS = re.compile(r"^[\s*_|#>-]+")
 _RUN_IN = re.compile(r"[ \t]*(\*\*|__)(?P<name>[^\s*_][^*_\n]{1,60})(?<!\s)\1(?!\s*[:：])(?=.*\w)")
 _MAX_BARE_HEADING: Final = 60

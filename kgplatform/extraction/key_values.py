@@ -63,6 +63,7 @@ def read_labelled(reading: DocumentReading) -> None:
 # Tables
 
 _SEPARATOR = re.compile(r"[\s|:+=-]+")
+_MARKS = re.compile(r"^[\s*_•·>-]*")
 _SAYS = re.compile(r"\w")
 _SENTENCE = re.compile(r"(?:[^。！？!?\n.]|\.(?=\S))+")
 _CLAUSE = re.compile(r"(?:[^，；;,\n]|,(?=\d))+")
@@ -321,6 +322,38 @@ def _literal(reading: DocumentReading, subject: Mention, term: OntologyProperty,
             reading.refuse(start, end, str(second))
             return
     reading.claim(Claim(subject, term.iri, literal, *whole_lines(reading.document.text, start, end), 0.95))
+    if "address" in reading.lexicon.forms.told.get(term.iri, ()):
+        _places_of(reading, subject, start, end)
+
+
+def place_by_headings(reading: DocumentReading) -> None:
+    """Claims of what the items below a heading name that it is in the place which the heading is: *## Kirkwall*."""
+    ontology, told = reading.lexicon.ontology, {item.start: item for item in reading.mentions}
+    for claim in (*reading.possible.values(), *reading.claims.values()):
+        told |= {item.start: item for item in (claim.subject, claim.object) if isinstance(item, Mention)}
+    by_name = {item.name: item for item in told.values()}
+    chained = [term for term in ontology.domain_properties if term.transitive and not term.derived]
+    for section in reading.sections:
+        place = by_name.get(bare_heading(section.heading.text)) if section.heading is not None else None
+        terms = [term for term in chained if place is not None and ontology.is_a(place.type, term.ranges)]
+        for line in (line for line in section.lines if terms and line.kind in ("item", "label")):
+            start = reading.text.rfind("\n", 0, line.start) + 1
+            item = told.get(line.end - len(_MARKS.sub("", reading.text[start : line.end], count=1)))
+            for term in terms:
+                fits = item is not None and ontology.is_a(item.type, term.domains)
+                if item is not None and place is not None and fits and item.name != place.name:
+                    lines = whole_lines(reading.document.text, line.start, line.end)
+                    reading.claim(Claim(item, term.iri, place, *lines, 0.85))
+
+
+def _places_of(reading: DocumentReading, subject: Mention, start: int, end: int) -> None:
+    """Claims of what has an address that it is in the places which the address names."""
+    ontology = reading.lexicon.ontology
+    chained = [term for term in ontology.domain_properties if term.transitive and not term.derived]
+    for term in (term for term in chained if ontology.is_a(subject.type, term.domains)):
+        for place in reading.within(start, end):
+            if ontology.is_a(place.type, term.ranges) and place.name != subject.name:
+                reading.claim(Claim(subject, term.iri, place, *whole_lines(reading.document.text, start, end), 0.9))
 
 
 def _of_adults(text: str, start: int, end: int, fitting: list[FoundValue]) -> list[FoundValue]:

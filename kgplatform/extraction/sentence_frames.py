@@ -469,7 +469,8 @@ class FrameReader:
         A heading that names no property begins something else: of what is above it only what the title names is left.
         """
         title = self._reading.document.title
-        is_new = heading is not None and not self._reading.label_cues(heading.text)
+        last = self._heading(self.sentences[number].end - 1)  # the sentence may be it
+        begins = last.start if last is not None and not self._reading.label_cues(last.text) else -1
         start = self.sentences[number].start
         above = heading.start if heading is not None and heading.start < start else -1
         found: dict[str, tuple[Floats, Slot]] = {}
@@ -477,7 +478,7 @@ class FrameReader:
             if len(found) == _RECENT:
                 break
             sentence = self.sentences[number - back]
-            is_before = is_new and sentence.end <= above
+            is_before = sentence.end <= begins
             for slot in reversed([slot for slot in sentence.slots if self._is_topic(slot)]):
                 if slot.name in found or len(found) == _RECENT or (is_before and slot.name not in title):
                     continue

@@ -138,7 +138,7 @@ CURRENCIES: Final[Mapping[str, str]] = _UNITS["currencies"]
 """The codes (ISO 4217) of the currencies that prices are read in, with the words and signs for each."""
 _CURRENCY_OF: Final = {form: code for code, forms in CURRENCIES.items() for form in forms.split()}
 _MEASURE_OF: Final = {
-    form.replace("_", " "): (kind, float(factor))
+    form.replace("_", " ").lower(): (kind, float(factor))
     for kind, factors in _UNITS["measures"].items()
     for factor, forms in factors.items()
     for form in forms.split()
@@ -148,8 +148,21 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
     **{form.lower(): (code, 1.0) for code, forms in CURRENCIES.items() for form in (code, *forms.split())},
 }
 """Each word for a unit in small letters (square_metres): the currency or kind, and how many of the first of that."""
+SYMBOLS: Final = {
+    (kind, float(factor)): forms.split()[0]
+    for kind, factors in _UNITS["measures"].items()
+    for factor, forms in factors.items()
+}
+"""How the units that `UNITS` gives are written: GWh."""
 
 _SCALES: Final = {form: Decimal(factor) for factor, forms in _UNITS["scales"].items() for form in forms.split()}
+
+
+def is_scale(word: str) -> bool:
+    """Whether a word multiplies a unit: *million*."""
+    return word.casefold() in _SCALES
+
+
 _SCALED = re.compile(rf"\s?-?(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![a-z])", re.IGNORECASE)
 _COMPOUND = "|".join(form for form in sorted(_MEASURE_OF, key=len, reverse=True) if re.search("[ /]", form))
 _UNIT_BEHIND = re.compile(

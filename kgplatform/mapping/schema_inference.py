@@ -30,7 +30,7 @@ from kgplatform.documents.tables.table_source import (
 from kgplatform.errors import OntologyError, StoreError
 from kgplatform.extraction.ontology_lexicon import label_key
 from kgplatform.extraction.table_draft import are_several, names_something, without_name
-from kgplatform.extraction.values import CURRENCIES, UNITS, values_in
+from kgplatform.extraction.values import CURRENCIES, SYMBOLS, UNITS, is_scale, values_in
 from kgplatform.lexicon import LexiconSection
 from kgplatform.mapping.ontology_draft import (
     DraftedClass,
@@ -196,6 +196,7 @@ _LEXICON: Final = LexiconSection("mapping", "ontology_draft")
 _NAMES = _LEXICON.pattern("name_column", re.IGNORECASE)
 _CODES = _LEXICON.pattern("code_column", re.IGNORECASE)
 _UNIT_AT_END = re.compile(r"(?P<words>.*?\S)\s*(?:[(（\[](?P<bracketed>[^()（）\[\]]+)[)）\]]|\s(?P<last>\S+))")
+_CAMEL_UNIT = re.compile(r"(?P<words>.*[a-z0-9])(?P<last>[A-Z][A-Za-z]{0,2}[23]?)")
 _MEASURED = frozenset(("s", "m", "m²", "l", "m/s", "Pa", "J", "W", "g"))
 """What the units measure that a column's name may end in without brackets: *rooms* and *people* are counted."""
 _LONGEST = 100
@@ -475,9 +476,14 @@ def _without_unit(column: ColumnProfile, words: str) -> tuple[str, str | None]:
     """The words of a column of numbers without the unit at their end, and the unit: ``area_m2``, *height (m)*.
 
     Without brackets it is written short or in the plural, so that ``opening_day`` has none, and measures something,
-    so that ``number_of_rooms`` has none.
+    so that ``number_of_rooms`` has none. Of what is counted in millions of them (``volumeMillionM3``) it is not taken.
     """
+    written = _CAMEL_UNIT.fullmatch(column.name.strip())
+    if written is not None and written["last"].casefold() in UNITS:
+        words = f"{words_of_identifier(written['words'])} {written['last']}"  # outputGWh
     match = _UNIT_AT_END.fullmatch(words) if column.type in (ValueType.INTEGER, ValueType.DECIMAL) else None
+    if match is not None and match["words"].split()[-1:] and is_scale(match["words"].split()[-1]):
+        return words, None
     last = (match["bracketed"] or match["last"]).casefold() if match else ""
     if match is None or last not in UNITS:
         return words, None
@@ -485,8 +491,7 @@ def _without_unit(column: ColumnProfile, words: str) -> tuple[str, str | None]:
     is_said = kind in CURRENCIES or (kind in _MEASURED and f"{last}s" not in UNITS)
     if not match["bracketed"] and not is_said:
         return words, None
-    first = next(form for form, size in UNITS.items() if size == UNITS[last])
-    return match["words"].removesuffix(" in"), kind if kind in CURRENCIES else first
+    return match["words"].removesuffix(" in"), kind if kind in CURRENCIES else SYMBOLS[UNITS[last]]
 
 
 def _unit_of(values: frozenset[str]) -> str | None:

@@ -533,11 +533,13 @@ def _flat(record: _Object, apart: Container[str] = ()) -> dict[str, str]:
 
 
 def _flatten(name: str, value: Json, found: dict[str, list[str]], apart: Container[str], depth: int) -> None:
+    if isinstance(value, list) and name in apart:
+        return
     if isinstance(value, dict) and value and depth < _DEEPEST:
         for key, inner in value.items():
             _flatten(f"{name}.{_field(key)}", inner, found, apart, depth + 1)
     elif isinstance(value, list) and value and depth < _DEEPEST:
-        for item in value if name not in apart else ():
+        for item in value:
             if isinstance(item, list) and not any(isinstance(inner, dict | list) for inner in item):
                 found.setdefault(name, []).append(", ".join(text for inner in item if (text := _scalar(inner))))
             else:

@@ -216,14 +216,16 @@ def open_sheet(path: Path, *, name: str, sheet: str | None = None) -> OpenedTabl
 
 
 def sheet_names(path: Path) -> tuple[str, ...]:
-    """The titles of the visible sheets that hold a table.
+    """The titles of the visible sheets that hold a table; notes of one column beside tables of several are none.
 
     Raises:
         ReadError: the file is broken, protected by a password or of an old form.
     """
     with _opened(path) as workbook:
         shown = [one for one in _candidates(workbook, None, path) if one.sheet_state == "visible"]
-        return tuple(one.title for one in shown if _header(one, _layout(workbook, one)) is not None)
+        headers = {one.title: _header(one, _layout(workbook, one)) for one in shown}
+    widths = {title: len(header.columns) for title, header in headers.items() if header is not None}
+    return tuple(title for title, width in widths.items() if width > 1 or max(widths.values()) == 1)
 
 
 def unpacked_bytes(path: Path) -> int:

@@ -248,6 +248,7 @@ _YEAR = re.compile(r"1\d{3}|20\d{2}", re.ASCII)
 _LEXICON: Final = LexiconSection("documents", "table_source")
 _YEAR_COLUMN = _LEXICON.pattern("year_column", re.IGNORECASE)
 _CODE_COLUMN = _LEXICON.pattern("code_column", re.IGNORECASE)
+_TRUTH_COLUMN = _LEXICON.pattern("truth_column", re.IGNORECASE)
 _CODE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9._/-]{0,23}", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _PART_OF_DATE = re.compile(r"\d{4}(?:-\d{2})?", re.ASCII)
@@ -382,6 +383,8 @@ def type_of(values: Sequence[str], name: str) -> ValueType:
 
 
 def _whole_number(values: Sequence[str], name: str) -> ValueType:
+    if {*values} == {"0", "1"} and _TRUTH_COLUMN.search(name):
+        return ValueType.BOOLEAN
     is_padded = any(len(value) > 1 and value[0] == "0" for value in values)
     if is_padded or _CODE_COLUMN.search(name):
         return ValueType.CODE
