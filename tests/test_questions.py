@@ -830,7 +830,8 @@ def shelter():
         ("阿巴拉是饲养员吗？", ("是",)),
         ("宝拉是饲养员吗？", ()),
         ("Who wrote Winter Bees?", ("Tom Abara",)),
-        ("Who published Winter Bees?", ()),  # its publisher is known, and it is not its author
+        ("Who published Winter Bees?", ("Quill & Co",)),  # its publisher is known, and it is not its author
+        ("冬蜂是谁出版的？", ("Quill & Co",)),
         ("Who translated Winter Bees?", ()),
         ("冬蜂的译者是谁？", ()),
         ("Who found Ivy?", ()),  # not: 2020

@@ -91,6 +91,7 @@ from kgplatform.questions.verification import (
     is_not_told,
     is_only_read,
     of_all,
+    of_deed,
     other_currency,
     put_otherwise,
     turned,
@@ -535,7 +536,9 @@ class _Asking:
             own, asked = (unit(code, self._language) for code in units)
             priced = phrases(self._language)["other_currency"].format(own=own, asked=asked)
             return self._unanswerable(priced, None, ())
-        if (other_query := turned(answer, schema) or of_all(answer)) is not None:
+        other_query = turned(answer, schema) or of_all(answer)
+        other_query = of_deed(answer, schema, self._parts.dataset) if other_query is None else other_query
+        if other_query is not None:
             solutions = self._ran(other_query) if other_query else None
             if solutions is None or is_empty(solutions):
                 return self._unanswerable(nothing, None, ())

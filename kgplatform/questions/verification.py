@@ -128,18 +128,28 @@ def _is_other_kind(answer: Answer, schema: SchemaView) -> bool:
     return not any(re.search(rf"> (?:a|<{re.escape(TYPE.value)}>\S*) <{re.escape(iri.value)}>", query) for iri in kinds)
 
 
-def _is_other_deed(answer: Answer, schema: SchemaView, dataset: EvidenceDataset) -> bool:
-    """Whether *who published X* is answered by another property, though the graph has a publisher of X."""
+def of_deed(answer: Answer, schema: SchemaView, dataset: EvidenceDataset) -> str | None:
+    """The query for who did what *who published X* asks, where X has a publisher and another property was asked for.
+
+    None where that one was asked for, or it is not known; empty where the query is more than one property of a thing.
+    """
     asked, query, language = answer.question, answering_query(answer), languages()[answer.question.language]
     if not query or not language.has_cue(asked.text, "who"):
-        return False
+        return None
     used = {NamedNode(iri) for iri in _TERM.findall(query)}
     named = [language.does(label) or label for iri in used for label in _labels([iri.value], schema)]
     things = [NamedNode(thing) for thing, _, _ in _FORWARD.findall(query)]
     had = {quad.predicate for thing in things for quad in dataset.store.quads(thing)}
-    others = (label for term in had - used for label in _labels([term.value], schema))
-    deeds = {deed for label in others if (deed := language.does(label)) and language.says(asked.text, deed)}
-    return any(not language.says(" ".join(named), deed) for deed in deeds)
+    deeds = {
+        deed: term for term in had - used for label in _labels([term.value], schema) if (deed := language.does(label))
+    }
+    meant = [term for deed, term in deeds.items() if language.says(asked.text, deed)
+             and not language.says(" ".join(named), deed)]  # fmt: skip
+    if not meant:
+        return None
+    told = _FORWARD.findall(query)
+    is_plain = len(told) == len(meant) == 1 and len(_TERM.findall(query)) == 2
+    return query.replace(f"<{told[0][1]}>", str(meant[0])) if is_plain else ""
 
 
 def _is_turned_round(answer: Answer, schema: SchemaView) -> bool:
@@ -195,11 +205,10 @@ def is_only_read(answer: Answer, dataset: EvidenceDataset) -> bool:
 def is_not_told(answer: Answer, schema: SchemaView, dataset: EvidenceDataset) -> bool:
     """Whether an answer is none: of the wrong end of a relation, the name itself, of what is excepted or unknown.
 
-    Nor is a number for a person, what joins a thing and a kind for whether it is of that, or another deed's doer.
+    Nor is a number for a person, or what joins a thing and a kind for whether it is of that.
     """
     is_none = _takes_excepted(answer) or _repeats_name(answer) or _lacks_truth(answer, dataset) or _is_no_person(answer)
-    is_none = is_none or _is_turned_round(answer, schema) or _is_other_kind(answer, schema)
-    return is_none or _is_other_deed(answer, schema, dataset)
+    return is_none or _is_turned_round(answer, schema) or _is_other_kind(answer, schema)
 
 
 def has_several(answer: Answer, dataset: EvidenceDataset) -> bool:
