@@ -486,6 +486,7 @@ def test_json_is_read_as_a_table_where_its_objects_are_called_as_a_class_and_are
     (tmp_path / "draft.ttl").write_text(run("ontology", "draft", "ponds.csv")[1], encoding="utf-8")
     ash, yew = {"name": "Ash Pond", "depth_m": 3}, {"name": "Yew Pond", "text": "Yew Pond is 8 m deep."}
     files = {"list": {"ponds": [ash]}, "ponds": {"data": [ash]}, "rooms": {"rooms": [ash]}, "notes": {"ponds": [yew]}}
+    files |= {"keyed": {"ponds": {"p1": yew, "p2": yew, "p3": yew}}}
     tables = set()
     with KnowledgeGraph.create(tmp_path / "w", ontology=str(tmp_path / "draft.ttl")) as kg:
         for name, content in files.items():

@@ -827,6 +827,7 @@ def shelter():
         ("Is Tom Abara a keeper?", ("Yes",)),
         ("Is Paula Kessler a keeper?", ()),  # though she adopted what a keeper looks after
         ("Is Paula Kessler an adopter?", ("Yes",)),
+        ("Is there a keeper?", ("Tom Abara",)),
         ("阿巴拉是饲养员吗？", ("是",)),
         ("宝拉是饲养员吗？", ()),
         ("Who wrote Winter Bees?", ("Tom Abara",)),

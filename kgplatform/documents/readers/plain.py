@@ -206,6 +206,8 @@ def _begins_with_text(path: Path, pointer: str, _changed: int, _size: int) -> bo
             first = stream.value()
     except ReadError:
         return False
+    if isinstance(first, dict) and first and all(isinstance(value, dict) for value in first.values()):
+        first = next(iter(first.values()))  # records under keys of their own
     return isinstance(first, dict) and _key(first, "content") is not None
 
 
