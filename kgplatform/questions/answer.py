@@ -536,13 +536,14 @@ class _Asking:
             own, asked = (unit(code, self._language) for code in units)
             priced = phrases(self._language)["other_currency"].format(own=own, asked=asked)
             return self._unanswerable(priced, None, ())
-        other_query = turned(answer, schema) or of_all(answer)
-        other_query = of_deed(answer, schema, self._parts.dataset) if other_query is None else other_query
+        other_query, deed = turned(answer, schema) or of_all(answer), of_deed(answer, schema, self._parts.dataset)
+        other_query = deed if other_query is None else other_query
         if other_query is not None:
             solutions = self._ran(other_query) if other_query else None
             if solutions is None or is_empty(solutions):
                 return self._unanswerable(nothing, None, ())
-            sure = answer.confidence if solutions.boolean is not False else min(answer.confidence, _AT_MOST)
+            is_sure = solutions.boolean is not False and deed is None
+            sure = answer.confidence if is_sure else min(answer.confidence, _AT_MOST)
             answer = self._answered(_Found(Query(other_query), solutions, sure, kind=kind_of(other_query)))
         if is_not_told(answer, schema, self._parts.dataset):
             return self._unanswerable(nothing, None, ())

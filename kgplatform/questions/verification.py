@@ -87,19 +87,24 @@ def turned(answer: Answer, schema: SchemaView) -> str | None:
     return None
 
 
-_CHOOSES: Final = ("or", "who", "which", "most", "least", "more", "less", "first", "last", "before", "after")
+_CHOOSES: Final = ("or", "who", "which", "most", "least", "more", "less")
 _COUNTS: Final = ("count", "amount", "sum", "average", "when")
 
 
 def _repeats_name(answer: Answer) -> bool:
-    """Whether all that is answered is what the question and its query name; a code may find its thing.
+    """Whether all that is answered is what the question names, apart from longer names; a code may find its thing.
 
     Of several names one may be chosen: *which is higher, A or B*.
     """
     asked = [item for item in answer.question.linked if item.kind == "entity"]
     rows = answer.solutions.rows if answer.solutions is not None else ()
     text, query = answer.question.text.casefold(), answering_query(answer)
-    things = {item.iri for item in asked if item.label.casefold() in text and str(item.iri) in query}
+    longer = {
+        item.text for item in asked if any(item.text in other.text and item.text != other.text for other in asked)
+    }
+    said = [item for item in asked if item.label.casefold() in text]
+    unused = {item.iri for item in said if item.text not in longer and item.label not in query}
+    things = {item.iri for item in said if str(item.iri) in query} | (unused if query else set())
     if not rows or not {row[0] for row in rows if row} <= things:
         return False
     language = languages()[answer.question.language]
