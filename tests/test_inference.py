@@ -481,6 +481,8 @@ def test_why_shows_the_passages_behind_a_conclusion(workspace, tmp_path, capsys)
     assert main(["why", f"{BASE}y", "geo:near", "水边客栈", "-w", str(workspace), "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["rule"], found["premises"][0]["origins"]) == ("symmetric", ["asserted"])
+    assert main(["why", "Xizha", "locatedIn", "nothing at all", "-w", str(workspace)]) == 1
+    assert "no property" not in capsys.readouterr().err  # it is called as `documents show` writes it
     assert main(["why", "Xizha", "nearr", "Wuzhen", "-w", str(workspace)]) == 1
     assert "did you mean 'near'?" in capsys.readouterr().err
     assert main(["build", "--only", "infer", "-w", str(workspace)]) == 0

@@ -837,6 +837,7 @@ def shelter():
         ("冬蜂的译者是谁？", ()),
         ("Who found Ivy?", ()),  # not: 2020
         ("谁发现了艾薇？", ()),
+        ("冬蜂的作者是谁？", ("阿巴拉",)),
         ("Which adopters come from Oakfield?", ("Paula Kessler",)),
         ("Which adopters come from Riverside?", ()),  # one name is not another
         ("Which adoptions were returned?", ("A-1",)),

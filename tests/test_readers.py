@@ -142,6 +142,20 @@ def test_long_monotonous_lines_take_no_longer(tmp_path, line, suffix):
 
 
 @pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("From: Ann Flett <a@example.org>\nTo: Peter\nSubject: Re: Orkney\n\nHi Peter", "Re: Orkney"),
+        ("发件人：安\n主题：敦煌\n\n你好", "敦煌"),
+        ("Course PM\nSubject: Physics\n\nLectures on Monday.", "Course PM"),
+        ("【飞天宾馆】住客点评\n很好", "【飞天宾馆】住客点评"),
+        ("【住客点评】\n很好", "住客点评"),
+    ],
+)
+def test_a_mail_is_called_by_its_subject_and_a_text_by_its_first_line(tmp_path, text, title):
+    assert read_one(write(tmp_path, "a.txt", text)).title == title
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ('---\ntitle: "Xizha: a walk"\nauthor: Li\ndate: 2024-05-01\n---\n# Heading\n\n* item **bold**\n',

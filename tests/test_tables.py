@@ -343,6 +343,13 @@ def test_objects_in_json_that_stand_under_their_keys_are_rows(tmp_path):
     assert cells(open_table(write(tmp_path, "one.json", json.dumps(apart)))) == [("Inn", "Quay", "1", "9")]
 
 
+def test_what_is_no_object_in_a_list_of_objects_stays_with_the_record(tmp_path):
+    records = [{"id": 1, "stops": [{"n": "A", "z": 1}, {"n": "B", "z": 2}]}, {"id": 2, "stops": ["C", {"n": "D"}]}]
+    outer, inner = tables_in(write(tmp_path, "lines.json", json.dumps([*records, {"id": 3, "stops": []}])))
+    assert cells(open_table(outer)) == [("1", None), ("2", "C"), ("3", None)]
+    assert cells(open_table(inner)) == [("1", "A", "1"), ("1", "B", "2"), ("2", "D", None)]
+
+
 def test_lists_whose_records_nothing_tells_apart_stay_in_them(tmp_path):
     alike = [{"day": "mon", "runs": [{"n": 1, "m": 2}, {"n": 3, "m": 4}]}] * 2
     path = write(tmp_path, "a.json", json.dumps(alike))

@@ -33,10 +33,11 @@ MARKDOWN_TYPE: Final = "text/markdown"
 _TITLE_LENGTH = 100
 _HEAD_LINES = 10
 _HEAD_LINE = re.compile(
-    r"^\s*[【\[]?(?:(?P<title>title|subject|标题|题目|主题)|(?P<author>author|by|作者)"
+    r"^\s*[【\[]?(?:(?P<title>title|标题|题目)|(?P<subject>subject|主题)|(?P<author>author|by|作者)"
     r"|(?P<created>date|time|created|published|日期|时间|发布时间|发布日期|发表时间))[】\]]?\s*[:：]\s*(?P<value>\S.*)$",
     re.IGNORECASE,
 )
+_FROM = re.compile(r"^(?:from|发件人)[ \t]*[:：][ \t]*\S", re.IGNORECASE | re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?P<head>.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(?P<title>[^\s#].*)$", re.MULTILINE)
 _UNDERLINED = re.compile(r"^(?P<title>[^\s>*+\-#|][^\n]*)\n=+[ \t]*$", re.MULTILINE)
@@ -84,8 +85,10 @@ def _head(text: str) -> dict[str, str]:
     for line in text[:4000].split("\n")[:_HEAD_LINES]:
         match = _HEAD_LINE.match(line[:300])
         if match and match.lastgroup:
-            kind = next(name for name in ("title", "author", "created") if match[name])
+            kind = next(name for name in ("title", "subject", "author", "created") if match[name])
             found.setdefault(kind, one_line(match["value"]).strip("\"'"))
+    if "subject" in found and _FROM.search(text[:4000]):  # of a mail; a syllabus has another subject
+        found.setdefault("title", found["subject"])
     return found
 
 

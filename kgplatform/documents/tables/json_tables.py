@@ -533,8 +533,10 @@ def _flat(record: _Object, apart: Container[str] = ()) -> dict[str, str]:
 
 
 def _flatten(name: str, value: Json, found: dict[str, list[str]], apart: Container[str], depth: int) -> None:
-    if isinstance(value, list) and name in apart:
-        return
+    if isinstance(value, list) and name in apart:  # what is no object there stays
+        value = [item for item in value if not isinstance(item, dict)]
+        if not value:
+            return
     if isinstance(value, dict) and value and depth < _DEEPEST:
         for key, inner in value.items():
             _flatten(f"{name}.{_field(key)}", inner, found, apart, depth + 1)

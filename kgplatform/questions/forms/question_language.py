@@ -93,10 +93,9 @@ class QuestionLanguage:
 
     def does(self, label: str) -> str:
         """What somebody does who is called so: the stem *publish* of *publisher*; empty for any other label."""
-        agent, word = re.compile(str(self.data.get("agent", "$^"))), label.casefold().split()[-1:]
-        return (
-            stem(agent.sub("", word[0])) if word and agent.search(word[0]) and has_han(label) is not self.spaced else ""
-        )
+        agent, word = re.compile(str(self.data.get("agent", "$^"))), label.casefold().rpartition(" ")[2]
+        deed = agent.sub("", word) if agent.search(word) and has_han(label) is not self.spaced else ""
+        return stem(deed) if len(deed) > 1 else ""  # one character stands in many words
 
     def says(self, text: str, deed: str) -> bool:
         """Whether a text has a word with that stem."""
