@@ -203,6 +203,21 @@ def test_hybrid_leaves_an_english_model_out_of_a_chinese_question():
     assert len(found(made, "hybrid", "hotel", 9)) == 5  # the Chinese passages have no vectors
 
 
+class FarEmbedder(HashEmbedder):
+    """Knows no difference between passages, but holds the one on noodles for the farthest from everything."""
+
+    def embed(self, texts):
+        return np.array([[0.8, 0.6] if "noodle house" in text else [1.0, 0.0] for text in texts], dtype=np.float32)
+
+
+def test_the_walk_begins_at_the_passage_that_holds_the_words_too():
+    made = corpus(embedder=FarEmbedder(2))
+    assert found(made, "dense", "lamb", 8)[-1] == "noodles"
+    assert found(made, "pagerank-shared", "lamb")[0] == "noodles"
+    # of many words it holds few: it stays where its meaning puts it
+    assert found(made, "pagerank-shared", "lamb or tickets for a museum of dynasties and beds?")[0] != "noodles"
+
+
 def test_without_an_embedder_words_still_find():
     index = ChunkIndex(None, None)
     index.sync(chunks())
