@@ -19,6 +19,12 @@ _AFTER_HEAD = re.compile(f" ({'|'.join(_file('counting_en')['questions']['prepos
 _KINDS = lexicon.read(name="units")["measures"]
 MEASURED: Final = frozenset(w for kind in ("s", "m", "m²", "g") for v in _KINDS[kind].values() for w in v.split())
 """Units of time, length, area and mass: a thing has six credits, but not six minutes."""
+_CURRENCIES = lexicon.read(name="units")["currencies"]
+_SYMBOLS: Final = {
+    **{form: code for code, forms in _CURRENCIES.items() for form in (code, *forms.split())},
+    **{form: forms.split()[0] for kind in _KINDS.values() for forms in kind.values() for form in forms.split()},
+}
+_WITH_UNIT = re.compile(r"(?P<label>.*\S)(?:\s+|(?=[(（]\W*[\u3400-\u9fff]))[(（](?P<unit>[^()（）]+)[)）]")
 _MONTHS = lexicon.words("amounts.months")
 _MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})\b", re.IGNORECASE)
 _DAY_ZH = lexicon.expression("amounts.day_zh")
@@ -83,6 +89,21 @@ def unit(symbol: str, language: str, *, several: bool = True) -> str:
         return str(_CHINESE["units"].get(symbol, symbol))
     is_word = symbol.islower() and symbol.isascii() and (len(symbol) > 3 or symbol in _IRREGULAR)
     return plural(symbol) if several and is_word and not symbol.endswith("s") else symbol
+
+
+def label_with_unit(label: str) -> tuple[str, str]:
+    """A label without the unit that stands in brackets behind it, and the symbol of that; empty if there is none.
+
+    >>> label_with_unit("main span (m)"), label_with_unit("全长（米）"), label_with_unit("author(s)")
+    (('main span', 'm'), ('全长', 'm'), ('author(s)', ''))
+    """
+    found = _WITH_UNIT.fullmatch(label.strip())
+    symbol = (
+        next((_SYMBOLS[unit] for unit in (found["unit"], found["unit"].lower()) if unit in _SYMBOLS), "")
+        if found
+        else ""
+    )
+    return (found["label"], symbol) if found and symbol else (label, "")
 
 
 def brief(value: float, unit: str = "") -> str:

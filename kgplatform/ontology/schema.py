@@ -21,6 +21,7 @@ from functools import cached_property
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from kgplatform.errors import NotFoundError
+from kgplatform.lexicon.amounts import label_with_unit
 from kgplatform.vocab import (
     CORE,
     DCTERMS,
@@ -340,6 +341,20 @@ class _Reading:
 
 
 _OUTSIDE = (OWL, RDF, RDFS, XSD, SKOS)
+_NUMBERS = frozenset(
+    f"{XSD}{name}"
+    for name in (
+        "decimal",
+        "double",
+        "float",
+        "int",
+        "integer",
+        "long",
+        "short",
+        "nonNegativeInteger",
+        "positiveInteger",
+    )
+)
 
 
 def _is_unnamed(node: object) -> bool:
@@ -414,13 +429,16 @@ def _property(reading: _Reading, iri: NamedNode, *, is_object: bool) -> Ontology
     types = {item.value for item in reading.named(iri, f"{RDF}type")}
     order = reading.literal(iri, f"{CORE}displayOrder")
     inverse = reading.named(iri, f"{OWL}inverseOf")
+    ranges = reading.class_names(iri, f"{RDFS}range")
+    words = reading.words(iri, f"{RDFS}label", f"{SKOS}prefLabel", f"{SKOS}altLabel")
+    words, unit = _measured(words, reading.literal(iri, f"{CORE}unit"), ranges)
     return OntologyProperty(
         iri=iri,
         is_object=is_object,
-        words=reading.words(iri, f"{RDFS}label", f"{SKOS}prefLabel", f"{SKOS}altLabel"),
+        words=words,
         comments=reading.words(iri, f"{RDFS}comment", f"{SKOS}definition"),
         domains=reading.class_names(iri, f"{RDFS}domain"),
-        ranges=reading.class_names(iri, f"{RDFS}range"),
+        ranges=ranges,
         parents=reading.named(iri, f"{RDFS}subPropertyOf"),
         inverse=inverse[0] if inverse else None,
         derived=bool(inverse),
@@ -428,13 +446,26 @@ def _property(reading: _Reading, iri: NamedNode, *, is_object: bool) -> Ontology
         transitive=f"{OWL}TransitiveProperty" in types,
         symmetric=f"{OWL}SymmetricProperty" in types,
         pattern=reading.literal(iri, f"{CORE}pattern"),
-        unit=reading.literal(iri, f"{CORE}unit"),
+        unit=unit,
         sentences=reading.words(iri, f"{CORE}sentence"),
         examples=reading.words(iri, f"{SKOS}example"),
         heard=reading.words(iri, f"{SKOS}hiddenLabel"),
         order=int(order) if order and order.isdecimal() else 1000,
         internal=reading.literal(iri, f"{CORE}internal") == "true",
     )
+
+
+def _measured(
+    words: tuple[Word, ...], unit: str | None, ranges: tuple[NamedNode, ...]
+) -> tuple[tuple[Word, ...], str | None]:
+    """The words of a number without the unit that they have in brackets, and its unit: *main span (m)*."""
+    if not ranges or not {range_.value for range_ in ranges} <= _NUMBERS:
+        return words, unit
+    parted = [(word, *label_with_unit(word.text)) for word in words]
+    said = {symbol for _, _, symbol in parted if symbol}
+    if len(said) != 1 or (unit is not None and unit not in said):
+        return words, unit
+    return tuple(replace(word, text=label) for word, label, _ in parted), said.pop()
 
 
 def _with_inverses(properties: dict[NamedNode, OntologyProperty]) -> dict[NamedNode, OntologyProperty]:

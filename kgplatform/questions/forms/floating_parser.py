@@ -42,7 +42,7 @@ from kgplatform.questions.forms.logical_form import (
 )
 from kgplatform.questions.forms.named_sets import FEW, MOST_ITEMS, SAID, Ground, NamedSets, Pool, SetState
 from kgplatform.questions.forms.question_language import languages
-from kgplatform.questions.forms.question_text import Read, union
+from kgplatform.questions.forms.question_text import Read, mask_of, union
 from kgplatform.questions.forms.relevance import NO_MEANING, Meaning, Vocabulary
 
 _BEAM = 150
@@ -492,17 +492,20 @@ class Generator(NamedSets):
             "any": read.cue("most", "least", "any_of"),
             "all": read.cue("all_of"),
         }
-        for one in (*named, *kinds, *others):
-            than = ["average"] if read.cue("average") else ["all", "any"] if len(one.items) > 1 else ["all"]
+        than = read.cue("than")
+        counted = any(quantity.kind == "number" for quantity in read.quantities)  # then it is more than the number
+        behind = [kind for kind in kinds if not counted and kind.mask.bit_length() >= than.bit_length()]
+        for one in (*named, *behind, *others) if than or not counted else ():
+            limits = ["average"] if read.cue("average") else ["all", "any"] if len(one.items) > 1 else ["all"]
             for predicate in self.graph.ordered:
                 if not self.graph.follow(predicate, one.items, outward=True):
                     continue
                 meaning = self.meaning(predicate, one.mask)
-                for more, limit in product((True, False), than):
+                for more, limit in product((True, False), limits):
                     mask = next((m for m, side in sides if m and side == more), 0)
                     form = Against(predicate, more, one.form, limit)
                     items = items_of(form, self.graph)
-                    told = said[limit] or not any(said[other] for other in than)
+                    told = said[limit] or not any(said[other] for other in limits)
                     score = (0.4 + 0.6 * meaning.score) * (1.0 if mask and told else 0.5)
                     explained = mask | meaning.mask | said[limit]
                     use = Ground("against", score, explained, predicate, meaning.worded, most=more)
@@ -569,9 +572,12 @@ class Generator(NamedSets):
     def _grouped(self, states: list[SetState], kinds: list[SetState]) -> Iterator[Candidate]:
         read = self.read
         mask = read.cue("each")
+        each = mask_of((mask & -mask).bit_length() - 1, mask.bit_length() + 2) if mask else 0
         if not (mask or self._likely("group") or (read.cue("count", "average", "sum") and read.cue("and"))):
             return
         for state in (*self._bases(kinds), *states[:30]):
+            if any(use.kind == "class" and use.mask & each for use in state.uses):
+                continue  # what *each* stands with is told apart, not counted
             sample = frozenset(sorted(state.items)[:_SAMPLE])
             for meaning, key in self._keys(sample, state.mask):
                 predicate, outward = key[-1]

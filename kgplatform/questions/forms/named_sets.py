@@ -202,8 +202,10 @@ class NamedSets:
 
     def _counted(self) -> Iterator[SetState]:
         """What has so many of something: *more than one prerequisite*."""
-        whole = (q for q in self.read.quantities if q.kind == "number" and q.value == int(q.value) < _MOST_COUNTED)
-        for quantity in whole:
+        numbers = (
+            q for q in self.read.quantities if q.kind == "number" and not unit_of(q.unit)
+        )  # 50 yuan are no things
+        for quantity in (q for q in numbers if q.value == int(q.value) < _MOST_COUNTED):
             near = _around(quantity.mask)
             less, most = (self.read.cue(cue) & near for cue in ("less", "at_most"))
             more, least = (self.read.cue(cue) & near for cue in ("more", "at_least"))
@@ -389,10 +391,22 @@ class NamedSets:
                 found.append(
                     SetState(Kind(iri), members, (Ground("class", meaning.score, meaning.mask, iri, meaning.worded),))
                 )
+        found = [kind for kind in found if not any(_is_less(kind, other) for other in found)]
         return sorted(found, key=lambda s: (-s.score, str(s.form)))[:_CLASSES]
 
     def _kinds_of(self, items: Items) -> frozenset[NamedNode]:
         return frozenset().union(*(self.graph.kinds_of.get(item, frozenset()) for item in sorted(items)[:10]))
+
+
+def _is_less(kind: SetState, other: SetState) -> bool:
+    """Whether the words that may name a class name another no less: one above it, or by all its words.
+
+    *bridges* are all of them, not the arch bridges, and 斜拉桥 are no bridges of any kind.
+    """
+    mine, its = kind.uses[0], other.uses[0]
+    if mine.mask & ~its.mask or mine.score > its.score or kind is other:
+        return False
+    return kind.items < other.items or (its.worded and its.score == 1.0 and not mine.worded)
 
 
 def _around(mask: int) -> int:

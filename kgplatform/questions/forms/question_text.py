@@ -125,8 +125,17 @@ class Read:
 
     @cached_property
     def content(self) -> int:
-        """The tokens that say something: no light words, no signs."""
-        return sum(1 << i for i, token in enumerate(self.tokens) if token.text not in _MARKS) & ~self.light
+        """The tokens that say something: no light words, no signs, no words by which things are counted (哪座桥)."""
+        said = sum(1 << i for i, token in enumerate(self.tokens) if token.text not in _MARKS)
+        return said & ~self.light & ~self._counting
+
+    @cached_property
+    def _counting(self) -> int:
+        counts, words = languages()[self.language].measures, [token.text for token in self.tokens]
+        named = union(anchor.mask for anchor in self.anchors if anchor.exact)
+        places = (i for i in range(1, len(words)) if not named >> i & 1)
+        before = ((i, (words[i - 1], "".join(words[max(0, i - 2) : i]))) for i in places)
+        return sum(1 << i for i, told in before if any(counts(one, words[i]) for one in told))
 
     def cue(self, *names: str) -> int:
         """The tokens that are a sign of any of these; 0 where there is none."""

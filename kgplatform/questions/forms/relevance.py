@@ -38,6 +38,7 @@ from kgplatform.questions.forms.question_text import (
     union,
     unit_of,
 )
+from kgplatform.questions.name_index import BRACKETS, acronym
 from kgplatform.retrieval import index
 from kgplatform.text import has_han
 from kgplatform.types import Embedder
@@ -280,7 +281,9 @@ class Vocabulary:
                     self._phrases.append(_phrase(said, _CODE_WEIGHT))
 
     def _term(self, iri: NamedNode, words: Iterable[Any], comments: Iterable[Any]) -> None:
-        texts = {word.text: word.language for word in words}
+        labels = {word.text: word.language for word in words}
+        texts = {BRACKETS.sub(" ", text).strip() or text: language for text, language in labels.items()}
+        texts |= {short: language for text, language in labels.items() if (short := acronym(text))}
         readable = words_of_iri(iri.value)
         if (
             not any(has_han(t) is False for t in texts)
@@ -312,7 +315,8 @@ class Vocabulary:
 
         def keep(key: object, meaning: Meaning) -> None:
             known = found.setdefault(key, {})
-            if meaning.mask not in known or known[meaning.mask].score < meaning.score:
+            held = known.get(meaning.mask, NO_MEANING)
+            if (held.score, held.worded) < (meaning.score, meaning.worded):
                 known[meaning.mask] = meaning
 
         if texts and self._embedder is not None and len(self._phrases):

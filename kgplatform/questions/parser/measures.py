@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pyoxigraph import NamedNode
 
 from kgplatform import lexicon
-from kgplatform.extraction.values import converted, is_currency
+from kgplatform.extraction.values import converted
 from kgplatform.questions.name_index import NameIndex
 from kgplatform.questions.parser.coordination import node_of
 from kgplatform.questions.parser.cues import Superlative, read_cues
@@ -134,13 +134,12 @@ class Measures:
         return numbers[0] if len(numbers) == 1 else None
 
     def by_unit(self, types: Iterable[NamedNode], unit: str) -> NamedNode | None:
-        """The property of these classes whose ontology unit is the one named."""
-        wanted = stem(_UNITS_IN_ENGLISH.get(unit, unit)) if unit else ""
-        for term in self.literal_properties(types):
-            own = term.unit.casefold()
-            if wanted and own and (stem(own) == wanted or (is_currency(own) and converted("1", unit, term.unit))):
-                return term.iri
-        return None
+        """The property of these classes whose ontology unit is the one named, or measures the same."""
+        wanted, listed = stem(_UNITS_IN_ENGLISH.get(unit, unit)) if unit else "", self.literal_properties(types)
+        same = (term.iri for term in listed if wanted and stem(term.unit.casefold()) == wanted)
+        return next(same, None) or next(
+            (t.iri for t in listed if t.unit and unit and converted("1", unit, t.unit)), None
+        )
 
     def _told(self, types: Iterable[NamedNode], adjective: str, known: set[NamedNode]) -> NamedNode | None:
         """The property that a class comment names for "largest" and the like."""
@@ -363,7 +362,10 @@ class Amounts:
             kinds = {d.value.rsplit("#", 1)[-1] for d in term.datatypes}
             form = "gyear" if "gYear" in kinds else "year"
         operator = amount.operator if amount.operator != ".." else ">="
-        comparison = NodeComparison(leaf, operator, amount.low, amount.high, form)
+        unit, low, high = term.unit if term is not None and form == "number" else "", amount.low, amount.high
+        if unit and amount.unit and (low_there := converted(low, amount.unit, unit)):  # 2000 kg of what is in t
+            low, high = low_there, high and converted(high, amount.unit, unit)
+        comparison = NodeComparison(leaf, operator, low, high, form)
         graph = replace(work.graph, comparisons=(*work.graph.comparisons, comparison))
         return replace(work, graph=graph, score=work.score + 0.6)
 
