@@ -446,3 +446,28 @@ def test_an_unknown_name_offers_the_nearest_and_none_at_all_is_allowed(tmp_path)
         packs.load(["zzzz"], folder=tmp_path)
     loaded = packs.load([], folder=tmp_path)
     assert (loaded.triples, loaded.files, dict(loaded.ontology.classes)) == ((), (), {})
+
+
+MILLS = """@prefix o: <http://x/o#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+o:Mill a owl:Class ; rdfs:label "windmill"@en .
+o:height a owl:DatatypeProperty ; rdfs:label "cap height (m)"@en, "磨顶高度（米）"@zh ;
+  rdfs:domain o:Mill ; rdfs:range xsd:decimal .
+o:note a owl:DatatypeProperty ; rdfs:label "note (m)"@en ; rdfs:domain o:Mill ; rdfs:range xsd:string .
+"""
+
+
+def test_the_unit_in_the_brackets_of_a_label_is_that_of_its_numbers(tmp_path):
+    """Columns may be called by the whole label; texts, questions and answers may use other units of the kind."""
+    (tmp_path / "mills.ttl").write_text(MILLS)
+    (tmp_path / "mills.csv").write_text("windmill,cap height (m),note (m)\nNorton,12.5,tarred\nBrill,9.1,white\n")
+    (tmp_path / "note.md").write_text("# Chesterton windmill\n\nThe cap height of Chesterton windmill is 1100 cm.\n")
+    with KnowledgeGraph.create(tmp_path / "kg", ontology=str(tmp_path / "mills.ttl")) as kg:
+        assert not [added.error for added in kg.add(tmp_path / "mills.csv", tmp_path / "note.md") if added.error]
+        assert kg.ask("What is the cap height of Norton?").text.startswith("The cap height of Norton is 12.5 m.")
+        assert "9.1米" in kg.ask("Brill的磨顶高度是多少？").text
+        assert set(kg.ask("Which windmills have a cap height over 1000 cm?").values) == {
+            "Chesterton windmill",
+            "Norton",
+        }
+        assert kg.ask("What is the note of Brill?").values == ("white",)

@@ -458,14 +458,17 @@ def _property(reading: _Reading, iri: NamedNode, *, is_object: bool) -> Ontology
 def _measured(
     words: tuple[Word, ...], unit: str | None, ranges: tuple[NamedNode, ...]
 ) -> tuple[tuple[Word, ...], str | None]:
-    """The words of a number without the unit that they have in brackets, and its unit: *main span (m)*."""
+    """The words of a number, first without the unit that they have in brackets, and its unit: *main span (m)*.
+
+    As they were they are words still: a table may have a column that is called so.
+    """
     if not ranges or not {range_.value for range_ in ranges} <= _NUMBERS:
         return words, unit
     parted = [(word, *label_with_unit(word.text)) for word in words]
     said = {symbol for _, _, symbol in parted if symbol}
     if len(said) != 1 or (unit is not None and unit not in said):
         return words, unit
-    return tuple(replace(word, text=label) for word, label, _ in parted), said.pop()
+    return tuple(dict.fromkeys((*(replace(word, text=label) for word, label, _ in parted), *words))), said.pop()
 
 
 def _with_inverses(properties: dict[NamedNode, OntologyProperty]) -> dict[NamedNode, OntologyProperty]:
