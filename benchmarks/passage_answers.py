@@ -1,12 +1,12 @@
 """How often the first sentence shown answers a question that only passages can answer, and how often none is shown.
 
-    python -m benchmarks.passage_answers [choose|frozen] [--failures] [--train]
+    python -m benchmarks.passage_answers [train|choose|frozen] [--failures] [--train]
 
 The questions and notes are those of ``tests/data/passages``. ``--train`` learns the weights of
-`kgplatform.questions.passages.extractive` from the half ``choose`` anew, prints what they give on notes left out, and
-writes them. The weights that rank are those of a softmax over the sentences found for a question; how sure the first is
-says a logistic regression, whose examples are the questions and, as ones that nothing answers, the same questions with
-the answering sentence taken out of the passages.
+`kgplatform.questions.passages.extractive` from the sets ``train`` and ``choose`` anew, prints what they give on notes
+left out, and writes them. The weights that rank are those of a softmax over the sentences found for a question; how
+sure the first is says a logistic regression, whose examples are the questions and, as ones that nothing answers, the
+same questions with the answering sentence taken out of the passages.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ PASSAGES = 8
 """As many passages are read as ``questions.passages`` says."""
 _PENALTY, _STEPS, _PACE = 0.1, 1_500, 0.05
 _PENALTY_OF_SURETY = 0.005
+_DECLINED = 0.85
+"""The share of questions without an answer, on notes left out, that are below `QUOTED`."""
+_FOLDS = 8
 _REMOVED = 0.5
 """What a question counts whose answer was taken out, beside one as people ask it."""
 
@@ -167,10 +170,11 @@ class _Fold:
 
 def _folds(cases: Sequence[_Case], removed: Sequence[_Case]) -> list[_Fold]:
     folds = []
-    for note in sorted({case[0].note for case in cases}):
-        rank = _ranking([case for case in cases if case[0].note != note])
-        own = [case for case in cases if case[0].note == note and case[2]]
-        gone = [case for case in removed if case[0].note == note and case[2]]
+    notes = sorted({case[0].note for case in cases})
+    for out in (notes[number::_FOLDS] for number in range(_FOLDS)):
+        rank = _ranking([case for case in cases if case[0].note not in out])
+        own = [case for case in cases if case[0].note in out and case[2]]
+        gone = [case for case in removed if case[0].note in out and case[2]]
         rows, right = _signs([*own, *gone], rank)
         answerable = np.array([bool(case[0].gold) for case in (*own, *gone)])
         folds.append(_Fold(rows, right, answerable, np.array([1.0] * len(own) + [_REMOVED] * len(gone))))
@@ -178,19 +182,30 @@ def _folds(cases: Sequence[_Case], removed: Sequence[_Case]) -> list[_Fold]:
 
 
 def _learnt(folds: Sequence[_Fold]) -> dict[str, float]:
+    """How sure the first sentence is; `QUOTED` is where as many are declined as should be."""
     rows, right, weight = (np.concatenate([getattr(it, name) for it in folds]) for name in ("signs", "right", "weight"))
-    return _surety(rows, right, weight)
+    learnt = _surety(rows, right, weight)
+    unanswered = [total for total, _, answerable in _left_out(folds) if not answerable]
+    return learnt | {"bias": round(learnt["bias"] - float(np.quantile(unanswered, _DECLINED)), 4)}
+
+
+def _left_out(folds: Sequence[_Fold]) -> list[tuple[float, bool, bool]]:
+    """For each question as people ask it how sure its first sentence is, in log odds, and if it and any answer."""
+    found: list[tuple[float, bool, bool]] = []
+    for fold in folds:
+        others = [other for other in folds if other is not fold]
+        parts = (np.concatenate([getattr(it, name) for it in others]) for name in ("signs", "right", "weight"))
+        sure = _surety(*parts)
+        for row, right, answerable, weight in zip(fold.signs, fold.right, fold.answerable, fold.weight, strict=True):
+            total = sure["bias"] + sum(sure[name] * value for name, value in zip(SIGNS, row, strict=True))
+            if weight == 1.0:
+                found.append((total, bool(right), bool(answerable)))
+    return found
 
 
 def _crossed(folds: Sequence[_Fold]) -> None:
     """Prints what is shown and declined on notes left out, by the least confidence."""
-    found: list[tuple[float, bool, bool]] = []
-    for fold in folds:
-        sure = _learnt([other for other in folds if other is not fold])
-        for row, right, answerable, weight in zip(fold.signs, fold.right, fold.answerable, fold.weight, strict=True):
-            total = sure["bias"] + sum(sure[name] * value for name, value in zip(SIGNS, row, strict=True))
-            if weight == 1.0:
-                found.append((1 / (1 + math.exp(-total)), bool(right), bool(answerable)))
+    found = [(1 / (1 + math.exp(-total)), right, answerable) for total, right, answerable in _left_out(folds)]
     known = sum(answerable for _, _, answerable in found)
     print(f"on notes left out: first {sum(right for _, right, _ in found) / known:.3f} of {known}")
     for least in np.arange(0.2, 0.8, 0.05):
@@ -200,20 +215,19 @@ def _crossed(folds: Sequence[_Fold]) -> None:
 
 
 def train() -> None:
-    """Learns the weights from the half ``choose`` and writes them."""
-    asked, embedder = found("choose")
+    """Learns the weights from the halves ``train`` and ``choose`` and writes them."""
+    told = [(item, embedder) for half in ("train", "choose") for asked, embedder in [found(half)] for item in asked]
     learnt = {}
-    for name, chosen, model in (
-        ("alike", [item for item in asked if item.language == "en"], embedder),
-        ("words", [item for item in asked if item.language == "zh"], None),
-    ):
-        cases = list(_measured(chosen, model))
-        removed = list(_measured([_without(item) for item in chosen if item.gold], model))
+    for by, language in (("words", ""), ("meaning", "en"), ("glosses", "zh")):  # words say which are compared further
+        chosen = [(item, embedder if language else None) for item, embedder in told if language in ("", item.language)]
+        cases = [case for item, embedder in chosen for case in _measured([item], embedder)]
+        removed = [case for item, embedder in chosen if item.gold for case in _measured([_without(item)], embedder)]
         folds = _folds(cases, removed)
-        learnt[name] = {"rank": _ranking(cases), "sure": _learnt(folds)}
-        print(name)
+        learnt[by] = {"rank": _ranking(cases), "sure": _learnt(folds)}
+        print(by)
         _crossed(folds)
-    WEIGHTS.write_text(json.dumps(learnt, indent=2) + "\n", encoding="utf-8")
+        WEIGHTS.write_text(json.dumps(learnt, indent=2) + "\n", encoding="utf-8")
+        extractive.weights.cache_clear()
 
 
 # measuring
@@ -254,9 +268,9 @@ def _first(answer: extractive.PassageAnswer) -> str:
 def main() -> int:
     """Trains or measures, as asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("half", nargs="?", choices=("choose", "frozen"), default="frozen")
+    parser.add_argument("half", nargs="?", choices=("train", "choose", "frozen"), default="frozen")
     parser.add_argument("--failures", action="store_true", help="name the questions that go wrong")
-    parser.add_argument("--train", action="store_true", help="learn the weights from the half choose")
+    parser.add_argument("--train", action="store_true", help="learn the weights from train and choose")
     given = parser.parse_args()
     if given.train:
         train()

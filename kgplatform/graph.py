@@ -128,7 +128,7 @@ class KnowledgeGraph:
         cls,
         folder: Path | str,
         *,
-        ontology: Sequence[str] | str = (),
+        ontology: Sequence[Path | str] | Path | str = (),
         base: str = DEFAULT_BASE,
         imports: Mapping[str, Path | str] | None = None,
         fetch_imports: bool = False,
@@ -144,7 +144,7 @@ class KnowledgeGraph:
             OntologyError: an ontology is not known or cannot be read, or has no prices; nothing is left behind.
             ConfigError: no IRIs can begin with the base, or the currency is not known.
         """
-        names = (ontology,) if isinstance(ontology, str) else tuple(ontology)
+        names = tuple(map(str, (ontology,) if isinstance(ontology, Path | str) else ontology))
         loaded = found(Path(folder), names, base=base, imports=imports, fetch_imports=fetch_imports, currency=currency)
         made = cls(folder)
         made.workspace.loaded = replace(made.loaded, troubles=loaded.troubles)

@@ -130,6 +130,34 @@ def test_another_fact_about_the_same_thing_is_no_sure_answer(question, quote):
     assert not extracted(question, [passage(quote)]).is_enough("high")
 
 
+@pytest.mark.parametrize(
+    ("question", "note", "quote"),
+    [
+        (
+            "What is the phone number of Casa Blu?",
+            "## Villa Rosa\n\nVilla Rosa stands by the harbour. Ring 0471 33 10 02 for a room.\n\n"
+            "## Casa Blu\n\nCasa Blu stands on the hill. Rooms are small. Ring 0471 55 12 90 for a room.\n",
+            "Ring 0471 55 12 90 for a room.",
+        ),
+        (
+            "Which day is the Copper Ladle closed?",
+            "THE COPPER LADLE, Quay 9\nSoup, bread and pies at noon\nIt is closed on Tuesdays\n"
+            "UNCLE FENG, Lantern Yard\nIt is closed on Mondays\n",
+            "It is closed on Tuesdays",
+        ),
+        (
+            "雪松酒店有多少间客房？",
+            "## 翠竹宾馆\n\n山上的老房子，共有客房40间。\n\n"
+            "## 雪松酒店\n\n湖边，离车站两公里。老板姓周。共有客房86间，早餐七点开始。",
+            "共有客房86间，早餐七点开始。",
+        ),
+    ],
+)
+def test_a_sentence_is_about_what_stands_before_it(question, note, quote):
+    [cited] = extracted(question, [passage(note, "Notes")]).evidence
+    assert cited.quote == quote
+
+
 def test_no_passages_give_no_answer():
     assert extracted("Who designed it?", []).text == ""
 

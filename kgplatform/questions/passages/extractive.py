@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgplatform import lexicon
+from kgplatform.extraction.sentence_network import english_gloss
+from kgplatform.extraction.values import UNITS, is_currency, values_in
 from kgplatform.models.embed import LateInteraction
 from kgplatform.questions.parser.vocabulary import FUNCTION_WORDS
 from kgplatform.retrieval.index import analyzer, content_words, latin, pairs, question_stems
@@ -116,21 +118,15 @@ _TIME = lexicon.pattern("extractive.time", month=_MONTH, of_other=_OF_OTHER, wor
 _UNIT: Final = lexicon.expression("extractive.unit")
 _HAN_UNIT: Final = lexicon.expression("extractive.han_unit")
 _NUMBER = lexicon.pattern("extractive.number", unit=_UNIT, han_unit=_HAN_UNIT, word_number=_WORD_NUMBER)
-_OF_LENGTH: Final = lexicon.expression("extractive.of_length")
-_OF_TIME: Final = lexicon.expression("extractive.of_time")
-_OF_MONEY: Final = lexicon.expression("extractive.of_money")
-_UNITS: Final = (
-    (r"\bhow (?:tall|high|deep|wide|far)\b|多[高宽深远]|多少(?:米|公里|千米|里)", _OF_LENGTH),
-    (r"多长(?!时间)|全长|总长", _OF_LENGTH),
-    (r"\bhow long\b", f"{_OF_LENGTH}|{_OF_TIME}"),
-    (r"\bhow old\b|多大年|几岁|多少岁", r"years?|\d$|岁|年"),
-    (r"\bhow much\b.*\b(?:is|are|was|were|costs?|pay|do|does|for)\b|\b(?:price|cost|fare|fee)\b", _OF_MONEY),
-    (r"多少钱|票价|价格|费用|房价", _OF_MONEY),
-    (r"\bhow (?:large|big)\b|\barea\b|面积", r"square|km²|m²|acres?|hectares?|平方|亩"),
-    (r"\bhow heavy\b|\bweigh\b|多重", r"kg|pounds?|tons?|tonnes?|公斤|千克|吨"),
-    (r"多久|多长时间", _OF_TIME),
+_KINDS: Final = (
+    *("money", "clock", "weekday", "date", "year", "duration", "length", "area", "weight", "phone", "share", "leave"),
+    "count",
 )
-"""What a number has to be of, by how the question asks for it."""
+_KINDS_TOLD: Final = ("money", "weekday", "date", "phone", "share", "leave", "count")
+_OF_UNITS: Final = frozenset(("money", "duration", "length", "area", "weight", "year"))
+_MEASURES_OF: Final = {"s": "duration", "m": "length", "m²": "area", "g": "weight"}
+_ALSO: Final = {"span": ("clock", "duration"), "clock": ("date",), "year": ("date",), "date": ("year",)}
+"""Which other kinds a value of a kind is."""
 _SPANS_WORD = r"[A-ZÀ-Þ][\w'’&-]*"
 _NAME = lexicon.pattern("extractive.name", 0, spans_word=_SPANS_WORD)
 _QUOTED = re.compile(r"[“\"「『《]([^”\"」』》]{1,60})[”\"」』》]")
@@ -192,15 +188,31 @@ def _of_kind(kind: Sought, sentence: str, question: str) -> Iterator[tuple[int, 
 
 def _numbers(sentence: str, question: str) -> Iterator[tuple[int, int]]:
     """The numbers of the unit asked for; of no unit in particular, those that are no years."""
-    units = [unit for asking, unit in _UNITS if re.search(asking, question, re.IGNORECASE)]
+    kinds = _kinds_asked(question) & _OF_UNITS
     years = {match.span() for match in _TIME.finditer(sentence)}
     for match in _NUMBER.finditer(sentence):
-        text = match.group()
-        if units and not re.search(units[0], text, re.IGNORECASE):
+        if kinds and not _kinds_told(match.group()) & {*kinds, *(("number",) if "money" in kinds else ())}:
             continue
-        if not units and any(a <= match.start() and match.end() <= b for a, b in years):
+        if not kinds and any(a <= match.start() and match.end() <= b for a, b in years):
             continue
         yield match.span()
+
+
+@lru_cache(maxsize=256)
+def _kinds_asked(question: str) -> frozenset[str]:
+    """The kinds of values that a question may want."""
+    return frozenset(kind for kind in _KINDS if lexicon.pattern(f"extractive.asks_{kind}").search(question))
+
+
+@lru_cache(maxsize=4_096)
+def _kinds_told(sentence: str) -> frozenset[str]:
+    """The kinds of values that a sentence has."""
+    parts = {"month": _MONTH, "word_number": _WORD_NUMBER}
+    found = {kind for kind in _KINDS_TOLD if lexicon.pattern(f"extractive.tells_{kind}", **parts).search(sentence)}
+    for value in values_in(sentence):
+        size = UNITS.get(value.unit.lower().replace(" ", "_"), ("", 1.0))[0]
+        found.add("money" if is_currency(size) else _MEASURES_OF.get(size, value.kind))
+    return frozenset((*found, *(other for kind in found for other in _ALSO.get(kind, ()))))
 
 
 def _names(kind: Sought, sentence: str) -> Iterator[tuple[int, int]]:
@@ -325,64 +337,89 @@ def _focus(question: str) -> frozenset[str]:
 # does not know the language, other weights hold, which lean on words and characters.
 
 WEIGHTS: Final = Path(__file__).with_name("weights.json")
-MEASURES: Final = ("likeness", "matched", "matched_rest", "letters", "words", "fitting", "document", "before", "place")
+MEASURES: Final = (
+    "likeness", "matched", "matched_rest", "matched_around", "letters", "words", "around", "open_words", "open_letters",
+    "fitting", "telling", "document", "before", "place",
+)  # fmt: skip
 """What is measured of a sentence, in the order of `RatedSentence.measures`.
 
 ``likeness``: the cosine of question and sentence; ``matched``: the mean, over the question's tokens, of the greatest
 cosine to one of the sentence (ColBERT's late interaction); ``matched_rest``: that where tokens which the title explains
-count little, for they tell which document is asked about, not what of it; ``letters``, ``words``: the shares of the
-rest's letter groups and words that the sentence says, rare ones more; ``fitting``: 1 if it holds something of the kind
-asked for, -1 if not; ``document``: the share of all words that its document says; ``before``: that of the sentence
-before; ``place``: 1 for the first passage found, ½ for the second.
+count little, for they tell which document is asked about, not what of it; ``matched_around``: that of the sentence, its
+heading and, fading, the sentences before it; ``letters``, ``words``: the shares of the rest's letter groups and words
+that the sentence says, rare ones more; ``around``: the share of words that it or, fading, what stands before it says;
+``open_words``, ``open_letters``: what it says of those that a reader who comes to it has not in mind; ``fitting``: 1 if
+it holds something of the kind asked for, -1 if not; ``telling``: the same of finer kinds of values, as phone numbers or
+days of the week; ``document``: the share of all words that its document says; ``before``: that of the sentence before;
+``place``: 1 for the first passage found, ½ for the second.
 """
-SIGNS: Final = (*MEASURES, "misfit", "margin", "known")
-"""What tells how sure the best sentence is: its measures; ``misfit``: -1 where nothing in it is of the kind asked for;
-``margin``: how far it is above the next; ``known``: 1 where its document says every name of the question."""
-_MOST_EMBEDDED: Final = 48
+SIGNS: Final = (*MEASURES, "misfit", "untold", "margin", "share", "known")
+"""What tells how sure the best sentence is: its measures; ``misfit``, ``untold``: -1 where nothing in it is of the kind
+asked for; ``margin``: how far it is above the next; ``share``: its share of the softmax over all; ``known``: 1 where
+its document says every name of the question."""
+_MOST_EMBEDDED: Final = 24
 _ALL: Final = 0.999
-"""A sentence that says all words of the question is quoted at least."""
+"""A sentence that says all words of the question, and has what is asked for, is surely one: 20 of 23 answer."""
 _ALONE: Final = 2.0
 """The margin of a sentence that is the only one."""
 _LONGEST_SENTENCE: Final = 600
+_EARLIER: Final = 5
+_FADING: Final = 0.8
+"""What a word counts that the sentence before says; two before, the square of it."""
+_NARROWEST: Final = 60
+"""Nobody breaks lines of a text sooner."""
+_BREAK: Final = re.compile(r"[ \t]*\n\s*([^\W_㐀-鿿豈-﫿]+|\S)")
 _TOLD_BY_KIND: Final = (Sought.NUMBER, Sought.TIME, Sought.PERSON, Sought.PLACE, Sought.REASON)
 
 
 @dataclass(frozen=True, slots=True)
 class RatedSentence:
-    """A sentence of a passage, ``passage.quote[start:end]``, with what was measured of it and its score."""
+    """A sentence of a passage, ``passage.quote[start:end]``, with what was measured of it and its score.
+
+    ``earlier``: the nearest heading above it, and what stands between the two or up to `_EARLIER` sentences before it,
+    the nearest first.
+    """
 
     passage: int
     start: int
     end: int
     text: str
     title: str
-    before: str
+    heading: str
+    earlier: tuple[str, ...]
     measures: tuple[float, ...] = ()
     score: float = 0.0
 
 
 @cache
 def weights(by: str) -> Mapping[str, Mapping[str, float]]:
-    """The learnt weights ``rank`` and ``sure``, by measure and sign, for likeness (``alike``) or ``words`` alone."""
+    """The learnt weights ``rank`` and ``sure``, by measure and sign; ``by`` as `compared_by` tells it."""
     return cast(Mapping[str, Mapping[str, float]], json.loads(WEIGHTS.read_text(encoding="utf-8"))[by])
 
 
-def knows(embedder: Embedder | None, question: str) -> bool:
-    """True if likeness in meaning can be told: there is an embedder, and it knows the question's language."""
+def compared_by(embedder: Embedder | None, question: str) -> str:
+    """What sentences are compared by: ``meaning``, that of a dictionary's ``glosses``, or ``words`` alone.
+
+    A model that does not know the language of the question, but English, reads the glosses of Chinese words.
+    """
+    if embedder is None:
+        return "words"
     languages = frozenset(getattr(embedder, "languages", None) or ())
-    return embedder is not None and (not languages or language_of(question) in languages)
+    if not languages or language_of(question) in languages:
+        return "meaning"
+    return "glosses" if "en" in languages else "words"
 
 
 def rated(asked: TextQuestion, passages: Sequence[Evidence], embedder: Embedder | None) -> list[RatedSentence]:
     """The sentences of the passages, the best first."""
-    found = list(candidates(passages))
-    alike = embedder if knows(embedder, asked.text) else None
-    weight = weights("alike" if alike else "words")["rank"]
-    scored = [
-        replace(item, score=sum(weight[name] * value for name, value in zip(MEASURES, item.measures, strict=True)))
-        for item in measured(asked, passages, found, alike)
-    ]
+    weight = weights(compared_by(embedder, asked.text))["rank"]
+    read = measured(asked, passages, list(candidates(passages)), embedder)
+    scored = [replace(item, score=_score(item, weight)) for item in read]
     return sorted(scored, key=lambda item: (-round(item.score, 6), item.passage, item.start))
+
+
+def _score(item: RatedSentence, weight: Mapping[str, float]) -> float:
+    return sum(weight[name] * value for name, value in zip(MEASURES, item.measures, strict=True))
 
 
 def candidates(passages: Sequence[Evidence]) -> Iterator[RatedSentence]:
@@ -390,7 +427,7 @@ def candidates(passages: Sequence[Evidence]) -> Iterator[RatedSentence]:
 
     A title that is but the beginning of the text says nothing of what the document is about, and is left out.
     """
-    cut = [[(a, b, " ".join(item.quote[a:b].split())) for a, b in sentences(item.quote)] for item in passages]
+    cut = [[(a, b, " ".join(item.quote[a:b].split())) for a, b in _pieces(item.quote)] for item in passages]
     untitled = {
         passage.document
         for passage, found in zip(passages, cut, strict=True)
@@ -398,20 +435,39 @@ def candidates(passages: Sequence[Evidence]) -> Iterator[RatedSentence]:
     }
     seen: set[tuple[str, int, str]] = set()
     for number, (passage, found) in enumerate(zip(passages, cut, strict=True)):
-        before = ""
+        heading, earlier = "", tuple[str, ...]()
         title = "" if passage.document in untitled else passage.title
         for start, end, text in found:
             if _is_sentence(text):
                 place = (passage.document.value, passage.start + end, text)
                 if place not in seen:
-                    yield RatedSentence(number, start, end, text, title, before)
+                    yield RatedSentence(number, start, end, text, title, heading, earlier)
                 seen.add(place)
-                before = text
+            if text.startswith("#"):
+                heading, earlier = text.strip("# "), ()
+            else:
+                earlier = (text, *earlier)[:_EARLIER]
+
+
+def _pieces(quote: str) -> Iterator[tuple[int, int]]:
+    """The sentences, those over several lines cut at breaks that are meant: what follows would have had room."""
+    widest = max([_NARROWEST, *map(_width, quote.splitlines())])
+    for start, end in sentences(quote):
+        for match in _BREAK.finditer(quote, start, end):
+            line = quote[max(start, quote.rfind("\n", 0, match.start()) + 1) : match.start()]
+            if _width(line) + 1 + _width(match[1]) <= widest:
+                yield start, match.start()
+                start = match.start(1)
+        yield start, end
+
+
+def _width(text: str) -> int:
+    return len(text.encode("gb18030"))
 
 
 def _is_sentence(text: str) -> bool:
     """Whether a text says something: no heading, no row of a menu, nothing endless."""
-    long_enough = len(text) >= 6 if has_han(text) else text.count(" ") >= 3
+    long_enough = len(text) >= 6 if has_han(text) else text.count(" ") >= 3 - any(map(str.isdigit, text))
     return (
         long_enough and len(text) <= _LONGEST_SENTENCE and not text.startswith("#") and not text.endswith(("?", "？"))
     )
@@ -443,6 +499,16 @@ class _Rarity:
         total = sum(map(self._of, asked))
         return sum(map(self._of, asked & held)) / total if total else 0.0
 
+    def weighed(self, held: Mapping[str, float]) -> float:
+        """The mean of what is held of each word."""
+        total = sum(map(self._of, held))
+        return sum(self._of(word) * share for word, share in held.items()) / total if total else 0.0
+
+    def open(self, asked: frozenset[str], told: Mapping[str, float], held: frozenset[str]) -> float:
+        """The share that is held of what the reader has not in mind."""
+        weights = {word: self._of(word) * (1.05 - told.get(word, 0.0)) for word in asked}
+        return sum(weights[word] for word in asked & held) / sum(weights.values()) if weights else 0.0
+
     def _of(self, word: str) -> float:
         return math.log(1 + (self.sentences + 1) / (1 + self.said[word]))
 
@@ -461,38 +527,81 @@ def measured(
         said |= _words(item.text) | _words(item.title)
     result = []
     for item in found:
-        rest = of_letters.share(letters - _letters(item.title), _letters(item.text))
-        own = of_words.share(words - _words(item.title), _words(item.text))
+        spoken, spelled = _words(item.text), _letters(item.text)
+        rest = of_letters.share(letters - _letters(item.title), spelled)
+        own = of_words.share(words - _words(item.title), spoken)
+        told = _told_before(item, _words)
+        around = of_words.weighed({word: max(told.get(word, 0.0), float(word in spoken)) for word in words})
+        unsaid = of_words.open(words, told, spoken)
+        unspelled = of_letters.open(letters, _told_before(item, _letters), spelled)
         fitting = 0.0
         if asked.kind in _TOLD_BY_KIND:
             fitting = 1.0 if fits(asked.kind, item.text, asked.text) else -1.0
         document = of_words.share(words, frozenset(documents[passages[item.passage].document.value]))
-        before = of_words.share(words, _words(item.before))
-        telling = (rest, own, fitting, document, before, 1 / (1 + item.passage))
-        result.append(replace(item, measures=(0.0, 0.0, 0.0, *telling)))
-    if embedder is None or not result:
+        before = of_words.share(words, _words(item.earlier[0]) if item.earlier else frozenset())
+        measures = (
+            *(rest, own, around, unsaid, unspelled, fitting, _telling(asked.text, item.text)),
+            *(document, before, 1 / (1 + item.passage)),
+        )
+        result.append(replace(item, measures=(0.0, 0.0, 0.0, 0.0, *measures)))
+    by = compared_by(embedder, asked.text)
+    if embedder is None or by == "words" or not result:
         return result
-    result.sort(key=lambda item: -(item.measures[3] + item.measures[4] + item.measures[6]))
-    return _compared(asked.text, result[:_MOST_EMBEDDED], LateInteraction(embedder))
+    weight = weights("words")["rank"]
+    result.sort(key=lambda item: -_score(item, weight))
+    return _compared(asked.text, result[:_MOST_EMBEDDED], LateInteraction(embedder), glossed=by == "glosses")
 
 
-def _compared(question: str, found: Sequence[RatedSentence], late: LateInteraction) -> list[RatedSentence]:
+def _told_before(item: RatedSentence, parts: Callable[[str], frozenset[str]]) -> dict[str, float]:
+    """How well the reader has each word in mind who comes to the sentence: by title, heading and what was said."""
+    told = dict.fromkeys(parts(item.title), _FADING)
+    told.update(dict.fromkeys(parts(item.heading), 1.0))
+    for back, text in enumerate(item.earlier, start=1):
+        for word in parts(text):
+            told[word] = max(told.get(word, 0.0), _FADING**back)
+    return told
+
+
+def _telling(question: str, sentence: str) -> float:
+    """Whether a sentence has a value of a kind asked for: 1 or -1; ½ for a number without unit, 0 if no kind is."""
+    kinds, told = _kinds_asked(question), _kinds_told(sentence)
+    if not kinds:
+        return 0.0
+    return 1.0 if told & kinds else 0.5 if "number" in told and _OF_UNITS & kinds else -1.0
+
+
+def _compared(
+    question: str, found: Sequence[RatedSentence], late: LateInteraction, *, glossed: bool
+) -> list[RatedSentence]:
     """The sentences with their likeness to the question in meaning, as a whole and token by token."""
     titles = list(dict.fromkeys(item.title for item in found))
-    asked, *read = late.tokens(
-        [question, *titles, *(f"{item.title}. {item.text}" if item.title else item.text for item in found)]
-    )
+    headings = list(dict.fromkeys(item.heading for item in found))
+    texts = (f"{item.title}. {item.text}" if item.title else item.text for item in found)
+    compared = [question, *titles, *headings, *texts]
+    asked, *read = late.tokens([_in_english(text) for text in compared] if glossed else compared)
     explained = {title: _matches(asked, tokens) for title, tokens in zip(titles, read, strict=False)}
+    headed = {text: _matches(asked, tokens) for text, tokens in zip(headings, read[len(titles) :], strict=False)}
+    read = read[len(titles) + len(headings) :]
+    matched = [_matches(asked, tokens) for tokens in read]
+    said = {item.text: matches for item, matches in zip(found, matched, strict=True)}
     whole = _mean(asked)
     result = []
-    for item, tokens in zip(found, read[len(titles) :], strict=True):
-        matches = _matches(asked, tokens)
+    for item, tokens, matches in zip(found, read, matched, strict=True):
         open_ = np.clip(1 - explained[item.title], 0.05, 1)
         rest = float((matches * open_).sum() / open_.sum())
-        result.append(
-            replace(item, measures=(float(_mean(tokens) @ whole), float(matches.mean()), rest, *item.measures[3:]))
-        )
+        told = [said[text] * _FADING**back for back, text in enumerate(item.earlier, start=1) if text in said]
+        around = float(np.max([matches, headed[item.heading], *told], axis=0).mean())
+        likeness = float(_mean(tokens) @ whole)
+        result.append(replace(item, measures=(likeness, float(matches.mean()), rest, around, *item.measures[4:])))
     return result
+
+
+@lru_cache(maxsize=16_384)
+def _in_english(text: str) -> str:
+    """A text for a model of English: Chinese words by what a dictionary says of them."""
+    if not has_han(text):
+        return text
+    return " ".join(english_gloss(word) if has_han(word) else word for word, _ in tagger().cut(text))
 
 
 def _matches(asked: NDArray[np.float32], tokens: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -512,7 +621,9 @@ def signs(asked: TextQuestion, ranked: Sequence[RatedSentence], passages: Sequen
     near = normalise(" ".join(f"{item.title} {item.quote}" for item in passages if item.document == document))
     known = all(normalise(name) in near for name in asked.names)
     margin = best.score - ranked[1].score if len(ranked) > 1 else _ALONE
-    return *best.measures, min(0.0, best.measures[MEASURES.index("fitting")]), margin, float(known)
+    share = 1 / sum(math.exp(item.score - best.score) for item in ranked)
+    unfit = (min(0.0, best.measures[MEASURES.index(name)]) for name in ("fitting", "telling"))
+    return *best.measures, *unfit, margin, share, float(known)
 
 
 def _confidence(asked: TextQuestion, ranked: Sequence[RatedSentence], passages: Sequence[Evidence], by: str) -> float:
@@ -523,7 +634,7 @@ def _confidence(asked: TextQuestion, ranked: Sequence[RatedSentence], passages: 
     confidence = 1 / (1 + math.exp(-total))
     best = dict(zip(MEASURES, ranked[0].measures, strict=True))
     literal = best["words"] > _ALL and best["fitting"] >= 0
-    return round(max(confidence, QUOTED) if literal else confidence, 3)
+    return round(max(confidence, LEVELS["high"]) if literal else confidence, 3)
 
 
 # the stretch that answers
@@ -622,7 +733,7 @@ def extracted(question: str, passages: Sequence[Evidence], *, embedder: Embedder
         after=passage.quote[best.end :],
     )
     value = _value(asked, best.text)
-    confidence = _confidence(asked, ranked, passages, "alike" if knows(embedder, question) else "words")
+    confidence = _confidence(asked, ranked, passages, compared_by(embedder, question))
     if value and any(_contradicts(asked, best, other, value) for other in ranked[1:_RIVALS]):
         confidence = min(confidence, _CONTESTED)
     return PassageAnswer(cited_text([(best.text, [1])]), (value,) if value else (), (cited,), confidence)
