@@ -118,11 +118,20 @@ _TIME = lexicon.pattern("extractive.time", month=_MONTH, of_other=_OF_OTHER, wor
 _UNIT: Final = lexicon.expression("extractive.unit")
 _HAN_UNIT: Final = lexicon.expression("extractive.han_unit")
 _NUMBER = lexicon.pattern("extractive.number", unit=_UNIT, han_unit=_HAN_UNIT, word_number=_WORD_NUMBER)
-_KINDS: Final = (
-    *("money", "clock", "weekday", "date", "year", "duration", "length", "area", "weight", "phone", "share", "leave"),
-    "count",
-)
-_KINDS_TOLD: Final = ("money", "weekday", "date", "phone", "share", "leave", "count")
+
+
+def _by_kind(said: Mapping[str, Mapping[str, str]]) -> dict[str, re.Pattern[str]]:
+    """The expression for each kind of values, in any language."""
+    kinds = next(iter(said.values()))
+    texts = {kind: "|".join(dict.fromkeys(of[kind] for of in said.values())) for kind in kinds}
+    parts = {"{{month}}": _MONTH, "{{word_number}}": _WORD_NUMBER}
+    for part, value in parts.items():
+        texts = {kind: text.replace(part, value) for kind, text in texts.items()}
+    return {kind: re.compile(text, re.IGNORECASE) for kind, text in texts.items()}
+
+
+_ASKED: Final = _by_kind(lexicon.phrases("values_asked"))
+_TOLD: Final = _by_kind(lexicon.phrases("values_told"))
 _OF_UNITS: Final = frozenset(("money", "duration", "length", "area", "weight", "year"))
 _MEASURES_OF: Final = {"s": "duration", "m": "length", "m²": "area", "g": "weight"}
 _ALSO: Final = {"span": ("clock", "duration"), "clock": ("date",), "year": ("date",), "date": ("year",)}
@@ -201,14 +210,13 @@ def _numbers(sentence: str, question: str) -> Iterator[tuple[int, int]]:
 @lru_cache(maxsize=256)
 def _kinds_asked(question: str) -> frozenset[str]:
     """The kinds of values that a question may want."""
-    return frozenset(kind for kind in _KINDS if lexicon.pattern(f"extractive.asks_{kind}").search(question))
+    return frozenset(kind for kind, said in _ASKED.items() if said.search(question))
 
 
 @lru_cache(maxsize=4_096)
 def _kinds_told(sentence: str) -> frozenset[str]:
     """The kinds of values that a sentence has."""
-    parts = {"month": _MONTH, "word_number": _WORD_NUMBER}
-    found = {kind for kind in _KINDS_TOLD if lexicon.pattern(f"extractive.tells_{kind}", **parts).search(sentence)}
+    found = {kind for kind, said in _TOLD.items() if said.search(sentence)}
     for value in values_in(sentence):
         size = UNITS.get(value.unit.lower().replace(" ", "_"), ("", 1.0))[0]
         found.add("money" if is_currency(size) else _MEASURES_OF.get(size, value.kind))
