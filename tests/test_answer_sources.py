@@ -158,6 +158,17 @@ def test_a_sentence_is_about_what_stands_before_it(question, note, quote):
     assert cited.quote == quote
 
 
+def test_chinese_is_compared_in_meaning_by_a_model_of_english(papers):
+    note = passage("要带好身份证。儿童票20元。孩子要排队。", "笔记")
+    [cited] = extracted("孩子要付多少钱？", [note], embedder=papers.workspace.embedder).evidence
+    assert cited.quote == "儿童票20元。"
+
+
+@pytest.mark.parametrize("quote", ["The Corn Tower has 5 floors.", "Five paths lead to the Corn Tower."])
+def test_the_name_alone_does_not_make_an_amount_the_answer(quote):
+    assert not extracted("How much is the Corn Tower?", [passage(quote)]).is_enough("high")
+
+
 def test_no_passages_give_no_answer():
     assert extracted("Who designed it?", []).text == ""
 

@@ -248,6 +248,14 @@ def test_creating_refuses_what_is_there_and_leaves_nothing_behind(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+def test_an_ontology_of_ones_own_is_given_by_its_path(tmp_path):
+    own = tmp_path / "own.ttl"
+    own.write_text("<https://example.org/o#Kiln> a <http://www.w3.org/2002/07/owl#Class> .")
+    for name, given in {"one": own, "several": [own]}.items():
+        with KnowledgeGraph.create(tmp_path / name, ontology=given) as kg:
+            assert [iri.value for iri in kg.ontology.classes] == ["https://example.org/o#Kiln"]
+
+
 def test_paths_and_names_that_do_not_exist_are_named(kg, tmp_path):
     (tmp_path / "nothing").mkdir()
     with pytest.raises(ReadError, match="does not exist"):

@@ -341,8 +341,8 @@ def _focus(question: str) -> frozenset[str]:
 
 
 # Sentences of passages rated as the answer to a question: a sum of what is measured of each, with weights that were
-# learnt from questions whose answering sentence is known (benchmarks/passage_answers.py). Where the embedding model
-# does not know the language, other weights hold, which lean on words and characters.
+# learnt from questions whose answering sentence is known (benchmarks/passage_answers.py), others for each way of
+# comparing them (`compared_by`).
 
 WEIGHTS: Final = Path(__file__).with_name("weights.json")
 MEASURES: Final = (
@@ -367,7 +367,7 @@ asked for; ``margin``: how far it is above the next; ``share``: its share of the
 its document says every name of the question."""
 _MOST_EMBEDDED: Final = 24
 _ALL: Final = 0.999
-"""A sentence that says all words of the question, and has what is asked for, is surely one: 20 of 23 answer."""
+"""A sentence that says all words of the question, and has what is asked for, is surely one (docs/results.md)."""
 _ALONE: Final = 2.0
 """The margin of a sentence that is the only one."""
 _LONGEST_SENTENCE: Final = 600
@@ -376,7 +376,7 @@ _FADING: Final = 0.8
 """What a word counts that the sentence before says; two before, the square of it."""
 _NARROWEST: Final = 60
 """Nobody breaks lines of a text sooner."""
-_BREAK: Final = re.compile(r"[ \t]*\n\s*([^\W_㐀-鿿豈-﫿]+|\S)")
+_BREAK: Final = re.compile(r"\n\s*([^\W_㐀-鿿豈-﫿]+|\S)")
 _TOLD_BY_KIND: Final = (Sought.NUMBER, Sought.TIME, Sought.PERSON, Sought.PLACE, Sought.REASON)
 
 
@@ -384,8 +384,7 @@ _TOLD_BY_KIND: Final = (Sought.NUMBER, Sought.TIME, Sought.PERSON, Sought.PLACE,
 class RatedSentence:
     """A sentence of a passage, ``passage.quote[start:end]``, with what was measured of it and its score.
 
-    ``earlier``: the nearest heading above it, and what stands between the two or up to `_EARLIER` sentences before it,
-    the nearest first.
+    ``heading``: the nearest above it; ``earlier``: at most `_EARLIER` sentences between the two, the nearest first.
     """
 
     passage: int
@@ -462,15 +461,15 @@ def _pieces(quote: str) -> Iterator[tuple[int, int]]:
     widest = max([_NARROWEST, *map(_width, quote.splitlines())])
     for start, end in sentences(quote):
         for match in _BREAK.finditer(quote, start, end):
-            line = quote[max(start, quote.rfind("\n", 0, match.start()) + 1) : match.start()]
-            if _width(line) + 1 + _width(match[1]) <= widest:
-                yield start, match.start()
+            before = quote[start : match.start()].rstrip()
+            if _width(before.rpartition("\n")[2]) + 1 + _width(match[1]) <= widest:
+                yield start, start + len(before)
                 start = match.start(1)
         yield start, end
 
 
 def _width(text: str) -> int:
-    return len(text.encode("gb18030"))
+    return len(text.encode("gb18030", "replace"))
 
 
 def _is_sentence(text: str) -> bool:
@@ -641,7 +640,7 @@ def _confidence(asked: TextQuestion, ranked: Sequence[RatedSentence], passages: 
     )
     confidence = 1 / (1 + math.exp(-total))
     best = dict(zip(MEASURES, ranked[0].measures, strict=True))
-    literal = best["words"] > _ALL and best["fitting"] >= 0
+    literal = best["words"] > _ALL and best["fitting"] >= 0 and best["telling"] in (0, 1)
     return round(max(confidence, LEVELS["high"]) if literal else confidence, 3)
 
 
