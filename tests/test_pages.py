@@ -27,7 +27,7 @@ from kgplatform.server import addresses
 from kgplatform.server.app import create_app
 from kgplatform.server.frame import Lately, highlight
 from kgplatform.server.pages import entity as entity_pages
-from kgplatform.server.pages.answers import cited, marks_of
+from kgplatform.server.pages.answers import Segment, cited, marks_of, numbered
 from kgplatform.server.pages.ask import starters
 from kgplatform.server.words import LANGUAGES, WORDS, add_words, phrase
 from kgplatform.sparql.rewrite import with_prefixed_names
@@ -500,6 +500,12 @@ def test_a_cited_sentence_is_the_same_text_with_names_linked_once():
     assert "".join(segment.text for segment in segments) == "Inn, Innsbruck and Inn: 8."
     found = [(s.text, s.href, s.marks) for s in segments if s.href or s.marks]
     assert found == [("Inn", "/inn", (1, 2)), ("8", "", (1,))]
+
+
+def test_a_text_that_numbers_its_sources_has_them_as_marks_once():
+    found = numbered("**Closed** on Mondays. [1][2] Rooms [9] cost 8. [2]", 2)
+    assert found == [Segment("Closed on Mondays.", "", (1, 2)), Segment(" Rooms [9] cost 8.", "", (2,))]
+    assert numbered("Room [3] is 2 ** 3 wide.", 2) == []
 
 
 @given(st.text(), st.dictionaries(st.text(min_size=1, max_size=4), st.just("/x"), max_size=5))

@@ -30,7 +30,7 @@ from kgplatform.evaluation.metrics import Estimate, estimate
 from kgplatform.evaluation.runs import ReportLine, ReportTable, StudyReport, Value, moment
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.questions.passages.cited_answer import written
-from kgplatform.questions.passages.extractive import LEVELS, extracted
+from kgplatform.questions.passages.extractive import LEVELS, answering_model, extracted
 from kgplatform.retrieval.fusion import MultiStageRetriever
 from kgplatform.retrieval.index import ChunkIndex
 from kgplatform.retrieval.sources import Corpus
@@ -112,7 +112,7 @@ class _Windows:
         if self._model is not None and passages:
             answer = written(question, passages, model=self._model, language="zh" if has_han(question) else "en")
         else:
-            answer = extracted(question, passages, embedder=self._near)
+            answer = extracted(question, passages, model=answering_model())
         context = tuple(passage.quote for passage in passages)
         return Produced(_MARK.sub("", answer.text), context, tuple(passages), answer.usage, answer.confidence)
 

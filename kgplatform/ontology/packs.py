@@ -374,7 +374,15 @@ def keep(names: Iterable[str], loaded: LoadedOntology, *, source: Path, folder: 
     if loaded.places:
         listed = {iri: path.name for iri, path in loaded.places.items()}
         (folder / "ontology" / NAME).write_bytes(as_catalogue(listed))
-    return tuple(name if name in shipped() else f"ontology/{find(name, source).name}" for name in names)
+    found = {name: name if name in shipped() else find(name, source) for name in names}
+    return tuple(
+        path if isinstance(path, str) else path.stem if _is_shipped(path) else f"ontology/{path.name}"
+        for path in found.values()
+    )
+
+
+def _is_shipped(path: Path) -> bool:
+    return path.resolve().parent == home() and path.stem in shipped()
 
 
 def own_files(files: Sequence[Path]) -> list[Path]:
@@ -383,8 +391,7 @@ def own_files(files: Sequence[Path]) -> list[Path]:
     Raises:
         OntologyError: two different files have the same name, so that no folder could hold both.
     """
-    shipped_in = home()
-    own = [path for path in files if path.parent != shipped_in]
+    own = [path for path in files if not _is_shipped(path)]
     taken: dict[str, Path] = {}
     for path in own:
         if taken.setdefault(path.name, path) != path:

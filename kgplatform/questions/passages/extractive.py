@@ -1,6 +1,7 @@
 """An answer taken from passages word for word: the sentence that answers most likely, with its place.
 
-Which sentence that is, and how likely it answers, is learnt: see ``weights.json`` and `MEASURES`.
+Which sentence that is, and how likely it answers, is learnt: see ``weights.json`` and `MEASURES`. What a question and
+a sentence mean tells a model of many languages, so that each may be in another (`AnsweringModel`).
 """
 
 from __future__ import annotations
@@ -8,25 +9,28 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgplatform import lexicon
-from kgplatform.extraction.sentence_network import english_gloss
+from kgplatform.errors import ModelUnavailableError
 from kgplatform.extraction.values import UNITS, is_currency, values_in
-from kgplatform.models.embed import LateInteraction
+from kgplatform.models.embed import unit_length
+from kgplatform.models.multilingual import MultilingualE5
 from kgplatform.questions.parser.vocabulary import FUNCTION_WORDS
 from kgplatform.retrieval.index import analyzer, content_words, latin, pairs, question_stems
-from kgplatform.text import has_han, language_of, normalise, sentences
-from kgplatform.types import Embedder, Evidence, Usage
+from kgplatform.text import has_han, normalise, sentences
+from kgplatform.types import Evidence, Usage
+
+Floats: TypeAlias = NDArray[np.float32]
 
 # What is said of a question in passages: the types that both ways of answering from passages share.
 
@@ -341,31 +345,35 @@ def _focus(question: str) -> frozenset[str]:
 
 
 # Sentences of passages rated as the answer to a question: a sum of what is measured of each, with weights that were
-# learnt from questions whose answering sentence is known (benchmarks/passage_answers.py), others for each way of
-# comparing them (`compared_by`).
+# learnt from questions whose answering sentence is known (benchmarks/passage_answers.py), others where they are
+# compared by words alone.
 
+ANSWERING: Final = Path(__file__).with_name("answering.safetensors")
 WEIGHTS: Final = Path(__file__).with_name("weights.json")
 MEASURES: Final = (
-    "likeness", "matched", "matched_rest", "matched_around", "letters", "words", "around", "open_words", "open_letters",
-    "fitting", "telling", "document", "before", "place",
+    "likeness", "matched", "letters", "words", "around", "open_words", "open_letters", "fitting", "telling", "document",
+    "before", "place",
 )  # fmt: skip
 """What is measured of a sentence, in the order of `RatedSentence.measures`.
 
 ``likeness``: the cosine of question and sentence; ``matched``: the mean, over the question's tokens, of the greatest
-cosine to one of the sentence (ColBERT's late interaction); ``matched_rest``: that where tokens which the title explains
-count little, for they tell which document is asked about, not what of it; ``matched_around``: that of the sentence, its
-heading and, fading, the sentences before it; ``letters``, ``words``: the shares of the rest's letter groups and words
-that the sentence says, rare ones more; ``around``: the share of words that it or, fading, what stands before it says;
-``open_words``, ``open_letters``: what it says of those that a reader who comes to it has not in mind; ``fitting``: 1 if
-it holds something of the kind asked for, -1 if not; ``telling``: the same of finer kinds of values, as phone numbers or
-days of the week; ``document``: the share of all words that its document says; ``before``: that of the sentence before;
-``place``: 1 for the first passage found, ½ for the second.
+cosine to one of the sentence (ColBERT's late interaction), both as `AnsweringModel` tells them; ``letters``, ``words``:
+the shares of the rest's letter groups and words that the sentence says, rare ones more; ``around``: the share of words
+that it or, fading, what stands before it says; ``open_words``, ``open_letters``: what it says of those that a reader
+who comes to it has not in mind; ``fitting``: 1 if it holds something of the kind asked for, -1 if not; ``telling``: the
+same of finer kinds of values, as phone numbers or days of the week; ``document``: the share of all words that its
+document says; ``before``: that of the sentence before; ``place``: 1 for the first passage found, ½ for the second.
 """
 SIGNS: Final = (*MEASURES, "misfit", "untold", "margin", "share", "known")
 """What tells how sure the best sentence is: its measures; ``misfit``, ``untold``: -1 where nothing in it is of the kind
 asked for; ``margin``: how far it is above the next; ``share``: its share of the softmax over all; ``known``: 1 where
 its document says every name of the question."""
-_MOST_EMBEDDED: Final = 24
+_MOST_COMPARED: Final = 24
+BESIDE: Final = 0.5
+"""What the mean of what stands before a sentence counts beside its own."""
+_LONGEST_READ, _LONGEST_BEFORE, _LONGEST_TOLD = 100, 40, 100
+"""Tokens of a question or sentence and of what stands before it that are read; letters of the sentence before it."""
+_REMEMBERED: Final = 2_000
 _ALL: Final = 0.999
 """A sentence that says all words of the question, and has what is asked for, is surely one (docs/results.md)."""
 _ALONE: Final = 2.0
@@ -400,27 +408,84 @@ class RatedSentence:
 
 @cache
 def weights(by: str) -> Mapping[str, Mapping[str, float]]:
-    """The learnt weights ``rank`` and ``sure``, by measure and sign; ``by`` as `compared_by` tells it."""
+    """The learnt weights ``rank`` and ``sure``, by measure and sign; ``by``: ``meaning``, or ``words`` alone."""
     return cast(Mapping[str, Mapping[str, float]], json.loads(WEIGHTS.read_text(encoding="utf-8"))[by])
 
 
-def compared_by(embedder: Embedder | None, question: str) -> str:
-    """What sentences are compared by: ``meaning``, that of a dictionary's ``glosses``, or ``words`` alone.
+class AnsweringModel:
+    """How near a question is to a sentence that answers it, of whatever languages both are.
 
-    A model that does not know the language of the question, but English, reads the glosses of Chinese words.
+    `MultilingualE5` with low-rank adapters (Hu et al. 2021, LoRA), learnt on questions whose answering sentence is
+    known, besides ones that nothing answers. A sentence is read behind its title, its heading and what is said before.
     """
-    if embedder is None:
-        return "words"
-    languages = frozenset(getattr(embedder, "languages", None) or ())
-    if not languages or language_of(question) in languages:
-        return "meaning"
-    return "glosses" if "en" in languages else "words"
+
+    def __init__(self, path: Path = ANSWERING) -> None:
+        """Reads the model that is carried along and what was learnt on top of it.
+
+        Raises:
+            ModelUnavailableError, OSError, ValueError, KeyError: one of the two is not there or damaged.
+        """
+        from safetensors.numpy import load
+
+        found = load(path.read_bytes())
+        self._middle = found.pop("middle").astype(np.float32)
+        self._model = MultilingualE5(adapters=found)
+        self._read: OrderedDict[tuple[str, str], Floats] = OrderedDict()
+
+    def nearness(self, question: str, sentences: Sequence[RatedSentence]) -> list[tuple[float, float]]:
+        """``likeness`` and ``matched`` (see `MEASURES`) of each sentence."""
+        asked = self._states([asked_ids(self._model, question)])[0]
+        parts = unit_length(asked[1:-1])
+        whole = asked.mean(axis=0)
+        whole /= np.linalg.norm(whole) or 1.0
+        found = self._sentences(sentences)
+        return [(float(item[0] @ whole), float((parts @ item[1:].T).max(axis=1).mean())) for item in found]
+
+    def _sentences(self, sentences: Sequence[RatedSentence]) -> list[Floats]:
+        """For each sentence the vector of the whole and below it those of its tokens; the latest are remembered."""
+        keys = [(before(item), item.text) for item in sentences]
+        new = {key: item_ids(self._model, *key) for key in dict.fromkeys(keys) if key not in self._read}
+        for (key, (_, start)), states in zip(new.items(), self._states([ids for ids, _ in new.values()]), strict=True):
+            whole = states[start:].mean(axis=0) + BESIDE * states[:start].mean(axis=0)
+            self._read[key] = unit_length(np.vstack([whole, states[start:]])).astype(np.float16)
+        found = [self._read[key].astype(np.float32) for key in keys]
+        while len(self._read) > _REMEMBERED:
+            self._read.popitem(last=False)
+        return found
+
+    def _states(self, coded: Sequence[Sequence[int]]) -> list[Floats]:
+        return [states - self._middle for states in self._model.states_of(coded)]
 
 
-def rated(asked: TextQuestion, passages: Sequence[Evidence], embedder: Embedder | None) -> list[RatedSentence]:
+def asked_ids(model: MultilingualE5, question: str) -> list[int]:
+    """The numbers of a question's tokens, as the model learnt to read them."""
+    return [*model.coded(f"query: {question}")[:-1][:_LONGEST_READ], model.end]
+
+
+def item_ids(model: MultilingualE5, earlier: str, text: str) -> tuple[list[int], int]:
+    """The numbers of a sentence's tokens behind those of what stands before it, and where its own begin."""
+    ahead = model.coded(f"passage: {earlier}")[:-1][:_LONGEST_BEFORE]
+    return [*ahead, *model.coded(text)[1:-1][:_LONGEST_READ], model.end], len(ahead)
+
+
+def before(item: RatedSentence) -> str:
+    """What a sentence is read behind: its title, its heading and the end of the sentence before it."""
+    return f"{item.title}. {item.heading} {item.earlier[0][-_LONGEST_TOLD:] if item.earlier else ''}"
+
+
+@cache
+def answering_model() -> AnsweringModel | None:
+    """The model that comes with the package; None where what it is learnt on top of is not installed."""
+    try:
+        return AnsweringModel()
+    except (ModelUnavailableError, OSError, ValueError, KeyError):
+        return None
+
+
+def rated(asked: TextQuestion, passages: Sequence[Evidence], model: AnsweringModel | None) -> list[RatedSentence]:
     """The sentences of the passages, the best first."""
-    weight = weights(compared_by(embedder, asked.text))["rank"]
-    read = measured(asked, passages, list(candidates(passages)), embedder)
+    weight = weights("meaning" if model else "words")["rank"]
+    read = measured(asked, passages, list(candidates(passages)), model)
     scored = [replace(item, score=_score(item, weight)) for item in read]
     return sorted(scored, key=lambda item: (-round(item.score, 6), item.passage, item.start))
 
@@ -521,7 +586,7 @@ class _Rarity:
 
 
 def measured(
-    asked: TextQuestion, passages: Sequence[Evidence], found: Sequence[RatedSentence], embedder: Embedder | None
+    asked: TextQuestion, passages: Sequence[Evidence], found: Sequence[RatedSentence], model: AnsweringModel | None
 ) -> list[RatedSentence]:
     """The sentences with what is measured of them; of many only the nearest are compared in meaning."""
     plain = "".join(lexicon.pattern("extractive.han_asking").split(asked.text)) if has_han(asked.text) else asked.text
@@ -550,13 +615,13 @@ def measured(
             *(rest, own, around, unsaid, unspelled, fitting, _telling(asked.text, item.text)),
             *(document, before, 1 / (1 + item.passage)),
         )
-        result.append(replace(item, measures=(0.0, 0.0, 0.0, 0.0, *measures)))
-    by = compared_by(embedder, asked.text)
-    if embedder is None or by == "words" or not result:
+        result.append(replace(item, measures=(0.0, 0.0, *measures)))
+    if model is None or not result:
         return result
     weight = weights("words")["rank"]
-    result.sort(key=lambda item: -_score(item, weight))
-    return _compared(asked.text, result[:_MOST_EMBEDDED], LateInteraction(embedder), glossed=by == "glosses")
+    result = sorted(result, key=lambda item: -_score(item, weight))[:_MOST_COMPARED]
+    near = model.nearness(asked.text, result)
+    return [replace(item, measures=(*two, *item.measures[2:])) for item, two in zip(result, near, strict=True)]
 
 
 def _told_before(item: RatedSentence, parts: Callable[[str], frozenset[str]]) -> dict[str, float]:
@@ -577,50 +642,6 @@ def _telling(question: str, sentence: str) -> float:
     return 1.0 if told & kinds else 0.5 if "number" in told and _OF_UNITS & kinds else -1.0
 
 
-def _compared(
-    question: str, found: Sequence[RatedSentence], late: LateInteraction, *, glossed: bool
-) -> list[RatedSentence]:
-    """The sentences with their likeness to the question in meaning, as a whole and token by token."""
-    titles = list(dict.fromkeys(item.title for item in found))
-    headings = list(dict.fromkeys(item.heading for item in found))
-    texts = (f"{item.title}. {item.text}" if item.title else item.text for item in found)
-    compared = [question, *titles, *headings, *texts]
-    asked, *read = late.tokens([_in_english(text) for text in compared] if glossed else compared)
-    explained = {title: _matches(asked, tokens) for title, tokens in zip(titles, read, strict=False)}
-    headed = {text: _matches(asked, tokens) for text, tokens in zip(headings, read[len(titles) :], strict=False)}
-    read = read[len(titles) + len(headings) :]
-    matched = [_matches(asked, tokens) for tokens in read]
-    said = {item.text: matches for item, matches in zip(found, matched, strict=True)}
-    whole = _mean(asked)
-    result = []
-    for item, tokens, matches in zip(found, read, matched, strict=True):
-        open_ = np.clip(1 - explained[item.title], 0.05, 1)
-        rest = float((matches * open_).sum() / open_.sum())
-        told = [said[text] * _FADING**back for back, text in enumerate(item.earlier, start=1) if text in said]
-        around = float(np.max([matches, headed[item.heading], *told], axis=0).mean())
-        likeness = float(_mean(tokens) @ whole)
-        result.append(replace(item, measures=(likeness, float(matches.mean()), rest, around, *item.measures[4:])))
-    return result
-
-
-@lru_cache(maxsize=16_384)
-def _in_english(text: str) -> str:
-    """A text for a model of English: Chinese words by what a dictionary says of them."""
-    if not has_han(text):
-        return text
-    return " ".join(english_gloss(word) if has_han(word) else word for word, _ in tagger().cut(text))
-
-
-def _matches(asked: NDArray[np.float32], tokens: NDArray[np.float32]) -> NDArray[np.float32]:
-    """For each token of the question its greatest cosine to one of the others."""
-    return np.asarray((asked @ tokens.T).max(axis=1)) if len(tokens) else np.zeros(len(asked), dtype=np.float32)
-
-
-def _mean(tokens: NDArray[np.float32]) -> NDArray[np.float32]:
-    found = tokens.mean(axis=0)
-    return np.asarray(found / (np.linalg.norm(found) or 1.0), dtype=np.float32)
-
-
 def signs(asked: TextQuestion, ranked: Sequence[RatedSentence], passages: Sequence[Evidence]) -> tuple[float, ...]:
     """What tells how sure the best of the sentences is, in the order of `SIGNS`."""
     best = ranked[0]
@@ -633,8 +654,10 @@ def signs(asked: TextQuestion, ranked: Sequence[RatedSentence], passages: Sequen
     return *best.measures, *unfit, margin, share, float(known)
 
 
-def _confidence(asked: TextQuestion, ranked: Sequence[RatedSentence], passages: Sequence[Evidence], by: str) -> float:
-    weight = weights(by)["sure"]
+def _confidence(
+    asked: TextQuestion, ranked: Sequence[RatedSentence], passages: Sequence[Evidence], model: AnsweringModel | None
+) -> float:
+    weight = weights("meaning" if model else "words")["sure"]
     total = weight["bias"] + sum(
         weight[name] * value for name, value in zip(SIGNS, signs(asked, ranked, passages), strict=True)
     )
@@ -722,10 +745,13 @@ def _is_of(focus: frozenset[str], text: str, span: tuple[int, int]) -> bool:
     return any(form in focus for word in words for form in _stems(word))
 
 
-def extracted(question: str, passages: Sequence[Evidence], *, embedder: Embedder | None = None) -> PassageAnswer:
-    """The sentence that answers most likely, and how likely it does; none where the passages have no sentence."""
+def extracted(question: str, passages: Sequence[Evidence], *, model: AnsweringModel | None = None) -> PassageAnswer:
+    """The sentence that answers most likely, and how likely it does; none where the passages have no sentence.
+
+    Without a ``model`` (see `answering_model`) questions and sentences are compared by their words alone.
+    """
     asked = wanted(question)
-    ranked = rated(asked, passages, embedder)
+    ranked = rated(asked, passages, model)
     if not ranked:
         return PassageAnswer(notes=("no passage has a sentence",))
     best = ranked[0]
@@ -740,7 +766,7 @@ def extracted(question: str, passages: Sequence[Evidence], *, embedder: Embedder
         after=passage.quote[best.end :],
     )
     value = _value(asked, best.text)
-    confidence = _confidence(asked, ranked, passages, compared_by(embedder, question))
+    confidence = _confidence(asked, ranked, passages, model)
     if value and any(_contradicts(asked, best, other, value) for other in ranked[1:_RIVALS]):
         confidence = min(confidence, _CONTESTED)
     return PassageAnswer(cited_text([(best.text, [1])]), (value,) if value else (), (cited,), confidence)

@@ -26,7 +26,7 @@ from kgplatform.questions.name_index import GraphName, NameIndex
 from kgplatform.questions.parser.coordination import NameMention
 from kgplatform.questions.parser.mentions import QuestionReading
 from kgplatform.questions.passages.cited_answer import written
-from kgplatform.questions.passages.extractive import QUOTED, PassageAnswer, extracted
+from kgplatform.questions.passages.extractive import QUOTED, PassageAnswer, answering_model, extracted
 from kgplatform.store.dataset import EvidenceDataset
 from kgplatform.store.oxigraph import DEFAULT_GRAPH
 from kgplatform.text import has_han, normalise
@@ -486,7 +486,8 @@ def from_passages(question: str, passages: Sequence[Evidence], parts: QuestionPa
             return written(question, passages, model=parts.model, language=language, now=now)
         except ModelError as error:
             notes = (f"{UNHELPED} ({error}); the passages are quoted",)
-    answer = extracted(question, passages, embedder=parts.embedder() if passages else None)
+    model = answering_model() if passages and parts.embedder() is not None else None
+    answer = extracted(question, passages, model=model)
     return replace(answer, notes=(*notes, *answer.notes))
 
 

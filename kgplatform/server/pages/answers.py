@@ -68,6 +68,8 @@ class Segment:
 
 MOST_MARKS = 3
 _DIGITS = re.compile(r"[\d.,]+")
+_NUMBERS, _NUMBER = re.compile(r"\s?(?:\[\d{1,3}\])+"), re.compile(r"\d+")
+_EMPHASIS = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
 
 
 def marks_of(name: str, evidence: Sequence[Evidence]) -> tuple[int, ...]:
@@ -101,6 +103,20 @@ def cited(text: str, pages: Mapping[str, str], marks: Callable[[str], tuple[int,
     if end < len(text):
         segments.append(Segment(text[end:]))
     return segments
+
+
+def numbered(text: str, sources: int) -> list[Segment]:
+    """A text whose sentences end in the numbers of their sources, with these as marks; empty if it has none.
+
+    The stars that emphasise a word in Markdown are left out.
+    """
+    segments, end = list[Segment](), 0
+    for found in _NUMBERS.finditer(text):
+        marks = tuple(number for part in _NUMBER.findall(found[0]) if 1 <= (number := int(part)) <= sources)
+        if marks:
+            segments.append(Segment(_EMPHASIS.sub(r"\1", text[end : found.start()]), "", marks))
+            end = found.end()
+    return [*segments, Segment(text[end:])] if segments and text[end:] else segments
 
 
 def _first_free(text: str, name: str, taken: Sequence[tuple[int, int, str]]) -> int:

@@ -32,7 +32,16 @@ from kgplatform.server.access import Role, client
 from kgplatform.server.frame import Lately, Overview, Remembered, language, page, tongues
 from kgplatform.server.http import problem
 from kgplatform.server.pages import answers as following
-from kgplatform.server.pages.answers import MOST_MARKS, KeptAnswer, KeptAnswers, Recent, Segment, cited, marks_of
+from kgplatform.server.pages.answers import (
+    MOST_MARKS,
+    KeptAnswer,
+    KeptAnswers,
+    Recent,
+    Segment,
+    cited,
+    marks_of,
+    numbered,
+)
 from kgplatform.server.pages.documents import filling
 from kgplatform.server.pages.entity import row_picture
 from kgplatform.server.pages.query import built_here, explained
@@ -594,7 +603,8 @@ def _shown(kg: KnowledgeGraph, lately: Lately, answer: Answer) -> dict[str, obje
     row_marks = [tuple(place + 1 for place in places) for places in answer.row_evidence] if sources else []
     said = len(rows.columns) <= 1 and all(cell.text in answer.text for row in rows.rows for cell in row)
     of_name = _marks_by_name(rows, row_marks)
-    sentence = cited(answer.text, pages, lambda name: of_name.get(name) or marks_of(name, sources))
+    sentence = numbered(answer.text, len(sources)) if answer.using != "sparql" else []
+    sentence = sentence or cited(answer.text, pages, lambda name: of_name.get(name) or marks_of(name, sources))
     if row_marks and not any(segment.marks for segment in sentence):
         sentence.append(Segment("", "", row_marks[0][:MOST_MARKS]))
     query = with_prefixed_names(answer.query.text, kg.store.prefixes) if answer.query else ""
