@@ -244,6 +244,15 @@ def test_a_quoted_sentence_is_marked_in_its_passage(papers, question, quote):
     assert f"»{quote}«" in as_text(papers.ask(question))
 
 
+def test_where_none_is_quoted_a_likely_sentence_is_marked_in_the_first_of_the_related_passages(papers):
+    likely, unlikely = papers.ask("这个剧院的建筑师是谁？"), papers.ask("Who painted the Mona Lisa?")
+    assert likely.verdict is unlikely.verdict is Verdict.UNANSWERABLE
+    assert "姚仁喜" not in likely.text
+    assert "»乌镇大剧院由姚仁喜设计。«" in as_text(likely)
+    assert len({item.chunk for item in likely.evidence}) == len(likely.evidence)
+    assert "»" not in as_text(unlikely)
+
+
 def test_where_neither_answers_the_answer_says_so_in_the_language_of_the_question(papers):
     for question, words in (("Who painted the Mona Lisa?", "No passage"), ("谁画了蒙娜丽莎？", "段落中也没有")):
         answer = papers.ask(question)

@@ -434,6 +434,9 @@ GRAPH, PASSAGES, WEB = "graph", "passages", "web"
 _UNSURE: Final = 0.6
 """A graph answer that is less sure is compared with what passages say."""
 _SURE: Final = 0.75
+_MARKED: Final = 0.3
+"""A sentence that is so likely the answer is marked in its passage where none is quoted: about half of those below
+`QUOTED` are (docs/results.md)."""
 
 Find = Callable[[str, int], list[Evidence]]
 
@@ -587,7 +590,9 @@ class _Deciding:
         if (near := closest(said_, PASSAGES, found, words="closest")) is not None:
             return self._with_choice(near, about, order, PASSAGES)
         text = _UNKNOWN[_language(found.question.text)]["neither"].format(text=found.text)
-        return self._with_choice(replace(found, text=text), about, order, "none")
+        first = said_.evidence[:1] if said_.confidence >= _MARKED else ()
+        related = (*first, *(item for item in found.evidence if item.chunk not in {one.chunk for one in first}))
+        return self._with_choice(replace(found, text=text, evidence=related), about, order, "none")
 
     def _from_graph(self, found: Answer, about: QuestionTopic, order: tuple[str, ...]) -> Answer:
         """The graph's answer; one that is not sure is put beside what passages say."""

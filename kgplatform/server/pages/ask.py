@@ -597,7 +597,7 @@ def _shown(kg: KnowledgeGraph, lately: Lately, answer: Answer) -> dict[str, obje
     pages |= {form: cell.href for row in rows.rows for cell in row if not counted or cell.href for form in cell.forms}
     answered = answer.verdict is Verdict.ANSWERED
     quoted = answer_text.cites(answer) and not answered
-    nearest = () if answered or quoted else tuple(kg.search(answer.question.text, _NEAREST))
+    nearest = () if answered or quoted else answer.evidence or tuple(kg.search(answer.question.text, _NEAREST))
     sources = answer.evidence if answered or quoted else ()
     attempts = answer.query.attempts if answer.query else ()
     row_marks = [tuple(place + 1 for place in places) for places in answer.row_evidence] if sources else []
@@ -618,7 +618,7 @@ def _shown(kg: KnowledgeGraph, lately: Lately, answer: Answer) -> dict[str, obje
         **{
             "sources": sources,
             "quoted": quoted,
-            "nearest": nearest,
+            "nearest": nearest[:_NEAREST],
             "understood": _understood(kg, answer.question.linked),
         },
         "valid_drafts": sum(not any(issue.fatal for issue in attempt.issues) for attempt in attempts),
