@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,7 @@ from kgplatform.errors import ConfigError, ReadError
 from kgplatform.graph import KnowledgeGraph
 from kgplatform.models.stubs import ScriptedModel
 from kgplatform.questions.dialogue.replies import Turn
+from kgplatform.questions.passages import extractive
 from kgplatform.questions.passages.cited_answer import standing, written
 from kgplatform.questions.passages.extractive import QUOTED, answering_model, extracted
 from kgplatform.questions.passages.source_choice import read_domains
@@ -173,6 +175,19 @@ def test_a_sentence_is_about_what_stands_before_it(question, note, quote):
 def test_question_and_sentence_are_compared_in_meaning_whatever_their_languages(question, note, quote):
     [cited] = extracted(question, [passage(note, "Notes")], model=answering_model()).evidence
     assert cited.quote == quote
+
+
+def test_threads_that_share_the_answering_model_find_what_one_finds(monkeypatch):
+    monkeypatch.setattr(extractive, "_REMEMBERED", 3)
+    notes = [
+        [passage(f"Hut {n} sleeps {n} people. A bed costs {n} euros. Dogs stay outside.", f"Hut {n}")]
+        for n in range(24)
+    ]
+    one = [extracted("What does a night cost?", note, model=answering_model()) for note in notes]
+    with ThreadPoolExecutor(6) as pool:
+        many = list(pool.map(lambda note: extracted("What does a night cost?", note, model=answering_model()), notes))
+    assert many == one
+    assert all("euros" in answer.text for answer in one)
 
 
 @pytest.mark.parametrize("quote", ["The Corn Tower has 5 floors.", "Five paths lead to the Corn Tower."])

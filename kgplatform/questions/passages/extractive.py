@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -417,6 +418,7 @@ class AnsweringModel:
 
     `MultilingualE5` with low-rank adapters (Hu et al. 2021, LoRA), learnt on questions whose answering sentence is
     known, besides ones that nothing answers. A sentence is read behind its title, its heading and what is said before.
+    Safe to use from several threads.
     """
 
     def __init__(self, path: Path = ANSWERING) -> None:
@@ -431,6 +433,7 @@ class AnsweringModel:
         self._middle = found.pop("middle").astype(np.float32)
         self._model = MultilingualE5(adapters=found)
         self._read: OrderedDict[tuple[str, str], Floats] = OrderedDict()
+        self._lock = threading.Lock()
 
     def nearness(self, question: str, sentences: Sequence[RatedSentence]) -> list[tuple[float, float]]:
         """``likeness`` and ``matched`` (see `MEASURES`) of each sentence."""
@@ -444,14 +447,17 @@ class AnsweringModel:
     def _sentences(self, sentences: Sequence[RatedSentence]) -> list[Floats]:
         """For each sentence the vector of the whole and below it those of its tokens; the latest are remembered."""
         keys = [(before(item), item.text) for item in sentences]
-        new = {key: item_ids(self._model, *key) for key in dict.fromkeys(keys) if key not in self._read}
+        with self._lock:
+            known = {key: self._read[key] for key in keys if key in self._read}
+        new = {key: item_ids(self._model, *key) for key in dict.fromkeys(keys) if key not in known}
         for (key, (_, start)), states in zip(new.items(), self._states([ids for ids, _ in new.values()]), strict=True):
             whole = states[start:].mean(axis=0) + BESIDE * states[:start].mean(axis=0)
-            self._read[key] = unit_length(np.vstack([whole, states[start:]])).astype(np.float16)
-        found = [self._read[key].astype(np.float32) for key in keys]
-        while len(self._read) > _REMEMBERED:
-            self._read.popitem(last=False)
-        return found
+            known[key] = unit_length(np.vstack([whole, states[start:]])).astype(np.float16)
+        with self._lock:
+            self._read |= known
+            while len(self._read) > _REMEMBERED:
+                self._read.popitem(last=False)
+        return [known[key].astype(np.float32) for key in keys]
 
     def _states(self, coded: Sequence[Sequence[int]]) -> list[Floats]:
         return [states - self._middle for states in self._model.states_of(coded)]
