@@ -104,7 +104,7 @@ class _Layer:
         return self.norm(rows + self.narrowed(_gelu(self.widened(rows))))
 
 
-class Rows(Protocol):
+class TokenRows(Protocol):
     """The vectors of tokens by their numbers."""
 
     @property
@@ -131,7 +131,9 @@ def _pools() -> ThreadpoolController:
 class Encoder:
     """A BERT encoder by numpy: its weights, its layers; safe for several threads, which read it only."""
 
-    def __init__(self, found: dict[str, Floats], words: Rows, *, adapters: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, found: dict[str, Floats], words: TokenRows, *, adapters: Mapping[str, Any] | None = None
+    ) -> None:
         """``found``: the weights by the names of a BERT model, without the rows of the ``words``.
 
         ``adapters``: matrices ``NAME.down`` and ``NAME.up`` whose product is added to a weight.

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from kgplatform.errors import ModelUnavailableError
-from kgplatform.models.embed import Encoder, Floats, Rows
+from kgplatform.models.embed import Encoder, Floats, TokenRows
 
 E5: Final = "multilingual-e5-small"
 E5_SHA256: Final = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
@@ -100,7 +100,7 @@ class E5Parts:
     """
 
     weights: dict[str, Floats]
-    words: Rows
+    words: TokenRows
     pieces: Tokenizer
     replaced: Mapping[int, str]
     begin: int
