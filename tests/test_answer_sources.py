@@ -17,6 +17,7 @@ from kgplatform.cli.main import main
 from kgplatform.cli.output import as_text
 from kgplatform.errors import ConfigError, ReadError
 from kgplatform.graph import KnowledgeGraph
+from kgplatform.models import multilingual
 from kgplatform.models.stubs import ScriptedModel
 from kgplatform.questions.dialogue.replies import Turn
 from kgplatform.questions.passages import extractive
@@ -175,6 +176,20 @@ def test_a_sentence_is_about_what_stands_before_it(question, note, quote):
 def test_question_and_sentence_are_compared_in_meaning_whatever_their_languages(question, note, quote):
     [cited] = extracted(question, [passage(note, "Notes")], model=answering_model()).evidence
     assert cited.quote == quote
+
+
+def test_where_the_multilingual_model_is_not_installed_words_decide_and_doctor_says_so(papers, monkeypatch, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    for kept in (answering_model, multilingual.e5_path):
+        kept.cache_clear()
+    try:
+        assert answering_model() is None
+        assert "designed by Kris Yao" in papers.ask("Who designed the Wuzhen Grand Theatre?").text
+        assert main(["doctor", "-w", str(papers.folder)]) == 0
+        assert "passages are compared by their words" in capsys.readouterr().out
+    finally:
+        for kept in (answering_model, multilingual.e5_path):
+            kept.cache_clear()
 
 
 def test_threads_that_share_the_answering_model_find_what_one_finds(monkeypatch):
